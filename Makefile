@@ -1,0 +1,64 @@
+# `make help` lists the targets. Plain make 3.81 is enough; npm scripts run on the Node that the lock file pins.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+INSTALLED := node_modules/.package-lock.json
+BUILT := dist/.built
+PYTHON_READY := .cache/python/.ready
+SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
+GENERATED := ':(glob)crds/*.yaml' docs/reference
+
+.PHONY: help run test check lint verify generate build bench install python clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+run: build ## start the quickstart here: two MCP servers behind one endpoint (Ctrl-C stops it)
+	@exec bin/vmcp up examples/quickstart
+
+test: install python lint verify build ## install what the tests need, then lint, verify and every test
+	@npm run --silent test
+
+check: install lint verify ## before a commit: lint, verify and the unit tests
+	@npx --no-install vitest run --project unit
+
+lint: install ## types, ESLint, import rules, dead code, formatting
+	@npm run --silent lint
+
+verify: generate ## fail if a generated file is not the one that is committed or staged
+	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo 'not applicable: verify compares with git, and this is not a git checkout'; exit 0; }; \
+	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
+	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
+
+generate: install ## write crds/*.yaml and docs/reference from crds/kinds
+	@npm run --silent generate
+
+build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
+
+bench: build ## measure the gateway against a bare proxy (wrk, some minutes)
+	@npm run --silent bench
+
+install: $(INSTALLED) ## npm ci, when the lock file is newer than node_modules
+
+python: $(PYTHON_READY) ## the Python MCP client for the tests, in .cache/python
+
+clean: ## remove what make has written (node_modules stays)
+	rm -rf dist .cache
+
+$(INSTALLED): package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
+	npm ci --include=dev --no-audit --no-fund
+	@touch $@
+
+$(BUILT): $(INSTALLED) build.ts tsconfig.json $(SOURCES)
+	@npm run --silent build
+	@touch $@
+
+$(PYTHON_READY): e2e/harness/requirements.txt
+	@mkdir -p .cache
+	@if python3 -m venv .cache/python >.cache/python.log 2>&1; then \
+	  .cache/python/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/harness/requirements.txt && touch $@; \
+	else \
+	  rm -rf .cache/python; \
+	  echo 'not applicable: the Python client tests need python3 with venv (Debian: apt install python3-venv)'; \
+	fi

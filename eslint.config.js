@@ -1,0 +1,99 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import { builtinRules } from 'eslint/use-at-your-own-risk';
+import tseslint from 'typescript-eslint';
+
+/** Where the process meets the world: only here may code read the environment, end the process or ask for the time. */
+const COMPOSITION_ROOTS = ['operator/cli/**', 'gateway/main.ts', 'crds/generate.ts', 'e2e/**'];
+const TESTS = ['**/*.test.ts', '**/testdata/**'];
+const PURE = ['operator/resolve/**', 'operator/render/**', 'gateway/vmcp/aggregation/**', 'gateway/contract/**'];
+
+/** One rule has one severity, so the warning limits run under a second name. */
+const soft = {
+  rules: {
+    'max-lines': builtinRules.get('max-lines'),
+    'max-lines-per-function': builtinRules.get('max-lines-per-function'),
+  },
+};
+const lines = (max) => ({ max, skipBlankLines: true, skipComments: true });
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
+  message: 'Named exports only: a default export has a different name at every import.',
+};
+const ambient = [
+  {
+    selector: 'MemberExpression[object.name="process"][property.name="env"]',
+    message: 'Take the value as a parameter: the environment is read in composition roots only (CONTRIBUTING.md).',
+  },
+  {
+    selector: 'CallExpression[callee.object.name="process"][callee.property.name="exit"]',
+    message: 'Throw or return: a process is ended in composition roots only (CONTRIBUTING.md).',
+  },
+  {
+    selector:
+      'NewExpression[callee.name="Date"][arguments.length=0], MemberExpression[object.name="Date"][property.name="now"]',
+    message: 'Take the clock as a parameter: wall time is read in composition roots only (CONTRIBUTING.md).',
+  },
+];
+const random = [
+  {
+    selector:
+      'MemberExpression[object.name="Math"][property.name="random"], CallExpression[callee.property.name=/^random(Bytes|UUID|Int)$/], CallExpression[callee.name=/^random(Bytes|UUID|Int)$/]',
+    message: 'This folder is pure: the same input gives the same bytes. Take the random value as a parameter.',
+  },
+  {
+    selector: 'CallExpression[callee.name=/^set(Timeout|Interval|Immediate)$/]',
+    message: 'This folder is pure: no timers. Return what should happen and let the caller wait.',
+  },
+];
+
+export default defineConfig(
+  { ignores: ['dist/', 'node_modules/', '.cache/', '.vmcp/', '**/testdata/**/*.js'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { soft },
+    rules: {
+      'max-lines': ['error', lines(400)],
+      'max-lines-per-function': ['error', lines(60)],
+      'soft/max-lines': ['warn', lines(300)],
+      'soft/max-lines-per-function': ['warn', lines(40)],
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', noDefaultExport, ...ambient],
+      eqeqeq: ['error', 'always'],
+      'object-shorthand': 'error',
+      'prefer-template': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+      // An interface may ask for a promise where one implementation has nothing to wait for.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  { files: PURE, rules: { 'no-restricted-syntax': ['error', noDefaultExport, ...ambient, ...random] } },
+  { files: COMPOSITION_ROOTS, rules: { 'no-restricted-syntax': ['error', noDefaultExport], 'no-console': 'off' } },
+  {
+    files: TESTS,
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport],
+      'no-console': 'off',
+      'max-lines': ['error', lines(600)],
+      'max-lines-per-function': 'off',
+      'soft/max-lines': 'off',
+      'soft/max-lines-per-function': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  // Tools and foreign modules ask for a default export.
+  { files: ['*.config.ts', '*.config.js', '**/*.d.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['**/*.js', '**/*.cjs', '**/*.mjs'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', module: 'writable', require: 'readonly' } },
+  },
+);
