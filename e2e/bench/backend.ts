@@ -1,0 +1,118 @@
+/**
+ * Cheap MCP servers on bare node:http, one per listener: what stands behind the gateway and the bare proxy.
+ * Prints `{"ports":[...]}` when it listens and ends when its stdin does. `--mode` says how a tools/call is answered.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { announce, listen } from './child.ts';
+import { answerBadly } from './misbehaviour.ts';
+import { tool } from './tools.ts';
+
+const MODES = ['json', 'sse', 'hang', 'slow-loris', 'large', 'garbage'] as const;
+type Mode = (typeof MODES)[number];
+
+interface JsonRpc {
+  readonly id?: string | number;
+  readonly method: string;
+  readonly params?: {
+    readonly name?: string;
+    readonly arguments?: { readonly text?: string };
+    readonly protocolVersion?: string;
+  };
+}
+
+interface Backend {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly sessions: boolean;
+  readonly toolsJson: string;
+}
+
+function reply(res: ServerResponse, backend: Backend, id: JsonRpc['id'], result: string): void {
+  const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${result}}`;
+  if (backend.mode === 'sse') {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`event: message\ndata: ${message}\n\n`);
+    return;
+  }
+  res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(message) }).end(message);
+}
+
+function initialize(res: ServerResponse, backend: Backend, { id, params }: JsonRpc): void {
+  if (backend.sessions) res.setHeader('Mcp-Session-Id', randomUUID());
+  const result = {
+    protocolVersion: params?.protocolVersion ?? '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo: { name: backend.name, version: '1.0.0' },
+  };
+  reply(res, backend, id, `"result":${JSON.stringify(result)}`);
+}
+
+/** The text names the backend and the tool, so that a client can tell where its call arrived. */
+function call(res: ServerResponse, backend: Backend, { id, params }: JsonRpc): void {
+  if (backend.mode !== 'json' && backend.mode !== 'sse') {
+    answerBadly(res, backend.mode, JSON.stringify(id));
+    return;
+  }
+  const echo = JSON.stringify(`${backend.name} ${params?.name ?? ''} ${params?.arguments?.text ?? ''}`);
+  reply(res, backend, id, `"result":{"content":[{"type":"text","text":${echo}}],"isError":false}`);
+}
+
+function dispatch(res: ServerResponse, backend: Backend, request: JsonRpc): void {
+  if (request.id === undefined) {
+    res.writeHead(202).end();
+    return;
+  }
+  switch (request.method) {
+    case 'tools/call':
+      call(res, backend, request);
+      return;
+    case 'tools/list':
+      reply(res, backend, request.id, `"result":{"tools":${backend.toolsJson}}`);
+      return;
+    case 'initialize':
+      initialize(res, backend, request);
+      return;
+    case 'ping':
+      reply(res, backend, request.id, '"result":{}');
+      return;
+    default:
+      reply(res, backend, request.id, '"error":{"code":-32601,"message":"Method not found"}');
+  }
+}
+
+async function handle(req: IncomingMessage, res: ServerResponse, backend: Backend): Promise<void> {
+  if (req.method === 'POST') dispatch(res, backend, JSON.parse(await text(req)) as JsonRpc);
+  else if (req.method === 'DELETE') res.writeHead(200).end();
+  else res.writeHead(405, { Allow: 'POST, DELETE' }).end();
+}
+
+const { values } = parseArgs({
+  options: {
+    listeners: { type: 'string', default: '1' },
+    port: { type: 'string', default: '0' },
+    name: { type: 'string', default: 'bench' },
+    tools: { type: 'string', default: '10' },
+    mode: { type: 'string', default: 'json' },
+    'no-sessions': { type: 'boolean', default: false },
+  },
+});
+const mode = MODES.find((known) => known === values.mode);
+if (mode === undefined) throw new RangeError(`--mode is one of ${MODES.join(', ')}`);
+
+const ports: number[] = [];
+for (let index = 1; index <= Number(values.listeners); index += 1) {
+  const backend: Backend = {
+    name: `${values.name}-${String(index)}`,
+    mode,
+    sessions: !values['no-sessions'],
+    toolsJson: JSON.stringify(Array.from({ length: Number(values.tools) }, (_, number) => tool(number))),
+  };
+  const server = createServer((req, res) => {
+    handle(req, res, backend).catch(() => res.destroy());
+  });
+  server.keepAliveTimeout = 120_000;
+  ports.push(await listen(server, index === 1 ? Number(values.port) : 0));
+}
+announce(ports);

@@ -1,0 +1,86 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { request } from 'undici';
+import { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
+import { freePorts, start, stop, type Child } from './processes.ts';
+
+const READY_TIMEOUT_MS = 30_000;
+const POLL_MS = 2;
+
+/** Waits until `probe` resolves to true, a throw being a no; rejects when the process ends or 30 s have passed. */
+export async function until(child: Child, probe: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    if (await probe().catch(() => false)) return;
+    if (child.process.exitCode !== null) throw new Error(`${child.name} ended: ${child.stderr()}`);
+    if (performance.now() > deadline) throw new Error(`${child.name} was not ready in 30 s: ${child.stderr()}`);
+    await sleep(POLL_MS);
+  }
+}
+
+/** Path of the built CLI; throws with the command that builds it. */
+export function builtCli(root: string): string {
+  const cli = join(root, 'dist/operator/cli/main.js');
+  if (!existsSync(cli)) throw new Error(`${cli} does not exist: run \`make build\` first`);
+  return cli;
+}
+
+/** What an operator would render for an anonymous gateway over these backends. */
+function configOver(backends: readonly { name: string; url: string }[]): GatewayConfig {
+  return {
+    schema_version: SCHEMA_VERSION,
+    name: 'bench',
+    vmcp: {
+      incoming: { type: 'anonymous' },
+      backends: backends.map(({ name, url }) => ({ name, url, transport: 'streamable-http' })),
+      aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
+      operational: {
+        timeouts: { default: '30s' },
+        failure_handling: {
+          health_check_interval: '30s',
+          health_check_timeout: '10s',
+          unhealthy_threshold: 3,
+          circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
+        },
+      },
+    },
+  };
+}
+
+/** Writes the configuration file of a gateway over `backends` and returns its path. */
+export function writeConfig(folder: string, backends: readonly { name: string; url: string }[]): string {
+  const config = configOver(backends);
+  const ajv = new Ajv2020({ strict: false });
+  if (!ajv.validate(GatewayConfig, config)) throw new Error(`bench configuration: ${ajv.errorsText()}`);
+  const file = join(folder, `gateway-${String(backends.length)}.json`);
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+export interface RunningGateway {
+  readonly child: Child;
+  readonly port: number;
+  /** Milliseconds from exec to the first 200 of /readyz. */
+  readonly readyMs: number;
+}
+
+/** Starts `vmcp gateway` from the built files and waits for its readiness. */
+export async function startGateway(root: string, configFile: string): Promise<RunningGateway> {
+  const [port = 0, managementPort = 0] = await freePorts(2);
+  const argv = ['gateway', '--config', configFile, '--host', '127.0.0.1', '--port', String(port)];
+  const child = start('vmcp gateway', [builtCli(root), ...argv, '--management-port', String(managementPort)]);
+  try {
+    await until(child, async () => {
+      const reply = await request(`http://127.0.0.1:${String(port)}/readyz`, { headersTimeout: 5_000 });
+      await reply.body.dump();
+      return reply.statusCode === 200;
+    });
+  } catch (error) {
+    await stop(child);
+    throw error;
+  }
+  return { child, port, readyMs: performance.now() - child.startedAtMs };
+}

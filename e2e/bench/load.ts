@@ -1,0 +1,38 @@
+/** A request body around its fresh id: `before + id + after`. */
+export interface Body {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What the load generator sends: sessions and bodies are taken in turn, independently of each other. */
+export interface Plan {
+  readonly port: number;
+  /** One per connection; empty for a server without sessions. */
+  readonly sessions: readonly string[];
+  readonly bodies: readonly Body[];
+  /** Text that every reply must contain; undefined: only status and size are judged. */
+  readonly mustContain?: string;
+  /** Least size of a reply, judged by the mean of a slice: cheaper than looking into bodies of many kilobytes. */
+  readonly minBytes?: number;
+}
+
+export interface Load {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Of everything received, headers included. */
+  readonly bytes: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Requests that were not answered as they should be, by what went wrong; empty when none. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export interface Engine {
+  readonly name: string;
+  readonly run: (plan: Plan, connections: number, seconds: number) => Promise<Load>;
+}
+
+/** Drops the kinds of failure that did not happen. */
+export function happened(failures: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0));
+}

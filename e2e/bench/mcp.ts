@@ -1,0 +1,88 @@
+import { Agent, request } from 'undici';
+
+export const PROTOCOL_VERSION = '2025-11-25';
+
+/** Headers of every MCP POST, whoever sends it. */
+export const MCP_HEADERS = {
+  Accept: 'application/json, text/event-stream',
+  'Content-Type': 'application/json',
+  'MCP-Protocol-Version': PROTOCOL_VERSION,
+} as const;
+
+export interface Reply {
+  readonly status: number;
+  readonly session: string | undefined;
+  /** The JSON-RPC message as text, taken out of the event stream where the server answered with one. */
+  readonly message: string;
+}
+
+const dispatcher = new Agent({ keepAliveTimeout: 60_000, headersTimeout: 60_000, bodyTimeout: 60_000 });
+
+function messageOf(payload: string, contentType: string): string {
+  if (!contentType.startsWith('text/event-stream')) return payload;
+  const data = payload.split('\n').filter((line) => line.startsWith('data:'));
+  return data.at(-1)?.slice('data:'.length).trim() ?? '';
+}
+
+/** POSTs one JSON-RPC message. `session` is left out of the headers when it is undefined. */
+export async function post(url: string, body: string, session?: string): Promise<Reply> {
+  const headers = session === undefined ? MCP_HEADERS : { ...MCP_HEADERS, 'Mcp-Session-Id': session };
+  const reply = await request(url, { method: 'POST', headers, body, dispatcher });
+  const payload = await reply.body.text();
+  const given = reply.headers['mcp-session-id'];
+  return {
+    status: reply.statusCode,
+    session: typeof given === 'string' ? given : undefined,
+    message: messageOf(payload, String(reply.headers['content-type'] ?? '')),
+  };
+}
+
+/** The result of one request; throws with status and message on anything else. */
+export async function rpc(url: string, method: string, params: object, session?: string): Promise<unknown> {
+  const reply = await post(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), session);
+  const message = reply.status === 200 ? (JSON.parse(reply.message) as { result?: unknown }) : {};
+  if (message.result === undefined) {
+    throw new Error(`${method} on ${url} answered ${String(reply.status)}: ${reply.message.slice(0, 300)}`);
+  }
+  return message.result;
+}
+
+/** Runs the handshake and returns the session id; undefined when the server keeps no sessions. */
+export async function openSession(url: string): Promise<string | undefined> {
+  const reply = await post(url, INITIALIZE);
+  if (reply.status !== 200 || !reply.message.includes('"result"')) {
+    throw new Error(`initialize on ${url} answered ${String(reply.status)}: ${reply.message.slice(0, 300)}`);
+  }
+  const initialized = await post(url, INITIALIZED, reply.session);
+  if (initialized.status !== 202) {
+    throw new Error(`notifications/initialized on ${url} answered ${String(initialized.status)}`);
+  }
+  return reply.session;
+}
+
+export async function closeSession(url: string, session: string): Promise<number> {
+  const headers = { 'Mcp-Session-Id': session, 'MCP-Protocol-Version': PROTOCOL_VERSION };
+  const reply = await request(url, { method: 'DELETE', headers, dispatcher });
+  await reply.body.dump();
+  return reply.statusCode;
+}
+
+/** Names of the advertised tools, in the server's order. */
+export async function toolNames(url: string, session?: string): Promise<string[]> {
+  const { tools } = (await rpc(url, 'tools/list', {}, session)) as { tools: { name: string }[] };
+  return tools.map(({ name }) => name);
+}
+
+/** The text that a backend of this benchmark answers: `<backend> <tool> <text>`. */
+export async function callTool(url: string, name: string, text: string, session?: string): Promise<string> {
+  const result = await rpc(url, 'tools/call', { name, arguments: { text } }, session);
+  return (result as { content?: { text?: string }[] }).content?.[0]?.text ?? '';
+}
+
+const INITIALIZE = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } },
+});
+const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';

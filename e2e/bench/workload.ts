@@ -1,0 +1,65 @@
+import type { Engine } from './load.ts';
+import type { Options } from './options.ts';
+import type { Series } from './slices.ts';
+
+/** What a workload is given. */
+export interface Bench {
+  readonly options: Options;
+  readonly engine: Engine;
+  /** Scratch folder, removed after the run. */
+  readonly folder: string;
+  /** Repository root. */
+  readonly root: string;
+  readonly log: (line: string) => void;
+}
+
+/** Whether a number reached its target of DESIGN 7. */
+export interface Goal {
+  readonly text: string;
+  readonly met: boolean;
+}
+
+/** A rate under load, beside the yardstick of the same run. */
+export interface RateRow extends Series {
+  readonly workload: string;
+  readonly variant: string;
+  readonly server: string;
+  /** Rate divided by the yardstick's; null for the yardstick itself and when it did not run. */
+  readonly ratio: number | null;
+  readonly goal: Goal | null;
+}
+
+/** A single number with its spread over the rounds. */
+export interface FigureRow {
+  readonly workload: string;
+  readonly figure: string;
+  readonly unit: string;
+  readonly values: readonly number[];
+  readonly median: number;
+  readonly goal: Goal | null;
+}
+
+export interface Report {
+  readonly rates: readonly RateRow[];
+  readonly figures: readonly FigureRow[];
+  /** What a reader must know to judge the numbers, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface Workload {
+  /** As `--only` names it, upper case. */
+  readonly id: string;
+  readonly title: string;
+  /** Throws when a single call was not answered as it should be. Its processes are stopped by the caller. */
+  readonly run: (bench: Bench) => Promise<Report>;
+}
+
+/** Goal of the form "at least". */
+export function atLeast(value: number, floor: number, what: string): Goal {
+  return { text: `>= ${String(floor)} ${what}`, met: value >= floor };
+}
+
+/** Goal of the form "at most". */
+export function atMost(value: number, ceiling: number, unit: string): Goal {
+  return { text: `<= ${String(ceiling)} ${unit}`, met: value <= ceiling };
+}

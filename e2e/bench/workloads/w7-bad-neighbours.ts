@@ -1,0 +1,64 @@
+import { startBackends, startTarget } from '../contenders.ts';
+import { openSession, toolNames } from '../mcp.ts';
+import { startScript } from '../processes.ts';
+import { measure, measureInTurn, type Series } from '../slices.ts';
+import { toolCallPlan } from '../tool-call-plan.ts';
+import type { Bench, RateRow, Report, Workload } from '../workload.ts';
+
+const HEALTHY = 3;
+const TOOLS = 10;
+const CONNECTIONS = 32;
+/** Calls in flight of each kind: 100 MiB several times at once would measure the machine's memory bus. */
+const FAULTY = { hang: 4, 'slow-loris': 4, large: 1, garbage: 1 };
+type Fault = keyof typeof FAULTY;
+const FAULTS = Object.keys(FAULTY) as Fault[];
+
+/** The side load, long enough to cover a slice of wrk, which counts whole seconds. */
+async function callFaulty(url: string, tools: readonly string[], seconds: number): Promise<void> {
+  const inFlight = (name: string): number => FAULTY[FAULTS.find((fault) => name.startsWith(fault)) ?? 'hang'];
+  const flags = tools.flatMap((name) => ['--tool', `${String(inFlight(name))}:${name}`]);
+  const argv = ['--url', url, '--seconds', String(Math.ceil(seconds) + 0.5), ...flags];
+  const { line } = await startScript('load-faulty.ts', argv, seconds);
+  const silent = Object.entries(line as Record<string, number>).filter(([, begun]) => begun === 0);
+  if (silent.length > 0) throw new Error(`no call reached ${silent.map(([name]) => name).join(', ')}`);
+}
+
+function toRow(variant: string, series: Series, alone: Series | undefined): RateRow {
+  const row = { workload: 'W7 healthy calls', variant, server: 'gateway', ratio: null, goal: null, ...series };
+  if (!alone || alone === series) return row;
+  const ceiling = 1.5 * alone.p99Ms + 2;
+  return { ...row, goal: { text: `p99 <= ${ceiling.toFixed(1)} ms`, met: series.p99Ms <= ceiling } };
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { rounds, seconds, targets } = bench.options;
+  const notes = [
+    'W7: beside = while one backend hangs, one dribbles, one sends 100 MiB and one sends garbage, called all the time.',
+  ];
+  if (!targets.includes('gateway'))
+    return { rates: [], figures: [], notes: ['W7 was left out: it is about the gateway.'] };
+  const sets = [await startBackends(HEALTHY, TOOLS)];
+  for (const mode of FAULTS) sets.push(await startBackends(1, 1, { name: mode, mode }));
+  const [healthy] = sets;
+  if (!healthy) throw new Error('no backends');
+  const gateway = await startTarget(bench, 'gateway', {
+    ...healthy,
+    backends: sets.flatMap(({ backends }) => backends),
+  });
+  const names = await toolNames(gateway.url, await openSession(gateway.url));
+  const good = names.filter((name) => name.startsWith('bench-'));
+  const bad = names.filter((name) => !name.startsWith('bench-'));
+  if (bad.length !== FAULTS.length) throw new Error(`tools of misbehaving backends: ${bad.join(', ')}`);
+  const plan = await toolCallPlan(gateway, good, CONNECTIONS, good.length);
+  const slice = async ({ name }: { name: string }) => {
+    const side = name === 'beside' ? callFaulty(gateway.url, bad, seconds) : Promise.resolve();
+    const healthyCalls = measure(gateway.child.pid, `W7 ${name}`, () => bench.engine.run(plan, CONNECTIONS, seconds));
+    const [measured] = await Promise.all([healthyCalls, side]);
+    return measured;
+  };
+  const series = await measureInTurn([{ name: 'alone' }, { name: 'beside' }], rounds, slice);
+  const rates = [...series].map(([name, each]) => toRow(name, each, series.get('alone')));
+  return { rates, figures: [], notes };
+}
+
+export const badNeighbours: Workload = { id: 'W7', title: 'healthy calls beside misbehaving backends', run };

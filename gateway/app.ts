@@ -1,0 +1,64 @@
+import express, { type Express } from 'express';
+import type { Logger } from 'winston';
+import type { Registry } from 'prom-client';
+import { fail, methodNotAllowed, notFound } from './http/errors.ts';
+import { liveness, readiness } from './http/health.ts';
+import { originGuard, type OriginGuardOptions } from './http/origin-guard.ts';
+import { requestId } from './http/request-id.ts';
+import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
+import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
+import { backendsHealth, status } from './vmcp/status.ts';
+import type { VirtualServer } from './vmcp/virtual-server.ts';
+
+export interface AppOptions {
+  readonly log: Logger;
+  readonly origins: OriginGuardOptions;
+  /** Starts every request id of this process. */
+  readonly requestIdPrefix: string;
+}
+
+/** What MCP clients reach, in order. Nothing else calls `app.use`. */
+export function createPublicApp(server: VirtualServer, edge: EdgeOptions, options: AppOptions): Express {
+  const app = bareApp();
+  app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
+  app.get(['/health', '/ping'], liveness); // before anything that can refuse
+  app.get(
+    '/readyz',
+    readiness(() => server.draining),
+  );
+  app.use(originGuard(options.origins));
+  app.post('/mcp', mcpPost(server, edge));
+  app.get('/mcp', mcpGet(server));
+  app.delete('/mcp', mcpDelete(server));
+  app.all('/mcp', methodNotAllowed('POST', 'GET', 'DELETE'));
+  app.use(notFound);
+  app.use(fail(options.log));
+  return app;
+}
+
+/** What operators reach, in order. */
+export function createManagementApp(
+  servers: () => readonly VirtualServer[],
+  registry: Registry,
+  version: string,
+  options: AppOptions,
+): Express {
+  const app = bareApp();
+  app.use(requestId(options.requestIdPrefix));
+  app.use(originGuard(options.origins));
+  app.get('/metrics', async (_req, res) => {
+    res.type(registry.contentType).send(await registry.metrics());
+  });
+  app.get('/status', status(servers, version));
+  app.get('/api/backends/health', backendsHealth(servers));
+  app.all(['/metrics', '/status', '/api/backends/health'], methodNotAllowed('GET', 'HEAD'));
+  app.use(notFound);
+  app.use(fail(options.log));
+  return app;
+}
+
+function bareApp(): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  return app;
+}

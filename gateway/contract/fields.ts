@@ -1,0 +1,43 @@
+import { Type, type TSchema } from 'typebox';
+
+/** A duration as Go writes it: `1h30m`, `500ms`. Parse it with `durationMs`. */
+export const DURATION_PATTERN = '^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$';
+
+/** RFC 1123 label. */
+export const DNS_LABEL_PATTERN = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
+
+export const HTTP_URL_PATTERN = '^https?://[^\\s]+$';
+
+export const Duration = (description: string, options: object = {}) =>
+  Type.String({ pattern: DURATION_PATTERN, description, ...options });
+
+export const DnsLabel = (description: string) =>
+  Type.String({ pattern: DNS_LABEL_PATTERN, minLength: 1, maxLength: 63, description });
+
+export const HttpUrl = (description: string, options: object = {}) =>
+  Type.String({ pattern: HTTP_URL_PATTERN, description, ...options });
+
+/** An object that refuses members it does not know. */
+export const Closed = <P extends Record<string, TSchema>>(properties: P, options: object = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...options });
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration string; throws a RangeError on text that `DURATION_PATTERN` refuses. */
+export function durationMs(text: string): number {
+  if (!new RegExp(DURATION_PATTERN, 'u').test(text))
+    throw new RangeError(`"${text}" is not a duration such as 30s or 1h30m`);
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/gu)) {
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? Number.NaN);
+  }
+  return total;
+}

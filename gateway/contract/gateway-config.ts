@@ -1,0 +1,156 @@
+import { Type, type Static } from 'typebox';
+import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
+import { RunConfig } from './run-config.ts';
+
+const Strings = (description: string) => Type.Array(Type.String(), { description });
+const StringMap = (description: string) => Type.Record(Type.String(), Type.String(), { description });
+const Bool = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+/** How a backend that is not reachable by URL is run: an `npx://`, `uvx://` or OCI image reference. */
+export const BackendProcess = Closed(
+  {
+    image: Type.String({
+      minLength: 1,
+      description: '`npx://PACKAGE[@VERSION]`, `uvx://PACKAGE[==VERSION]` or an OCI image.',
+    }),
+    args: Type.Optional(Strings('Arguments of the server, as written.')),
+    env_vars: Type.Optional(StringMap('Environment of the server, by name.')),
+    env_var_files: Type.Optional(StringMap('Environment of the server whose value stands in a file: name to path.')),
+    target_port: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 65535, description: 'Port that the server listens on.' }),
+    ),
+  },
+  { description: 'A server that the gateway runs itself.' },
+);
+
+export const Backend = Closed({
+  name: DnsLabel('Name of the MCPServer or MCPServerEntry; what `{workload}` stands for.'),
+  transport: Type.Enum(['streamable-http', 'sse', 'stdio'], { description: 'How the backend is spoken to.' }),
+  url: Type.Optional(HttpUrl('MCP endpoint; absent for stdio.')),
+  process: Type.Optional(BackendProcess),
+  isolation: Type.Optional(
+    Type.Enum(['principal', 'session', 'shared'], {
+      default: 'principal',
+      description: 'stdio: who shares one child process.',
+    }),
+  ),
+  max_processes: Type.Optional(
+    Type.Integer({ minimum: 1, default: 16, description: 'stdio: most child processes at once.' }),
+  ),
+  header_forward: Type.Optional(
+    Closed(
+      {
+        add_plaintext_headers: Type.Optional(StringMap('Header name to value.')),
+        add_headers_from_file: Type.Optional(StringMap('Header name to the path of the file that holds its value.')),
+      },
+      { description: 'Headers sent on every request to this backend.' },
+    ),
+  ),
+  ca_bundle_file: Type.Optional(
+    Type.String({ description: 'PEM bundle trusted for this backend beside the system roots.' }),
+  ),
+  allow_private_ips: Bool('Let this backend resolve to a private address.'),
+  insecure_allow_http: Bool('Let this backend be spoken to without TLS.'),
+});
+
+const ToolOverride = Closed({
+  name: Type.Optional(Type.String({ minLength: 1, description: 'Name under which the tool is advertised.' })),
+  description: Type.Optional(Type.String({ description: 'Description under which the tool is advertised.' })),
+  annotations: Type.Optional(
+    Closed(
+      {
+        title: Type.Optional(Type.String({ description: 'Title.' })),
+        readOnlyHint: Bool('readOnlyHint.'),
+        destructiveHint: Bool('destructiveHint.'),
+        idempotentHint: Bool('idempotentHint.'),
+        openWorldHint: Bool('openWorldHint.'),
+      },
+      { description: 'Annotations that replace those of the backend, member by member.' },
+    ),
+  ),
+});
+
+const WorkloadTools = Closed({
+  workload: Type.String({ minLength: 1, description: 'Backend the entry applies to.' }),
+  exclude_all: Bool('Hide every tool of this backend.'),
+  filter: Type.Optional(Strings('Advertise these tools only, by their original names.')),
+  overrides: Type.Optional(Type.Record(Type.String(), ToolOverride, { description: 'By original tool name.' })),
+});
+
+export const Aggregation = Closed({
+  conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
+    description: 'How equal tool names are told apart.',
+  }),
+  prefix_format: Type.String({ description: 'Put before the name; `{workload}` is the backend.' }),
+  priority_order: Type.Optional(Strings('Backends, the first wins a name.')),
+  default_tool_visibility: Type.Enum(['allow', 'deny'], {
+    description: 'deny hides tools of backends without a `tools` entry.',
+  }),
+  exclude_all_tools: Bool('Hide every backend tool.'),
+  max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
+  tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Rules by backend.' })),
+});
+
+export const Operational = Closed({
+  log_level: Type.Optional(Type.Enum(['debug'], { description: 'More log lines.' })),
+  timeouts: Closed({
+    default: Duration('Longest wait for a backend’s answer.'),
+    backend_init: Type.Optional(Duration('Longest wait for opening one backend.')),
+    per_workload: Type.Optional(Type.Record(Type.String(), Duration('Wins over `default` for that backend.'))),
+  }),
+  failure_handling: Closed({
+    health_check_interval: Duration('Time between two probes of a backend.'),
+    health_check_timeout: Duration('Longest wait for a probe.'),
+    unhealthy_threshold: Type.Integer({
+      minimum: 1,
+      description: 'Failed probes in a row that make a backend unhealthy.',
+    }),
+    partial_failure_mode: Type.Optional(
+      Type.Enum(['fail', 'best_effort'], {
+        description: 'fail: lists answer an error while a backend is unavailable.',
+      }),
+    ),
+    circuit_breaker: Closed({
+      enabled: Type.Boolean({ description: 'Fail calls at once while a backend keeps failing.' }),
+      failure_threshold: Type.Integer({ minimum: 1, description: 'Failures in a row that open the circuit.' }),
+      timeout: Duration('Time until one trial call is let through.'),
+    }),
+  }),
+  list_changed: Type.Optional(
+    Closed({
+      enabled: Bool('Subscribe to `list_changed` of backends.'),
+      disabled_workloads: Type.Optional(Strings('Backends not subscribed to.')),
+    }),
+  ),
+});
+
+export const Incoming = Closed({
+  type: Type.Enum(['anonymous', 'oidc'], { description: 'anonymous: no credentials, no access control.' }),
+  allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside loopback ones.')),
+  allowed_hosts: Type.Optional(Strings('Host names that requests may name.')),
+});
+
+/** What an aggregating gateway needs beside the Run configuration. */
+export const Vmcp = Closed({
+  namespace: Type.Optional(Type.String({ description: 'Namespace of the VirtualMCPServer.' })),
+  incoming: Incoming,
+  backends: Type.Array(Backend, { description: 'Sorted by name.' }),
+  aggregation: Aggregation,
+  operational: Operational,
+  passthrough_headers: Type.Optional(Strings('Client headers copied to every backend request.')),
+  metadata: Type.Optional(StringMap('Free text by name, shown in `/status`.')),
+  session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
+});
+
+/** The one document a gateway starts from. Secrets stand in it as file paths only. */
+export const GatewayConfig = Type.Object(
+  { ...RunConfig.properties, vmcp: Vmcp },
+  { additionalProperties: false, description: 'Run configuration of an aggregating gateway.' },
+);
+
+export type Backend = Static<typeof Backend>;
+export type BackendProcess = Static<typeof BackendProcess>;
+export type Aggregation = Static<typeof Aggregation>;
+export type Operational = Static<typeof Operational>;
+export type ToolOverride = Static<typeof ToolOverride>;
+export type GatewayConfig = Static<typeof GatewayConfig>;

@@ -1,0 +1,34 @@
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { Logger } from 'winston';
+
+export const notFound: RequestHandler = (req, res) => {
+  res
+    .status(404)
+    .json({ error: 'not_found', message: `nothing is served at ${req.path.slice(0, 200)}: the MCP endpoint is /mcp` });
+};
+
+export const methodNotAllowed =
+  (...allowed: string[]): RequestHandler =>
+  (_req, res) => {
+    res.setHeader('allow', allowed.join(', '));
+    res.status(405).json({ error: 'method_not_allowed', message: `use ${allowed.join(' or ')}` });
+  };
+
+/** The only place that turns a throw into a response: no stack, no message of ours. */
+export const fail =
+  (log: Logger): ErrorRequestHandler =>
+  (error: unknown, _req, res, next) => {
+    const status = (error as { status?: unknown } | undefined)?.status;
+    if (typeof status === 'number' && status >= 400 && status < 500) {
+      if (!res.headersSent) res.status(status).json({ error: 'bad_request', message: 'the request could not be read' });
+      return;
+    }
+    log.error('request failed unexpectedly', {
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    if (res.headersSent) next(error);
+    else
+      res
+        .status(500)
+        .json({ error: 'internal_error', message: 'internal error', request_id: res.getHeader('x-request-id') });
+  };

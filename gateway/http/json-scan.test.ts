@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { readString, scanEnvelope, ScanError, scanParams, type Span } from './json-scan.ts';
+import { arrayElements, objectMembers, withMember } from './json-walk.ts';
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const cut = (body: Buffer, span: Span | undefined): string | undefined =>
+  span && body.toString('utf8', span.start, span.end);
+const fault = (body: Buffer | string): string => {
+  try {
+    const buffer = typeof body === 'string' ? bytes(body) : body;
+    scanParams(buffer, scanEnvelope(buffer).params);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof ScanError) return error.fault;
+    throw error;
+  }
+};
+
+describe('scanEnvelope', () => {
+  it('finds the members of a call as spans of the bytes', () => {
+    const body = bytes(
+      ' {"jsonrpc": "2.0", "id" : "ä\\n", "method":"tools/call","params": {"name":"e\\u0063ho","arguments":{"n":9007199254740993,"x":1e400},"_meta":{}} } ',
+    );
+    const envelope = scanEnvelope(body);
+    const params = scanParams(body, envelope.params);
+    expect(cut(body, envelope.id)).toBe('"ä\\n"');
+    expect(envelope.method).toBe('tools/call');
+    expect(readString(body, params.name)).toBe('echo');
+    expect(cut(body, params.arguments)).toBe('{"n":9007199254740993,"x":1e400}');
+    expect(cut(body, params.meta)).toBe('{}');
+  });
+
+  it.each([
+    ['batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'],
+    ['parse', ''],
+    ['parse', '{'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"ping"} x'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"ping",}'],
+    ['parse', '{"jsonrpc":"2.0","id":01,"method":"ping"}'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"pi\ng"}'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[1,]}}'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":tru}}'],
+    ['parse', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud8"}}'],
+    ['parse', '\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}'],
+    ['parse', Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', 'latin1')],
+    ['invalid', '"ping"'],
+    ['invalid', '{"id":1,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"1.0","id":1,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1}'],
+    ['invalid', '{"jsonrpc":"2.0","id":null,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1.0,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1e400,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":7}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"param\u017f":{"name":"x"}}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","NAME":"b"}}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}'],
+    ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`],
+    ['accepted', '{"jsonrpc":"2.0","id":-3,"method":"ping","params":{"arguments":{"a":1,"A":2,"a":3}}}'],
+    ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(190)}${']'.repeat(190)}}}`],
+  ])('%s: %s', (expected, body) => {
+    expect(fault(body)).toBe(expected);
+  });
+
+  it('agrees with JSON.parse on what JSON is, for mutated texts', () => {
+    const seed =
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1.5e-3,"\\u00e9\\"",{},[],null,true],"b":{"c":-0}}}';
+    const alphabet = '{}[]",:\\0123.eE+-tfn u\n';
+    let state = 7;
+    const random = (below: number): number => (state = (state * 48271) % 2147483647) % below;
+    let disagreements = 0;
+    for (let round = 0; round < 20_000; round += 1) {
+      const at = random(seed.length);
+      const text = seed.slice(0, at) + (alphabet[random(alphabet.length)] ?? '') + seed.slice(at + random(3));
+      const valid = ((): boolean => {
+        try {
+          JSON.parse(text);
+          return true;
+        } catch {
+          return false;
+        }
+      })();
+      if ((fault(text) !== 'parse') !== valid) disagreements += 1;
+    }
+    expect(disagreements).toBe(0);
+  });
+});
+
+describe('members and elements', () => {
+  it('sets a member and leaves every other byte', () => {
+    const text = bytes('{ "name" : "a" , "n":1.000 }');
+    const whole = { start: 0, end: text.length };
+    expect(withMember(text, whole, 'name', '"b"').toString()).toBe('{ "name" : "b" , "n":1.000 }');
+    expect(withMember(text, whole, 'new', '2').toString()).toBe('{"new":2, "name" : "a" , "n":1.000 }');
+    expect(withMember(bytes('{ }'), { start: 0, end: 3 }, 'new', '2').toString()).toBe('{"new":2 }');
+  });
+
+  it('lists members and elements as spans', () => {
+    const text = bytes('{"a":[1, {"b":2} ,"x"],"c":{}}');
+    const members = objectMembers(text, { start: 0, end: text.length });
+    expect([...members.keys()]).toEqual(['a', 'c']);
+    const list = members.get('a');
+    expect(list && arrayElements(text, list).map((span) => cut(text, span))).toEqual(['1', '{"b":2}', '"x"']);
+  });
+});

@@ -1,0 +1,107 @@
+import { isUtf8 } from 'node:buffer';
+import { fail, isObject, knownKeys, ScanError, scanKnown, skipValue, skipWhitespace, type Span } from './json-walk.ts';
+
+/** What a JSON-RPC message says at its surface; values are spans of the scanned bytes, to be forwarded as they are. */
+export interface Envelope {
+  readonly id: Span | undefined;
+  readonly method: string | undefined;
+  readonly params: Span | undefined;
+  readonly result: Span | undefined;
+  readonly error: Span | undefined;
+}
+
+/** The direct members of `params` that routing reads. */
+export interface ParamsSurface {
+  readonly name: Span | undefined;
+  readonly uri: Span | undefined;
+  readonly arguments: Span | undefined;
+  readonly cursor: Span | undefined;
+  readonly meta: Span | undefined;
+  readonly ref: Span | undefined;
+}
+
+const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
+const NO_PARAMS: ParamsSurface = {
+  name: undefined,
+  uri: undefined,
+  arguments: undefined,
+  cursor: undefined,
+  meta: undefined,
+  ref: undefined,
+};
+
+/**
+ * Finds the envelope of one JSON-RPC 2.0 message in one pass, validating the whole text on the way.
+ * Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200), `batch` for an array,
+ * `invalid` for JSON that is not one JSON-RPC message, incl. keys that are equal or differ in case only: a reader behind
+ * us may take the other one. An `id` is a string or an integer that every reader holds exactly; in a message of a
+ * `backend` it may also be null, which counts as absent.
+ */
+export function scanEnvelope(body: Buffer, from: 'client' | 'backend' = 'client'): Envelope {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) fail('parse', 'the body starts with a byte order mark');
+  if (!isUtf8(body)) fail('parse', 'the body is not UTF-8');
+  const start = skipWhitespace(body, 0);
+  if (body[start] === 0x5b) {
+    requireEnd(body, skipValue(body, start));
+    fail('batch', 'batches are not supported: send one message per request');
+  }
+  if (body[start] !== 0x7b) {
+    requireEnd(body, skipValue(body, start));
+    fail('invalid', 'a JSON-RPC message is an object');
+  }
+  const found = new Array<Span | undefined>(ENVELOPE_KEYS.length).fill(undefined);
+  requireEnd(body, scanKnown(body, start, ENVELOPE_KEYS, found));
+  const [version, idSpan, methodSpan, params, result, error] = found;
+  if (!isVersion2(body, version)) fail('invalid', '"jsonrpc" must be "2.0"');
+  const id = from === 'backend' && idSpan && body[idSpan.start] === 0x6e ? undefined : idSpan;
+  if (id !== undefined && from === 'client') checkId(body, id);
+  const method = methodSpan && (readString(body, methodSpan) ?? fail('invalid', '"method" must be a string'));
+  if (method === undefined && result === undefined && error === undefined)
+    fail('invalid', 'a message has a method, a result or an error');
+  if (method !== undefined && (result !== undefined || error !== undefined)) fail('invalid', 'a request has no result');
+  return { id, method, params, result, error };
+}
+
+const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
+
+/** The members of `params` that routing reads; `params` of another type than object is refused as `invalid`. */
+export function scanParams(body: Buffer, params: Span | undefined): ParamsSurface {
+  if (params === undefined) return NO_PARAMS;
+  if (!isObject(body, params)) fail('invalid', '"params" must be an object');
+  const found = new Array<Span | undefined>(PARAMS_KEYS.length).fill(undefined);
+  scanKnown(body, params.start, PARAMS_KEYS, found);
+  const [name, uri, args, cursor, meta, ref] = found;
+  return { name, uri, arguments: args, cursor, meta, ref };
+}
+
+/** The text of a JSON string at `span`; undefined when the value is not a string. */
+export function readString(body: Buffer, span: Span | undefined): string | undefined {
+  if (span === undefined || body[span.start] !== 0x22) return undefined;
+  for (let at = span.start + 1; at < span.end - 1; at += 1) {
+    const byte = body[at] ?? 0;
+    if (byte === 0x5c || byte >= 0x80) return JSON.parse(body.toString('utf8', span.start, span.end)) as string;
+  }
+  return body.toString('latin1', span.start + 1, span.end - 1);
+}
+
+const isVersion2 = (body: Buffer, at: Span | undefined): boolean =>
+  at?.end === (at?.start ?? 0) + 5 &&
+  body[at.start] === 0x22 &&
+  body[at.start + 1] === 0x32 &&
+  body[at.start + 2] === 0x2e &&
+  body[at.start + 3] === 0x30;
+
+function checkId(body: Buffer, id: Span): void {
+  if (body[id.start] === 0x22) return;
+  const text = body.toString('latin1', id.start, id.end);
+  if (text === 'null') fail('invalid', '"id" must not be null');
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || String(value) !== text)
+    fail('invalid', '"id" must be a string or an integer below 2^53');
+}
+
+function requireEnd(body: Buffer, at: number): void {
+  if (skipWhitespace(body, at) !== body.length) fail('parse', 'there is text behind the message');
+}
+
+export { ScanError, type Span };

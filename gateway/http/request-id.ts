@@ -1,0 +1,17 @@
+import type { RequestHandler } from 'express';
+
+const ACCEPTED = /^[\w.:-]{1,128}$/;
+
+/** `X-Request-Id`: the client's when it is harmless, else one of ours; on every answer. */
+export function requestId(prefix: string): RequestHandler {
+  let last = 0;
+  return (req, res, next) => {
+    const given = req.headers['x-request-id'];
+    last += 1;
+    res.setHeader(
+      'x-request-id',
+      typeof given === 'string' && ACCEPTED.test(given) ? given : `${prefix}-${last.toString(36)}`,
+    );
+    next();
+  };
+}

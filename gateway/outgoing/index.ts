@@ -1,0 +1,7 @@
+import { headerInjection } from './header-injection.ts';
+import { tokenExchange } from './token-exchange.ts';
+import { unauthenticated } from './unauthenticated.ts';
+import { upstreamInject } from './upstream-inject.ts';
+
+/** Every strategy of MCPExternalAuthConfig. A new one is one line here. */
+export const STRATEGIES = [unauthenticated, upstreamInject, tokenExchange, headerInjection] as const;

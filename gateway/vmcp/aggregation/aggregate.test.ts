@@ -1,0 +1,401 @@
+import { describe, expect, it } from 'vitest';
+import type { Aggregation } from '../../contract/gateway-config.ts';
+import { aggregate } from './aggregate.ts';
+import { catalog, names, parse, routes, rules } from './testdata/catalogs.ts';
+import type { Catalog } from './catalog.ts';
+
+const github = catalog('github', { tools: ['search', 'create_issue'] });
+const jira = catalog('jira', { tools: ['search', 'assign'] });
+const both = [jira, github];
+const hide = (workload: string, more: Partial<NonNullable<Aggregation['tools']>[number]>) => [{ workload, ...more }];
+
+describe('names (contract 4.2, acceptance 26.1)', () => {
+  it.each<[string, Partial<Aggregation>, string[]]>([
+    [
+      'prefix',
+      {},
+      [
+        'github_create_issue -> github/create_issue',
+        'github_search -> github/search',
+        'jira_assign -> jira/assign',
+        'jira_search -> jira/search',
+      ],
+    ],
+    [
+      'prefix with its own format',
+      { prefix_format: '{workload}.' },
+      [
+        'github.create_issue -> github/create_issue',
+        'github.search -> github/search',
+        'jira.assign -> jira/assign',
+        'jira.search -> jira/search',
+      ],
+    ],
+    [
+      'prefix without the placeholder: the first backend in sorted order wins a clash',
+      { prefix_format: 'custom_' },
+      ['custom_assign -> jira/assign', 'custom_create_issue -> github/create_issue', 'custom_search -> github/search'],
+    ],
+    [
+      'priority: the listed one keeps the bare name, the other is dropped',
+      { conflict_resolution: 'priority', priority_order: ['jira', 'github'] },
+      ['assign -> jira/assign', 'create_issue -> github/create_issue', 'search -> jira/search'],
+    ],
+    [
+      'priority with an unlisted backend (G17)',
+      { conflict_resolution: 'priority', priority_order: ['jira'] },
+      ['assign -> jira/assign', 'create_issue -> github/create_issue', 'search -> jira/search'],
+    ],
+    [
+      'priority where no owner is listed: nobody gets the name',
+      { conflict_resolution: 'priority', priority_order: ['other'] },
+      ['assign -> jira/assign', 'create_issue -> github/create_issue'],
+    ],
+    [
+      'manual, settled by an override',
+      { conflict_resolution: 'manual', tools: hide('jira', { overrides: { search: { name: 'find_tickets' } } }) },
+      [
+        'assign -> jira/assign',
+        'create_issue -> github/create_issue',
+        'find_tickets -> jira/search',
+        'search -> github/search',
+      ],
+    ],
+    [
+      'none, settled by a filter',
+      { conflict_resolution: 'none', tools: hide('jira', { filter: ['assign'] }) },
+      ['assign -> jira/assign', 'create_issue -> github/create_issue', 'search -> github/search'],
+    ],
+    [
+      'prefix after an override',
+      { tools: hide('jira', { overrides: { search: { name: 'find' } } }) },
+      [
+        'github_create_issue -> github/create_issue',
+        'github_search -> github/search',
+        'jira_assign -> jira/assign',
+        'jira_find -> jira/search',
+      ],
+    ],
+  ])('%s', (_, changes, expected) => {
+    const { view, conflicts } = aggregate(both, rules(changes), []);
+    expect(conflicts).toEqual([]);
+    expect(routes(view, 'tools')).toEqual(expected);
+    expect(view.tools.size).toBe(expected.length);
+  });
+
+  it.each(['manual', 'none'] as const)('%s: an unsettled clash serves no tool and names both owners', (strategy) => {
+    const { view, conflicts } = aggregate(both, rules({ conflict_resolution: strategy }), []);
+    expect(conflicts).toEqual([
+      {
+        reason: 'ConflictUnresolved',
+        name: 'search',
+        owners: [
+          { backend: 'github', tool: 'search' },
+          { backend: 'jira', tool: 'search' },
+        ],
+        message:
+          'the tool name "search" belongs to "search" of "github" and "search" of "jira": give one of them another name in aggregation.tools[].overrides',
+      },
+    ]);
+    expect(view.tools.size + view.hiddenTools.size).toBe(0);
+    expect(view.lists.tools.firstPage.toString()).toBe('{"tools":[]}');
+  });
+
+  it('reports every conflict, and one that an override makes inside a backend', () => {
+    const { conflicts } = aggregate(
+      [catalog('a', { tools: ['x', 'y', 'z'] }), catalog('b', { tools: ['y'] })],
+      rules({ conflict_resolution: 'manual', tools: hide('a', { overrides: { x: { name: 'z' } } }) }),
+      [],
+    );
+    expect(
+      conflicts.map(({ name, owners }) => [name, owners.map(({ backend, tool }) => `${backend}/${tool}`)]),
+    ).toEqual([
+      ['z', ['a/x', 'a/z']],
+      ['y', ['a/y', 'b/y']],
+    ]);
+  });
+
+  it('manual counts hidden tools too: only an override settles', () => {
+    const hidden = rules({ conflict_resolution: 'manual', tools: hide('jira', { exclude_all: true }) });
+    expect(aggregate(both, hidden, []).conflicts).toHaveLength(1);
+  });
+
+  it('a clash after prefixing goes to the first backend and is reported', () => {
+    const clashing = [catalog('a_b', { tools: ['c'] }), catalog('a', { tools: ['b_c'] })];
+    const { view, warnings } = aggregate(clashing, rules(), []);
+    expect(routes(view, 'tools')).toEqual(['a_b_c -> a/b_c']);
+    expect(warnings).toEqual([
+      {
+        reason: 'ToolNameClash',
+        backend: 'a_b',
+        message: 'tools of "a_b" are not served, because "a" has a tool of the same name; override one name: "a_b_c"',
+      },
+    ]);
+  });
+
+  it.each(['prefix', 'priority'] as const)(
+    '%s: of equal names inside a backend the first original name wins',
+    (strategy) => {
+      const { view, warnings } = aggregate(
+        [catalog('a', { tools: ['y', 'x'] })],
+        rules({
+          conflict_resolution: strategy,
+          prefix_format: '',
+          tools: hide('a', { overrides: { y: { name: 'x' } } }),
+        }),
+        [],
+      );
+      expect(routes(view, 'tools')).toEqual(['x -> a/x']);
+      expect(warnings).toMatchObject([{ reason: 'ToolNameClash', backend: 'a' }]);
+    },
+  );
+
+  it('a hidden tool keeps its name from the tools that lost the clash (contract 4.1: filters come after names)', () => {
+    const settings: Partial<Aggregation> = { conflict_resolution: 'priority', priority_order: ['github'] };
+    const { view } = aggregate(both, rules({ ...settings, tools: hide('github', { filter: ['create_issue'] }) }), []);
+    expect(routes(view, 'tools')).toEqual(['assign -> jira/assign', 'create_issue -> github/create_issue']);
+    expect(view.tools.get('search')).toBeUndefined();
+    expect(view.hiddenTools.get('search')?.backend).toBe('github');
+  });
+
+  it('priority reports whom it drops', () => {
+    const { warnings } = aggregate(both, rules({ conflict_resolution: 'priority', priority_order: ['other'] }), []);
+    expect(warnings.map(({ reason, backend }) => [reason, backend])).toEqual([
+      ['ToolNameClash', 'github'],
+      ['ToolNameClash', 'jira'],
+    ]);
+  });
+
+  it('shortens long names with a stable tail and keeps the full name callable', () => {
+    const tool = 't'.repeat(70);
+    const long = catalog('github', { tools: [tool, 'short'] });
+    const { view } = aggregate([long], rules({ max_tool_name_length: 64 }), []);
+    const shortened = `github_${'t'.repeat(48)}_c46733cf`; // SHA-256 of the full name
+    expect(shortened).toHaveLength(64);
+    expect(names(view, 'tools')).toEqual(['github_short', shortened]);
+    expect(view.tools.get(shortened)).toMatchObject({ name: tool, advertised: shortened, renamed: true });
+    expect(view.tools.get(`github_${tool}`)).toMatchObject({ name: tool, advertised: shortened, renamed: true });
+    const bare = aggregate([long], rules({ conflict_resolution: 'none', max_tool_name_length: 64 }), []).view;
+    expect(bare.tools.get(tool)?.renamed).toBe(false);
+  });
+
+  it('treats equal shortened names as a clash', () => {
+    const { view } = aggregate([catalog('a', { tools: ['a'.repeat(40)] })], rules({ max_tool_name_length: 16 }), []);
+    const [taken = ''] = names(view, 'tools');
+    const thief = catalog('b', { tools: [taken] });
+    const both = [thief, catalog('a', { tools: [`a_${'a'.repeat(40)}`] })];
+    const { conflicts } = aggregate(both, rules({ conflict_resolution: 'none', max_tool_name_length: 16 }), []);
+    expect(conflicts.map((conflict) => conflict.name)).toEqual([taken]);
+  });
+
+  it('serves unusual names unchanged and warns', () => {
+    const { view, warnings } = aggregate([catalog('a', { tools: ['do it', 'ok', 'größe'] })], rules(), []);
+    expect(names(view, 'tools')).toEqual(['a_do it', 'a_größe', 'a_ok']);
+    expect(warnings).toMatchObject([{ reason: 'ToolNameUnusual', backend: 'a' }]);
+  });
+});
+
+describe('visibility (contract 5, acceptance 26.2)', () => {
+  const tools = catalog('a', { tools: ['one', 'two', 'three'], resources: ['r:1'], prompts: ['p'] });
+  const shown = (changes: Partial<Aggregation>, catalogs: readonly Catalog[] = [tools]) =>
+    aggregate(catalogs, rules({ prefix_format: '', ...changes }), []);
+
+  it.each<[string, Partial<Aggregation>, string[], string[]]>([
+    ['nothing configured', {}, ['one', 'three', 'two'], []],
+    ['filter by original name', { tools: hide('a', { filter: ['two'] }) }, ['two'], ['one', 'three']],
+    [
+      'filter by overridden name',
+      { tools: hide('a', { filter: ['zwei'], overrides: { two: { name: 'zwei' } } }) },
+      ['zwei'],
+      ['one', 'three'],
+    ],
+    [
+      'a filter entry means the original name before an overridden one',
+      { tools: hide('a', { filter: ['two'], overrides: { one: { name: 'two' }, two: { name: 'deux' } } }) },
+      ['deux'],
+      ['three', 'two'],
+    ],
+    ['an empty filter is none', { tools: hide('a', { filter: [] }) }, ['one', 'three', 'two'], []],
+    ['excludeAll', { tools: hide('a', { exclude_all: true, filter: ['one'] }) }, [], ['one', 'three', 'two']],
+    ['excludeAllTools', { exclude_all_tools: true }, [], ['one', 'three', 'two']],
+    ['default deny', { default_tool_visibility: 'deny' }, [], ['one', 'three', 'two']],
+    [
+      'default deny, with an entry',
+      { default_tool_visibility: 'deny', tools: hide('a', {}) },
+      ['one', 'three', 'two'],
+      [],
+    ],
+  ])('%s', (_, changes, visible, hidden) => {
+    const { view } = shown(changes);
+    expect(names(view, 'tools')).toEqual(visible);
+    expect([...view.hiddenTools.keys()].sort()).toEqual(hidden);
+    for (const name of hidden) expect(view.tools.has(name)).toBe(false);
+    expect(names(view, 'resources')).toEqual(['r:1']);
+    expect(names(view, 'prompts')).toEqual(['p']);
+  });
+
+  it('warns about rules that meet nothing, but not for a backend that is away', () => {
+    const { warnings } = aggregate(
+      [tools],
+      rules({
+        tools: [
+          { workload: 'a', filter: ['one', 'four', 'five'], overrides: { six: { name: 'seven' } } },
+          { workload: 'aa' },
+          { workload: 'away', filter: ['x'] },
+        ],
+      }),
+      ['away'],
+    );
+    expect(warnings.map(({ reason, backend, message }) => [reason, backend, message])).toEqual([
+      ['UnknownWorkload', 'aa', 'aggregation.tools has rules for "aa", which is no backend here'],
+      ['ToolOverrideUnmatched', 'a', 'overrides of "a" name tools that it does not have: "six"'],
+      ['ToolFilterUnmatched', 'a', 'the filter of "a" names tools that it does not have: "four", "five"'],
+    ]);
+  });
+
+  it('adds up several entries of one backend, hiding wins', () => {
+    const entries = [
+      { workload: 'a', overrides: { one: { name: 'uno' } } },
+      { workload: 'a', exclude_all: true },
+    ];
+    expect([...shown({ tools: entries }).view.hiddenTools.keys()].sort()).toEqual(['three', 'two', 'uno']);
+  });
+
+  it('a tool named like an object member has no override', () => {
+    const odd = catalog('a', { tools: ['constructor', 'toString', '__proto__', 'hasOwnProperty'] });
+    const { view } = shown({ tools: hide('a', { overrides: { other: { name: 'x' } } }) }, [odd]);
+    expect(names(view, 'tools')).toEqual(['__proto__', 'constructor', 'hasOwnProperty', 'toString']);
+  });
+});
+
+describe('overrides', () => {
+  const item =
+    '{ "name":"t", "description": "old", "x":1e400,"annotations":{"title":"T","readOnlyHint":true,"own": 1.0}, "inputSchema":{}}';
+  const source: Catalog = { ...catalog('a', {}), tools: [{ key: 't', json: Buffer.from(item) }] };
+  const overridden = (override: object): string =>
+    aggregate(
+      [source],
+      rules({ prefix_format: '', tools: hide('a', { overrides: { t: override } }) }),
+      [],
+    ).view.lists.tools.items[0]?.json.toString() ?? '';
+
+  it.each<[string, object, string]>([
+    ['nothing', {}, item],
+    ['name', { name: 'u' }, item.replace('"t"', '"u"')],
+    ['description', { description: 'new "one"' }, item.replace('"old"', '"new \\"one\\""')],
+    ['an empty description', { description: '' }, item.replace('"old"', '""')],
+    [
+      'one annotation, the others stay as they are',
+      { annotations: { readOnlyHint: false } },
+      item.replace('"readOnlyHint":true', '"readOnlyHint":false'),
+    ],
+    [
+      'an annotation that the backend does not have',
+      { annotations: { idempotentHint: true } },
+      item.replace('{"title"', '{"idempotentHint":true,"title"'),
+    ],
+    [
+      'everything',
+      { name: 'u', description: 'd', annotations: { title: 'U' } },
+      item.replace('"t"', '"u"').replace('"old"', '"d"').replace('"T"', '"U"'),
+    ],
+  ])('changes %s and no other byte', (_, override, expected) => {
+    expect(overridden(override)).toBe(expected);
+  });
+
+  it('adds description and annotations to a tool without, and replaces annotations that are no object', () => {
+    const bare: Catalog = {
+      ...source,
+      tools: [
+        { key: 'p', json: Buffer.from('{"name":"p"}') },
+        { key: 'q', json: Buffer.from('{"name":"q","annotations":null}') },
+      ],
+    };
+    const override = { description: 'd', annotations: { title: 'T' } };
+    const changed = rules({ tools: hide('a', { overrides: { p: override, q: override } }) });
+    const { view } = aggregate([bare], changed, []);
+    expect(view.lists.tools.items.map(parse)).toEqual([
+      { name: 'a_p', ...override },
+      { name: 'a_q', ...override },
+    ]);
+  });
+});
+
+describe('prompts, resources, templates (contract 4.3)', () => {
+  const a = catalog('a', { prompts: ['p', 'q'], resources: ['x:1', 'x:2'], templates: ['x:{id}'] });
+  const b = catalog('b', { prompts: ['p', 'r'], resources: ['x:2', 'x:3'], templates: ['x:{id}', 'y:{id}'] });
+
+  it.each<[string, Partial<Aggregation>, string[]]>([
+    ['prefix', {}, ['a_p -> a/p', 'a_q -> a/q', 'b_p -> b/p', 'b_r -> b/r']],
+    ['manual', { conflict_resolution: 'manual' }, ['a_p -> a/p', 'a_q -> a/q', 'b_p -> b/p', 'b_r -> b/r']],
+    [
+      'priority, both listed',
+      { conflict_resolution: 'priority', priority_order: ['b', 'a'] },
+      ['p -> b/p', 'q -> a/q', 'r -> b/r'],
+    ],
+    [
+      'priority, one listed',
+      { conflict_resolution: 'priority', priority_order: ['b'] },
+      ['a_p -> a/p', 'a_q -> a/q', 'p -> b/p', 'r -> b/r'],
+    ],
+    ['none', { conflict_resolution: 'none' }, ['p -> a/p', 'q -> a/q', 'r -> b/r']],
+  ])('prompts under %s', (_, changes, expected) => {
+    expect(routes(aggregate([b, a], rules(changes), []).view, 'prompts')).toEqual(expected);
+  });
+
+  it('keeps a listed prompt against a composed name, and reports the loser', () => {
+    const listed = catalog('z', { prompts: ['a_p'] });
+    const { view, warnings } = aggregate(
+      [a, listed],
+      rules({ conflict_resolution: 'priority', priority_order: ['z'] }),
+      [],
+    );
+    expect(view.prompts.get('a_p')?.backend).toBe('z');
+    expect(warnings).toMatchObject([{ reason: 'PromptNameClash', backend: 'a' }]);
+  });
+
+  it('never rewrites a URI, and the first backend in sorted order has it', () => {
+    const { view, warnings } = aggregate([b, a], rules(), []);
+    expect(routes(view, 'resources')).toEqual(['x:1 -> a/x:1', 'x:2 -> a/x:2', 'x:3 -> b/x:3']);
+    expect(routes(view, 'templates')).toEqual(['x:{id} -> a/x:{id}', 'y:{id} -> b/y:{id}']);
+    expect(warnings.map(({ reason, backend }) => [reason, backend])).toEqual([
+      ['ResourceClash', 'b'],
+      ['ResourceClash', 'b'],
+    ]);
+  });
+});
+
+describe('capabilities', () => {
+  it('are what is declared or there', () => {
+    const none = {
+      tools: false,
+      prompts: false,
+      resources: false,
+      resourcesSubscribe: false,
+      completions: false,
+      logging: false,
+    };
+    const of = (...offers: Parameters<typeof catalog>[1][]) =>
+      aggregate(
+        offers.map((offer, index) => catalog(`b${String(index)}`, offer)),
+        rules(),
+        [],
+      ).view.capabilities;
+    expect(of()).toEqual(none);
+    expect(of({ tools: ['t'] })).toEqual({ ...none, tools: true });
+    expect(of({ templates: ['x:{y}'] })).toEqual({ ...none, resources: true });
+    expect(of({}, { capabilities: { prompts: {}, logging: {}, completions: {} } })).toEqual({
+      ...none,
+      prompts: true,
+      logging: true,
+      completions: true,
+    });
+    expect(of({ capabilities: { resources: {} } })).toEqual({ ...none, resources: true });
+    expect(of({ capabilities: { resources: {} } }, { capabilities: { resources: { subscribe: true } } })).toEqual({
+      ...none,
+      resources: true,
+      resourcesSubscribe: true,
+    });
+    expect(of({ capabilities: { tools: null, resources: 'yes', prompts: 7 } })).toEqual(none);
+  });
+});

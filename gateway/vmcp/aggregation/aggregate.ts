@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Catalog } from './catalog.ts';
+import { serve, servePrompts, serveUris, type Served } from './other-kinds.ts';
+import { renderPage } from './pages.ts';
+import { nameTools, warnUnusualNames, type NamedTool } from './tool-names.ts';
+import { applyToolRules, rulesByWorkload } from './tool-rules.ts';
+import { parseUriTemplate } from './uri-template.ts';
+import type {
+  AdvertisedItem,
+  AdvertisedList,
+  AggregationResult,
+  Conflict,
+  ListKind,
+  Route,
+  TemplateRoute,
+  ViewCapabilities,
+} from './view.ts';
+import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
+
+/**
+ * What the backends of one principal look like behind one endpoint. `unavailable` names the configured backends of which
+ * no catalog is at hand. The order of `catalogs` and of the items in them has no influence; backend names are unique.
+ */
+export function aggregate(
+  catalogs: readonly Catalog[],
+  rules: Aggregation,
+  unavailable: readonly string[],
+): AggregationResult {
+  const warnings = collectWarnings();
+  const backends = [...catalogs].sort((left, right) => (left.backend < right.backend ? -1 : 1));
+  const missing = [...new Set(unavailable)].sort();
+  const { served, hidden, aliases, conflicts } = serveTools(backends, rules, missing, warnings);
+  const prompts = servePrompts(backends, rules, warnings);
+  const resources = serveUris(backends, 'resources', warnings);
+  const templates = serveUris(backends, 'templates', warnings);
+  return {
+    view: {
+      tools: new Map([...aliases, ...routesOf(served)]),
+      hiddenTools: routesOf(hidden),
+      prompts: routesOf(prompts),
+      resources: routesOf(resources),
+      templates: routesOf(templates),
+      templateRoutes: templateRoutes(templates),
+      lists: {
+        tools: list('tools', served, missing),
+        resources: list('resources', resources, missing),
+        templates: list('templates', templates, missing),
+        prompts: list('prompts', prompts, missing),
+      },
+      capabilities: capabilities(backends, served, prompts, [...resources, ...templates]),
+      unavailable: missing,
+    },
+    conflicts,
+    warnings: warnings.list(),
+  };
+}
+
+function serveTools(
+  backends: readonly Catalog[],
+  rules: Aggregation,
+  unavailable: readonly string[],
+  warnings: WarningCollector,
+): { served: Served[]; hidden: Served[]; aliases: [string, Route][]; conflicts: readonly Conflict[] } {
+  const byWorkload = rulesByWorkload(rules);
+  const known = new Set([...backends.map((catalog) => catalog.backend), ...unavailable]);
+  for (const workload of [...byWorkload.keys()].filter((name) => !known.has(name)))
+    warnings.add(
+      'UnknownWorkload',
+      workload,
+      `aggregation.tools has rules for ${quote(workload)}, which is no backend here`,
+    );
+  const all = backends.flatMap((catalog) => applyToolRules(catalog, rules, byWorkload.get(catalog.backend), warnings));
+  const { tools, conflicts } = nameTools(all, rules, warnings);
+  if (conflicts.length > 0) return { served: [], hidden: [], aliases: [], conflicts };
+  warnUnusualNames(tools, warnings);
+  const placed = tools.map((tool) => ({ tool, item: serveTool(tool) }));
+  const shown = placed.filter(({ tool }) => !tool.hidden);
+  return {
+    served: shown.map(({ item }) => item),
+    hidden: placed.filter(({ tool }) => tool.hidden).map(({ item }) => item),
+    aliases: shown
+      .filter(({ tool }) => tool.full !== tool.advertised)
+      .map(({ tool, item }) => [tool.full, aliasRoute(tool, item.route)]),
+    conflicts,
+  };
+}
+
+const serveTool = ({ backend, original, advertised, json }: NamedTool): Served =>
+  serve(backend, original, advertised, json);
+
+/** Whoever calls by the full name sends the full name: it needs no replacing when the backend knows it by that. */
+const aliasRoute = ({ full, original }: NamedTool, route: Route): Route => ({ ...route, renamed: full !== original });
+
+const routesOf = (items: readonly Served[]): Map<string, Route> =>
+  new Map(items.map(({ key, route }): [string, Route] => [key, route]));
+
+function templateRoutes(templates: readonly Served[]): TemplateRoute[] {
+  return byKey(templates).flatMap(({ key, route }) => {
+    const template = parseUriTemplate(key);
+    return template ? [{ template, route }] : [];
+  });
+}
+
+function list(kind: ListKind, served: readonly Served[], unavailable: readonly string[]): AdvertisedList {
+  const items = byKey(served).map(({ key, json }) => ({ key, json }));
+  const digest = digestOf(items);
+  return { items, digest, firstPage: renderPage(kind, { items, digest }, 0, unavailable) };
+}
+
+const byKey = <Item extends AdvertisedItem>(items: readonly Item[]): Item[] =>
+  [...items].sort((left, right) => (left.key < right.key ? -1 : 1));
+
+/** Keys are part of the items; their lengths keep two lists from running together to the same bytes. */
+function digestOf(items: readonly AdvertisedItem[]): string {
+  const hash = createHash('sha256');
+  for (const { json } of items) hash.update(`${String(json.length)}:`).update(json);
+  return hash.digest('hex').slice(0, 16);
+}
+
+function capabilities(
+  backends: readonly Catalog[],
+  tools: readonly Served[],
+  prompts: readonly Served[],
+  resources: readonly Served[],
+): ViewCapabilities {
+  const declared = (name: string) => backends.some(({ capabilities: each }) => isObject(each[name]));
+  return {
+    tools: tools.length > 0 || declared('tools'),
+    prompts: prompts.length > 0 || declared('prompts'),
+    resources: resources.length > 0 || declared('resources'),
+    resourcesSubscribe: backends.some(
+      ({ capabilities: { resources: each } }) => isObject(each) && each['subscribe'] === true,
+    ),
+    completions: declared('completions'),
+    logging: declared('logging'),
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

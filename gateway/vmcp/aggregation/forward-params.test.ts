@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { scanEnvelope, scanParams } from '../../http/json-scan.ts';
+import { aggregate } from './aggregate.ts';
+import { forwardParams } from './forward-params.ts';
+import { readReference, routeReference } from './routing.ts';
+import { catalog, rules } from './testdata/catalogs.ts';
+
+const offer = { tools: ['echo', 'say "hi"', '\ud800'], prompts: ['p'], templates: ['x:{id}'] };
+const prefixed = aggregate([catalog('a', offer)], rules(), []).view;
+const bare = aggregate([catalog('a', offer)], rules({ conflict_resolution: 'none' }), []).view;
+
+function scan(params: string) {
+  const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params": ${params} }`);
+  const span = scanEnvelope(body).params!;
+  return { body, span, surface: scanParams(body, span) };
+}
+
+describe('forwardParams', () => {
+  it.each([
+    [
+      '{"name":"a_echo","arguments":{"n":9007199254740993}}',
+      'a_echo',
+      '{"name":"echo","arguments":{"n":9007199254740993}}',
+    ],
+    [
+      '{ "arguments" : {"name":"a_echo"} , "name" : "a_echo", "_meta":{"x":1e400} }',
+      'a_echo',
+      '{ "arguments" : {"name":"a_echo"} , "name" : "echo", "_meta":{"x":1e400} }',
+    ],
+    ['{"name":"\\u0061_echo"}', 'a_echo', '{"name":"echo"}'],
+    ['{"name":"a_say \\"hi\\"","x":"\\ud800"}', 'a_say "hi"', '{"name":"say \\"hi\\"","x":"\\ud800"}'],
+    ['{"name":"a_\\uD800"}', 'a_\ud800', '{"name":"\\ud800"}'],
+  ])('replaces the name of a renamed tool and nothing else: %s', (params, name, expected) => {
+    const { body, span, surface } = scan(params);
+    expect(forwardParams(body, span, surface.name!, prefixed.tools.get(name)!).toString()).toBe(expected);
+  });
+
+  it.each(['{"name":"echo","arguments":{}}', '{ "name" : "\\u0065cho" , "x": 1.0, "y":[ ] }'])(
+    'hands on the received bytes without a copy when the name stays: %s',
+    (params) => {
+      const { body, span, surface } = scan(params);
+      const sent = forwardParams(body, span, surface.name!, bare.tools.get('echo')!);
+      expect(sent.toString()).toBe(params);
+      expect(sent.buffer).toBe(body.buffer);
+      expect(sent.byteOffset).toBe(body.byteOffset + span.start);
+    },
+  );
+
+  it('works for prompts', () => {
+    const { body, span, surface } = scan('{"name":"a_p","arguments":{"name":"a_p"}}');
+    expect(forwardParams(body, span, surface.name!, prefixed.prompts.get('a_p')!).toString()).toBe(
+      '{"name":"p","arguments":{"name":"a_p"}}',
+    );
+  });
+
+  it.each([
+    [
+      '{"ref":{"type":"ref/prompt","name":"a_p"},"argument":{"name":"a_p"}}',
+      '{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a_p"}}',
+    ],
+    [
+      '{"argument":{}, "ref":{"uri":"x:{id}","type":"ref/resource"}}',
+      '{"argument":{}, "ref":{"uri":"x:{id}","type":"ref/resource"}}',
+    ],
+  ])('works for completion references: %s', (params, expected) => {
+    const { body, span, surface } = scan(params);
+    const reference = readReference(body, surface.ref!)!;
+    const route = routeReference(prefixed, reference)!;
+    expect(forwardParams(body, span, reference.value, route).toString()).toBe(expected);
+  });
+});

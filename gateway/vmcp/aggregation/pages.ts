@@ -1,0 +1,104 @@
+import { WIRE } from './read-catalog.ts';
+import type { AdvertisedItem, AdvertisedList, ListKind, View } from './view.ts';
+
+export const PAGE_SIZE = 1000;
+const MAX_CURSOR_LENGTH = 512;
+/** Bytes of JSON text for the last key: what the rest of a cursor leaves of 512 base64url characters. */
+const MAX_CURSOR_KEY_BYTES = 280;
+
+/** The cursor is not one of this list's: to be answered with -32602. */
+export interface BadCursor {
+  readonly reason: 'BadCursor';
+  readonly message: string;
+}
+
+const BAD_CURSOR: BadCursor = {
+  reason: 'BadCursor',
+  message: 'the cursor is not one that this list returned: list again without a cursor',
+};
+
+/**
+ * The JSON text of the `result` of one list request. The first page is ready-made; a later one starts behind the last key
+ * of the page before, also when the list has changed since.
+ */
+export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | BadCursor {
+  const list = view.lists[kind];
+  if (cursor === undefined) return list.firstPage;
+  const start = startOf(kind, list.items, cursor);
+  return start === undefined ? BAD_CURSOR : renderPage(kind, list, start, view.unavailable);
+}
+
+/** The JSON text of the page that starts at index `start`. */
+export function renderPage(
+  kind: ListKind,
+  { items, digest }: Pick<AdvertisedList, 'items' | 'digest'>,
+  start: number,
+  unavailable: readonly string[],
+): Buffer {
+  const end = Math.min(start + PAGE_SIZE, items.length);
+  const last = end < items.length ? items[end - 1] : undefined;
+  const pieces: Buffer[] = [Buffer.from(`{"${WIRE[kind].list}":[`)];
+  for (let index = start; index < end; index += 1) {
+    if (index > start) pieces.push(COMMA);
+    pieces.push((items[index] as AdvertisedItem).json);
+  }
+  const next = last ? `,"nextCursor":"${cursorBehind(kind, items, last.key, digest)}"` : '';
+  const meta =
+    unavailable.length === 0 ? '' : `,"_meta":{"vmcp.dev/unavailableBackends":${JSON.stringify(unavailable)}}`;
+  pieces.push(Buffer.from(`]${next}${meta}}`));
+  return Buffer.concat(pieces);
+}
+
+const COMMA = Buffer.from(',');
+
+/**
+ * `{k: kind, l: last key, d: digest}` as base64url. A key that is too long is cut, and `n` says how many items that start
+ * with the cut key were served.
+ */
+function cursorBehind(kind: ListKind, items: readonly AdvertisedItem[], key: string, d: string): string {
+  const l = cut(key);
+  const n = l === key ? undefined : indexBehind(items, key) - indexAt(items, l);
+  return Buffer.from(JSON.stringify({ k: kind, l, d, n })).toString('base64url');
+}
+
+function cut(key: string): string {
+  let length = Math.min(key.length, MAX_CURSOR_KEY_BYTES);
+  while (Buffer.byteLength(JSON.stringify(key.slice(0, length))) > MAX_CURSOR_KEY_BYTES) length -= 1;
+  return key.slice(0, length);
+}
+
+/** Index of the first item that the cursor's page holds; undefined for a cursor that is none of ours. */
+function startOf(kind: ListKind, items: readonly AdvertisedItem[], cursor: string): number | undefined {
+  const { k, l, d, n } = decode(cursor);
+  if (k !== kind || typeof l !== 'string' || typeof d !== 'string') return undefined;
+  if (n === undefined) return indexBehind(items, l);
+  return typeof n === 'number' && Number.isSafeInteger(n) && n > 0
+    ? Math.min(indexAt(items, l) + n, items.length)
+    : undefined;
+}
+
+function decode(cursor: string): Partial<Record<'k' | 'l' | 'd' | 'n', unknown>> {
+  if (cursor.length > MAX_CURSOR_LENGTH) return {};
+  const bytes = Buffer.from(cursor, 'base64url');
+  if (bytes.toString('base64url') !== cursor) return {};
+  try {
+    return (JSON.parse(bytes.toString()) as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+const indexAt = (items: readonly AdvertisedItem[], key: string) => partition(items, (item) => item.key < key);
+const indexBehind = (items: readonly AdvertisedItem[], key: string) => partition(items, (item) => item.key <= key);
+
+/** Number of leading items for which `before` holds. */
+function partition(items: readonly AdvertisedItem[], before: (item: AdvertisedItem) => boolean): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (before(items[middle] as AdvertisedItem)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

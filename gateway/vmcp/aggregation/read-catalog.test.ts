@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { nextCursor, readItems } from './read-catalog.ts';
+import type { ListKind } from './view.ts';
+
+const page = (text: string): Buffer => Buffer.from(text);
+const read = (kind: ListKind, ...pages: string[]) => readItems('a', kind, pages.map(page));
+const keys = (kind: ListKind, ...pages: string[]) => read(kind, ...pages).items.map((item) => item.key);
+
+describe('readItems', () => {
+  it('reads every kind over all pages, in order', () => {
+    expect(keys('tools', '{"tools":[{"name":"b"}],"nextCursor":"x"}', ' { "tools" : [ {"name":"a"} ] } ')).toEqual([
+      'b',
+      'a',
+    ]);
+    expect(keys('resources', '{"resources":[{"uri":"x:1","name":"n"}]}')).toEqual(['x:1']);
+    expect(keys('templates', '{"resourceTemplates":[{"uriTemplate":"x:{y}"}]}')).toEqual(['x:{y}']);
+    expect(keys('prompts', '{"prompts":[{"name":"p"}]}')).toEqual(['p']);
+  });
+
+  it('leaves out what has no name, and keeps the rest (regressions 12)', () => {
+    const odd = 'null,7,"x",[],true,{},{"name":null},{"name":""},{"name":7},{"name":{}},{"Name":"c"}';
+    const { items, warnings } = read('tools', `{"tools":[${odd},{"name":"ok","inputSchema":17}]}`);
+    expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"ok","inputSchema":17}']);
+    expect(warnings).toEqual([
+      {
+        reason: 'MalformedItem',
+        backend: 'a',
+        message: 'an item of the tools list without name is left out (11 times)',
+      },
+    ]);
+  });
+
+  it.each(['null', '[]', '7', '{}', '{"tools":null}', '{"tools":{"name":"x"}}', '{"tools":"x"}'])(
+    'leaves out the page %s and keeps the other ones',
+    (odd) => {
+      const { items, warnings } = read('tools', odd, '{"tools":[{"name":"a"}]}');
+      expect(items).toHaveLength(1);
+      expect(warnings).toMatchObject([{ reason: 'MalformedList', backend: 'a' }]);
+    },
+  );
+
+  it('keeps the first of equal names, also across pages and escapes', () => {
+    const { items, warnings } = read(
+      'tools',
+      '{"tools":[{"name":"a","n":1},{"name":"\\u0061","n":2}]}',
+      '{"tools":[{"name":"a","n":3}]}',
+    );
+    expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"a","n":1}']);
+    expect(warnings).toEqual([
+      {
+        reason: 'DuplicateItem',
+        backend: 'a',
+        message: 'the tools list holds an item twice, the first one counts: "a", "a"',
+      },
+    ]);
+  });
+
+  it('takes the last of equal keys, as JSON.parse does', () => {
+    expect(keys('tools', '{"tools":[],"tools":[{"name":"x","name":"y"}]}')).toEqual(['y']);
+  });
+
+  it('yields few warnings for a long hostile list, and quotes no control character', () => {
+    const list = Array.from({ length: 20_000 }, () => '{"name":"\\u001b[31m\\n"}').join(',');
+    const { items, warnings } = read('tools', `{"tools":[${list}]}`);
+    expect(items).toHaveLength(1);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]?.message).toContain('and 19994 more');
+    expect(warnings[0]?.message).not.toContain('\u001b');
+    expect(warnings[0]?.message.length).toBeLessThan(300);
+  });
+
+  it('does not hold on to the page', () => {
+    const big = page(`{"tools":[${'null,'.repeat(100_000)}{"name":"a"}]}`);
+    const [item] = readItems('a', 'tools', [big]).items;
+    expect(item?.json.buffer).not.toBe(big.buffer);
+    expect(item?.json.buffer.byteLength).toBeLessThan(100_000);
+  });
+
+  it.each([
+    ['1,024 bytes', `x:${'a'.repeat(1022)}`, true],
+    ['1,025 bytes', `x:${'a'.repeat(1023)}`, false],
+    ['1,026 bytes in fewer characters', `x:${'ä'.repeat(512)}`, false],
+    ['8 variables', 'x:{a}{b,c,d}{/e}{?f,g,h}', true],
+    ['9 variables', 'x:{a}{b,c,d}{/e}{?f,g,h,i}', false],
+    ['prefixes of 256', 'x:{a:200}{b:56}', true],
+    ['prefixes of 257', 'x:{a:200}{b:57}', false],
+    ['a huge prefix', 'x:{a:9999}', false],
+  ])('templates: %s', (_, template, kept) => {
+    const { items, warnings } = read('templates', JSON.stringify({ resourceTemplates: [{ uriTemplate: template }] }));
+    expect(items.map((item) => item.key)).toEqual(kept ? [template] : []);
+    expect(warnings.map((warning) => warning.reason)).toEqual(kept ? [] : ['TemplateTooLarge']);
+  });
+
+  it('keeps a template that breaks RFC 6570, with a warning', () => {
+    const { items, warnings } = read('templates', '{"resourceTemplates":[{"uriTemplate":"x:{a"}]}');
+    expect(items).toHaveLength(1);
+    expect(warnings).toMatchObject([{ reason: 'TemplateUnmatchable' }]);
+  });
+});
+
+describe('nextCursor', () => {
+  it.each([
+    ['{"tools":[],"nextCursor":"a\\u0062"}', 'ab'],
+    ['{"tools":[]}', undefined],
+    ['{"nextCursor":null}', undefined],
+    ['{"nextCursor":""}', undefined],
+    ['{"nextCursor":7}', undefined],
+    ['[]', undefined],
+  ])('of %s', (text, expected) => {
+    expect(nextCursor(page(text))).toBe(expected);
+  });
+});

@@ -1,0 +1,94 @@
+import { readString } from '../../http/json-scan.ts';
+import { arrayElements, isArray, isObject, objectMembers, skipWhitespace, type Span } from '../../http/json-walk.ts';
+import type { ListItem } from './catalog.ts';
+import { parseUriTemplate } from './uri-template.ts';
+import type { ListKind, Warning } from './view.ts';
+import { collectWarnings, type WarningCollector } from './warnings.ts';
+
+/** Member of a list result that holds the items, and member of an item that names it. */
+export const WIRE: Readonly<Record<ListKind, { readonly list: string; readonly key: string }>> = {
+  tools: { list: 'tools', key: 'name' },
+  resources: { list: 'resources', key: 'uri' },
+  templates: { list: 'resourceTemplates', key: 'uriTemplate' },
+  prompts: { list: 'prompts', key: 'name' },
+};
+
+const MAX_TEMPLATE_BYTES = 1024;
+const MAX_TEMPLATE_VARIABLES = 8;
+const MAX_TEMPLATE_PREFIX_SUM = 256;
+
+/**
+ * The items of all pages of one backend's list. `pages` are the JSON texts of the `result` members, of messages that
+ * passed `scanEnvelope`. What cannot be served (null, no object, no name, a template that is costly to match) is left out
+ * with a warning; everything else is kept byte for byte, however odd its other members are. Items are copies: a page that
+ * was mostly left out can be freed.
+ */
+export function readItems(
+  backend: string,
+  kind: ListKind,
+  pages: readonly Buffer[],
+): { items: ListItem[]; warnings: Warning[] } {
+  const warnings = collectWarnings();
+  const items = new Map<string, ListItem>();
+  for (const page of pages) {
+    for (const span of listed(backend, kind, page, warnings)) {
+      const key = itemKey(page, span, WIRE[kind].key);
+      if (key === undefined) {
+        warnings.add('MalformedItem', backend, `an item of the ${kind} list without ${WIRE[kind].key} is left out`);
+      } else if (items.has(key)) {
+        warnings.add('DuplicateItem', backend, `the ${kind} list holds an item twice, the first one counts`, key);
+      } else if (kind !== 'templates' || isServable(backend, key, warnings)) {
+        items.set(key, { key, json: Buffer.from(page.subarray(span.start, span.end)) });
+      }
+    }
+  }
+  return { items: [...items.values()], warnings: warnings.list() };
+}
+
+/** `nextCursor` of one list result; undefined on the last page. */
+export function nextCursor(result: Buffer): string | undefined {
+  const span = whole(result);
+  if (!isObject(result, span)) return undefined;
+  return readString(result, objectMembers(result, span).get('nextCursor')) || undefined;
+}
+
+const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
+
+function listed(backend: string, kind: ListKind, page: Buffer, warnings: WarningCollector): readonly Span[] {
+  const span = whole(page);
+  const list = isObject(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
+  if (list && isArray(page, list)) return arrayElements(page, list);
+  warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is left out`);
+  return [];
+}
+
+function itemKey(page: Buffer, item: Span, member: string): string | undefined {
+  if (!isObject(page, item)) return undefined;
+  return readString(page, objectMembers(page, item).get(member)) || undefined;
+}
+
+function isServable(backend: string, text: string, warnings: WarningCollector): boolean {
+  const template = Buffer.byteLength(text) > MAX_TEMPLATE_BYTES ? 'too long' : parseUriTemplate(text);
+  if (template === undefined) {
+    warnings.add(
+      'TemplateUnmatchable',
+      backend,
+      'a URI template that breaks RFC 6570 is listed but matches nothing',
+      text,
+    );
+    return true;
+  }
+  if (
+    template !== 'too long' &&
+    template.variableCount <= MAX_TEMPLATE_VARIABLES &&
+    template.prefixSum <= MAX_TEMPLATE_PREFIX_SUM
+  )
+    return true;
+  warnings.add(
+    'TemplateTooLarge',
+    backend,
+    'a URI template over 1024 bytes, 8 variables or 256 summed prefixes is left out',
+    text,
+  );
+  return false;
+}

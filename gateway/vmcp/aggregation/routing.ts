@@ -1,0 +1,60 @@
+import { readString } from '../../http/json-scan.ts';
+import { isObject, knownKeys, scanKnown, type Span } from '../../http/json-walk.ts';
+import { matchesTemplate, mayMatch } from './uri-template.ts';
+import type { Route, View } from './view.ts';
+
+/** A longer URI is looked up as it is, never matched. */
+const MAX_MATCHED_URI_BYTES = 2048;
+/** Characters x variables that one look-up spends on the templates of one backend: some 10 ms, far more than honest lists need. */
+const MAX_MATCHING_STEPS = 500_000;
+
+/**
+ * Where `resources/read`, `subscribe` and `unsubscribe` of `uri` go: the resource of this URI, else the template of this
+ * text, else the first template that matches. Policy sees the URI itself, not `Route.advertised`.
+ */
+export function routeResource(view: View, uri: string): Route | undefined {
+  return view.resources.get(uri) ?? view.templates.get(uri) ?? matchTemplate(view, uri);
+}
+
+/** The first template, in sorted order, of which `uri` can be an expansion (RFC 6570). */
+export function matchTemplate(view: View, uri: string): Route | undefined {
+  if (Buffer.byteLength(uri) > MAX_MATCHED_URI_BYTES) return undefined;
+  const spent = new Map<string, number>();
+  for (const { template, route } of view.templateRoutes) {
+    if (!mayMatch(template, uri)) continue;
+    const steps = spent.get(route.backend) ?? 0;
+    if (steps > MAX_MATCHING_STEPS) continue;
+    if (matchesTemplate(template, uri)) return route;
+    spent.set(route.backend, steps + uri.length * (template.variableCount + 1));
+  }
+  return undefined;
+}
+
+/** `params.ref` of `completion/complete`. */
+export interface Reference {
+  readonly type: 'ref/prompt' | 'ref/resource';
+  /** Advertised prompt name, URI or URI template. */
+  readonly key: string;
+  /** The value of `ref.name` or `ref.uri`, for `forwardParams`. */
+  readonly value: Span;
+}
+
+const REF_KEYS = knownKeys('type', 'name', 'uri');
+
+/** Undefined when it is no reference of the protocol; throws `ScanError` (`invalid`) when a key stands twice. */
+export function readReference(text: Buffer, ref: Span): Reference | undefined {
+  if (!isObject(text, ref)) return undefined;
+  const found = new Array<Span | undefined>(REF_KEYS.length).fill(undefined);
+  scanKnown(text, ref.start, REF_KEYS, found);
+  const type = readString(text, found[0]);
+  if (type !== 'ref/prompt' && type !== 'ref/resource') return undefined;
+  const value = type === 'ref/prompt' ? found[1] : found[2];
+  const key = readString(text, value);
+  return value === undefined || key === undefined ? undefined : { type, key, value };
+}
+
+/** Undefined means an empty completion, not an error: a client may complete while the list changes. */
+export function routeReference(view: View, { type, key }: Reference): Route | undefined {
+  if (type === 'ref/prompt') return view.prompts.get(key);
+  return view.templates.get(key) ?? view.resources.get(key) ?? matchTemplate(view, key);
+}

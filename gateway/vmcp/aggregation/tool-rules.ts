@@ -1,0 +1,118 @@
+import { objectMembers, withMember } from '../../http/json-walk.ts';
+import type { Aggregation, ToolOverride } from '../../contract/gateway-config.ts';
+import type { Catalog, ListItem } from './catalog.ts';
+import { quote, type WarningCollector } from './warnings.ts';
+
+/** A tool after its backend's overrides, before names of different backends meet. */
+export interface Tool {
+  readonly backend: string;
+  /** The backend's own name. */
+  readonly original: string;
+  /** `original`, or the name of an override. */
+  readonly name: string;
+  /** As listed by the backend, with description and annotations overridden; the name in it is still `original`. */
+  readonly json: Buffer;
+  /** Not advertised and unknown to clients. */
+  readonly hidden: boolean;
+}
+
+interface WorkloadRules {
+  excludeAll: boolean;
+  readonly filter: string[];
+  readonly overrides: Map<string, ToolOverride>;
+}
+
+/** The rules by backend; several entries for one backend add up, the stricter `exclude_all` and the first override win. */
+export function rulesByWorkload(rules: Aggregation): ReadonlyMap<string, WorkloadRules> {
+  const byWorkload = new Map<string, WorkloadRules>();
+  for (const { workload, exclude_all, filter, overrides } of rules.tools ?? []) {
+    const entry: WorkloadRules = byWorkload.get(workload) ?? { excludeAll: false, filter: [], overrides: new Map() };
+    byWorkload.set(workload, entry);
+    entry.excludeAll ||= exclude_all === true;
+    entry.filter.push(...(filter ?? []));
+    for (const [tool, override] of Object.entries(overrides ?? {}))
+      if (!entry.overrides.has(tool)) entry.overrides.set(tool, override);
+  }
+  return byWorkload;
+}
+
+/** The tools of one backend, sorted by original name. */
+export function applyToolRules(
+  catalog: Catalog,
+  rules: Aggregation,
+  workload: WorkloadRules | undefined,
+  warnings: WarningCollector,
+): Tool[] {
+  const { backend } = catalog;
+  const overrides = workload?.overrides ?? new Map<string, ToolOverride>();
+  const originals = new Set(catalog.tools.map((item) => item.key));
+  for (const tool of overrides.keys()) {
+    if (originals.has(tool)) continue;
+    warnings.add(
+      'ToolOverrideUnmatched',
+      backend,
+      `overrides of ${quote(backend)} name tools that it does not have`,
+      tool,
+    );
+  }
+  const overridden = catalog.tools.map((item) => ({ item, override: overrides.get(item.key) }));
+  const shown = filtered(backend, workload?.filter ?? [], overridden, warnings);
+  const hideAll =
+    rules.exclude_all_tools ||
+    workload?.excludeAll === true ||
+    (workload === undefined && rules.default_tool_visibility === 'deny');
+  return overridden
+    .map(({ item, override }) => ({
+      backend,
+      original: item.key,
+      name: override?.name ?? item.key,
+      json: override ? overrideItem(item.json, override) : item.json,
+      hidden: hideAll || (shown !== undefined && !shown.has(item.key)),
+    }))
+    .sort((left, right) => (left.original < right.original ? -1 : 1));
+}
+
+/** Original names that the filter lets through; undefined without a filter. */
+function filtered(
+  backend: string,
+  filter: readonly string[],
+  tools: readonly { item: ListItem; override: ToolOverride | undefined }[],
+  warnings: WarningCollector,
+): ReadonlySet<string> | undefined {
+  if (filter.length === 0) return undefined;
+  const originals = new Set(tools.map(({ item }) => item.key));
+  const byNewName = Map.groupBy(tools, ({ item, override }) => override?.name ?? item.key);
+  const shown = new Set<string>();
+  for (const name of filter) {
+    const matches = originals.has(name) ? [name] : (byNewName.get(name) ?? []).map(({ item }) => item.key);
+    for (const original of matches) shown.add(original);
+    if (matches.length > 0) continue;
+    warnings.add(
+      'ToolFilterUnmatched',
+      backend,
+      `the filter of ${quote(backend)} names tools that it does not have`,
+      name,
+    );
+  }
+  return shown;
+}
+
+function overrideItem(json: Buffer, { description, annotations }: ToolOverride): Buffer {
+  let item = json;
+  if (description !== undefined) item = withMember(item, whole(item), 'description', JSON.stringify(description));
+  if (annotations !== undefined)
+    item = withMember(item, whole(item), 'annotations', mergedAnnotations(item, annotations));
+  return item;
+}
+
+/** The backend's annotations, byte for byte but for the overridden members. */
+function mergedAnnotations(item: Buffer, changes: NonNullable<ToolOverride['annotations']>): string {
+  const present = objectMembers(item, whole(item)).get('annotations');
+  const isObject = present !== undefined && item[present.start] === 0x7b;
+  let merged = isObject ? item.subarray(present.start, present.end) : Buffer.from('{}');
+  for (const [key, value] of Object.entries(changes))
+    merged = withMember(merged, whole(merged), key, JSON.stringify(value));
+  return merged.toString();
+}
+
+const whole = (json: Buffer) => ({ start: 0, end: json.length });

@@ -1,0 +1,129 @@
+import type { Envelope } from '../../http/json-scan.ts';
+import type { Answer } from '../edge/answer.ts';
+import type { RunningCall, Session } from '../session.ts';
+import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
+import type { BackendRuntime } from './backend.ts';
+
+/** Turns a failure that the gateway met into the answer that the client's method promises (contract 22). */
+export type OnFailure = (answer: Answer, failure: BackendFailure, backend: BackendRuntime) => void;
+
+/**
+ * One client request on its way through one backend: opens the session's channel when there is none, asks again once
+ * when the backend forgot its session (it did not execute the request then), keeps the circuit informed, and gives the
+ * client the backend's bytes.
+ */
+export class BackendCall implements ReplySink, RunningCall {
+  readonly id: string;
+  readonly #backend: BackendRuntime;
+  readonly #session: Session;
+  readonly #request: BackendRequest;
+  readonly #answer: Answer;
+  readonly #onFailure: OnFailure;
+  readonly #startedAt: number;
+  #handle: RequestHandle | undefined;
+  #cancelled: string | undefined;
+  #retried = false;
+  #partSent = false;
+
+  constructor(
+    backend: BackendRuntime,
+    session: Session,
+    request: BackendRequest,
+    answer: Answer,
+    onFailure: OnFailure,
+  ) {
+    this.#backend = backend;
+    this.#session = session;
+    this.#request = request;
+    this.#answer = answer;
+    this.#onFailure = onFailure;
+    this.id = request.id.toString('latin1');
+    this.#startedAt = backend.now();
+  }
+
+  start(): void {
+    const retryAfterSeconds = this.#backend.circuit.refuses();
+    if (retryAfterSeconds !== undefined) {
+      this.#onFailure(
+        this.#answer,
+        { kind: 'circuit_open', detail: 'the circuit is open', retryAfterSeconds },
+        this.#backend,
+      );
+      return;
+    }
+    this.#session.running.add(this);
+    this.#send();
+  }
+
+  cancel(reason: string): void {
+    this.#cancelled = reason;
+    this.#handle?.cancel(reason);
+  }
+
+  resume(): void {
+    this.#handle?.resume();
+  }
+
+  reply(message: Buffer): void {
+    this.#done('ok');
+    this.#answer.reply(message);
+  }
+
+  part(piece: Buffer): boolean {
+    this.#partSent = true;
+    const flowing = this.#answer.part(piece);
+    if (!flowing) {
+      this.#answer.onDrain(() => {
+        this.#handle?.resume();
+      });
+    }
+    return flowing;
+  }
+
+  end(): void {
+    this.#done('ok');
+    this.#answer.end();
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    this.#backend.onCallMessage(this.#session, this.#answer, message, envelope);
+  }
+
+  fail(failure: BackendFailure): void {
+    if (failure.kind === 'session_lost' && !this.#retried && !this.#answer.started) {
+      this.#retried = true;
+      this.#send();
+      return;
+    }
+    this.#done(failure.kind);
+    if (failure.kind === 'cancelled') return;
+    if (this.#partSent) this.#answer.cut();
+    else this.#onFailure(this.#answer, failure, this.#backend);
+  }
+
+  #send(): void {
+    const channel = this.#backend.channelOf(this.#session);
+    if (!(channel instanceof Promise)) {
+      this.#sendOn(channel);
+      return;
+    }
+    channel.then(
+      (open) => {
+        this.#sendOn(open);
+      },
+      (error: unknown) => {
+        this.fail(this.#backend.failureOf(error));
+      },
+    );
+  }
+
+  #sendOn(channel: Channel): void {
+    if (this.#cancelled === undefined) this.#handle = channel.request(this.#request, this);
+    else this.fail({ kind: 'cancelled', detail: this.#cancelled });
+  }
+
+  #done(outcome: BackendFailure['kind'] | 'ok'): void {
+    this.#session.running.delete(this);
+    this.#backend.settled(outcome, this.#backend.now() - this.#startedAt);
+  }
+}

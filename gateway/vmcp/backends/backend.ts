@@ -1,0 +1,161 @@
+import type { Logger } from 'winston';
+import { durationMs } from '../../contract/fields.ts';
+import type { Backend, Operational } from '../../contract/gateway-config.ts';
+import type { Envelope } from '../../http/json-scan.ts';
+import type { CallMetrics } from '../../telemetry/call-metrics.ts';
+import type { Answer } from '../edge/answer.ts';
+import { createCircuit, type Circuit } from '../health/circuit.ts';
+import { passesLogLevel } from '../log-level.ts';
+import type { Session, SessionChannel } from '../session.ts';
+import {
+  BackendError,
+  type BackendFailure,
+  type Channel,
+  type ChannelOwner,
+  type Transport,
+} from '../transport/channel.ts';
+import { LATEST_REVISION } from '../transport/handshake.ts';
+
+export interface BackendRuntimeOptions {
+  readonly config: Backend;
+  readonly operational: Operational;
+  readonly transport: Transport;
+  readonly metrics: CallMetrics;
+  readonly log: Logger;
+  readonly now: () => number;
+  /** A call found the backend unavailable. */
+  readonly onUnavailable: () => void;
+  /** A message that belongs to no call of a client: `list_changed` and the like. */
+  readonly onMessage: (message: Buffer, envelope: Envelope, owner: Session | undefined) => void;
+}
+
+/** One backend of a virtual server while it runs: its channels, its circuit, its time limits. */
+export class BackendRuntime {
+  readonly name: string;
+  readonly config: Backend;
+  readonly circuit: Circuit;
+  readonly now: () => number;
+  /** Longest wait for a reply, ms. */
+  readonly timeoutMs: number;
+  readonly #initTimeoutMs: number;
+  readonly #options: BackendRuntimeOptions;
+  /** The gateway's own channel: probes and lists; every client's, when the backend keeps no sessions. */
+  #own: Channel | undefined;
+  #ownOpening: Promise<Channel> | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(options: BackendRuntimeOptions) {
+    const { config, operational } = options;
+    const { timeouts, failure_handling: failures } = operational;
+    this.#options = options;
+    this.config = config;
+    this.name = config.name;
+    this.now = options.now;
+    this.timeoutMs = durationMs(timeouts.per_workload?.[config.name] ?? timeouts.default);
+    this.#initTimeoutMs = initTimeoutMs(operational);
+    this.circuit = createCircuit(
+      {
+        enabled: failures.circuit_breaker.enabled,
+        failureThreshold: failures.circuit_breaker.failure_threshold,
+        timeoutMs: durationMs(failures.circuit_breaker.timeout),
+      },
+      options.now,
+    );
+  }
+
+  /** The gateway's own channel, opened when there is none. */
+  own(): Promise<Channel> {
+    if (this.#own?.alive) return Promise.resolve(this.#own);
+    this.#ownOpening ??= this.#open(undefined)
+      .then((channel) => (this.#own = channel))
+      .finally(() => {
+        this.#ownOpening = undefined;
+      });
+    return this.#ownOpening;
+  }
+
+  dropOwn(): void {
+    void this.#own?.close();
+    this.#own = undefined;
+  }
+
+  /** The channel for calls of this session: at once when it is open. */
+  channelOf(session: Session): Channel | Promise<Channel> {
+    const held = session.channels.get(this.name);
+    if (held?.channel?.alive) {
+      held.lastUsedAt = this.now();
+      return held.channel;
+    }
+    const own = this.#own;
+    if (own?.alive && !own.facts.hasSession) return own;
+    if (held?.opening) return held.opening;
+    const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
+    session.channels.set(this.name, entry);
+    entry.opening = this.#open(session).then(
+      (channel) => {
+        entry.channel = channel;
+        entry.opening = undefined;
+        if (session.ended) void channel.close();
+        return channel;
+      },
+      (error: unknown) => {
+        session.channels.delete(this.name);
+        throw error;
+      },
+    );
+    return entry.opening;
+  }
+
+  failureOf(error: unknown): BackendFailure {
+    if (error instanceof BackendError) return error.failure;
+    this.#options.log.error('backend failed unexpectedly', { backend: this.name, error: String(error) });
+    return { kind: 'unavailable', detail: String(error) };
+  }
+
+  settled(outcome: BackendFailure['kind'] | 'ok', durationMilliseconds: number): void {
+    this.circuit.settled(outcome);
+    this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
+    if (outcome === 'ok' || outcome === 'cancelled') return;
+    this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome });
+    if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
+  }
+
+  /** A message of the backend in the middle of a call of `session`. */
+  onCallMessage(session: Session, answer: Answer, message: Buffer, envelope: Envelope): void {
+    if (envelope.id !== undefined) {
+      this.#options.log.debug('request of a backend refused', { backend: this.name, method: envelope.method });
+      return;
+    }
+    if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
+    if (envelope.method?.endsWith('/list_changed')) this.#options.onMessage(message, envelope, session);
+    else answer.message(message, envelope);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#own?.close();
+    await this.#options.transport.close();
+  }
+
+  #open(session: Session | undefined): Promise<Channel> {
+    const { operational, transport, onMessage } = this.#options;
+    const owner: ChannelOwner & { readonly principal: string } = {
+      key: session?.id ?? 'discovery',
+      principal: session?.principal ?? 'anonymous',
+      capabilities: '{}',
+      revision: session?.revision ?? LATEST_REVISION,
+      listen: listens(operational, this.name) && session === undefined,
+      onMessage: (message, envelope) => {
+        onMessage(message, envelope, session);
+      },
+    };
+    return transport.open(owner, AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]));
+  }
+}
+
+/** Longest wait for opening one backend, ms. */
+export const initTimeoutMs = ({ timeouts }: Operational): number =>
+  durationMs(timeouts.backend_init ?? timeouts.default);
+
+const listens = ({ list_changed: setting }: Operational, backend: string): boolean =>
+  setting?.enabled !== false && !(setting?.disabled_workloads ?? []).includes(backend);

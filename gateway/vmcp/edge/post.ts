@@ -1,0 +1,158 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { readBody } from '../../http/read-body.ts';
+import { readString, scanEnvelope, ScanError, scanParams, type Envelope } from '../../http/json-scan.ts';
+import { isObject, objectMembers } from '../../http/json-walk.ts';
+import { METHODS } from '../methods/index.ts';
+import { CODE } from '../methods/method.ts';
+import type { Session } from '../session.ts';
+import { REVISIONS } from '../transport/handshake.ts';
+import type { VirtualServer } from '../virtual-server.ts';
+import { PostAnswer } from './answer.ts';
+import { initializeResult, negotiate } from './initialize.ts';
+import { refuse, refuseSession } from './refuse.ts';
+
+export interface EdgeOptions {
+  readonly maxBodyBytes: number;
+  /** Of the gateway, for `serverInfo`. */
+  readonly version: string;
+}
+
+const TOO_LONG = 'the body is longer than the gateway accepts';
+
+/** `POST /mcp`: one JSON-RPC message of a client. @see MCP 2025-11-25, basic/transports, Sending Messages to the Server */
+export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
+  return (req, res) => {
+    const refusal = refuseHeaders(req);
+    if (refusal) {
+      refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
+      return;
+    }
+    readBody(
+      req,
+      options.maxBodyBytes,
+      (body) => {
+        try {
+          onMessage(server, options, req, res, body);
+        } catch (error) {
+          if (error instanceof ScanError)
+            refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
+          else onBug(server, res, error);
+        }
+      },
+      (tooLarge) => {
+        if (!tooLarge) return;
+        res.writeHead(413, { 'content-type': 'text/plain', connection: 'close' });
+        res.end(`${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes\n`);
+      },
+    );
+  };
+}
+
+function refuseHeaders(req: Request): [number, string] | undefined {
+  const type = req.headers['content-type'] ?? '';
+  if (!/^application\/json\s*(;|$)/i.test(type)) return [415, 'the body must be of type application/json'];
+  const accept = req.headers.accept ?? '';
+  const json = accept.includes('application/json') || accept.includes('*/*') || accept.includes('application/*');
+  const events = accept.includes('text/event-stream') || accept.includes('*/*') || accept.includes('text/*');
+  return json && events ? undefined : [406, 'Accept must name application/json and text/event-stream'];
+}
+
+function onMessage(server: VirtualServer, options: EdgeOptions, req: Request, res: Response, body: Buffer): void {
+  const envelope = scanEnvelope(body);
+  if (envelope.method === 'initialize') {
+    initialize(server, options, res, body, envelope);
+    return;
+  }
+  const session = findSession(server, req, res);
+  if (!session) return;
+  if (envelope.method === undefined || envelope.id === undefined) {
+    if (envelope.method === 'notifications/cancelled') cancelCall(session, body, envelope);
+    res.writeHead(202, { 'content-length': 0 });
+    res.end();
+    return;
+  }
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end));
+  const method = METHODS.get(envelope.method);
+  if (!method) {
+    answer.error(CODE.methodNotFound, 'method not found');
+    return;
+  }
+  const params = scanParams(body, envelope.params);
+  method(server, session, { body, envelope, params, headers: passthrough(server, req) }, answer);
+}
+
+/** The session of the request, or undefined after a refusal. */
+export function findSession(server: VirtualServer, req: Request, res: Response): Session | undefined {
+  const id = req.headers['mcp-session-id'];
+  if (typeof id !== 'string') {
+    refuse(res, 400, CODE.invalidRequest, 'the Mcp-Session-Id header is missing: send initialize first');
+    return undefined;
+  }
+  const session = server.sessions.find(id, principalOf(res));
+  if (!session) {
+    refuseSession(res);
+    return undefined;
+  }
+  const revision = req.headers['mcp-protocol-version'];
+  if (revision === undefined || revision === session.revision || (REVISIONS as readonly unknown[]).includes(revision))
+    return session;
+  refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${REVISIONS.join(', ')}`);
+  return undefined;
+}
+
+/** Who calls: put there by the incoming mode, `anonymous` without one. */
+const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? 'anonymous';
+
+function initialize(
+  server: VirtualServer,
+  options: EdgeOptions,
+  res: Response,
+  body: Buffer,
+  envelope: Envelope,
+): void {
+  if (envelope.id === undefined) {
+    refuse(res, 400, CODE.invalidRequest, 'initialize must be a request with an id');
+    return;
+  }
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end));
+  const revision = negotiate(body, envelope);
+  if (revision === undefined) {
+    answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
+    return;
+  }
+  if (server.draining) {
+    res.setHeader('retry-after', '1');
+    refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
+    return;
+  }
+  const session = server.sessions.create(principalOf(res), revision);
+  res.setHeader('mcp-session-id', session.id);
+  answer.result(initializeResult(revision, options.version));
+}
+
+function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {
+  if (params === undefined || !isObject(body, params)) return;
+  const members = objectMembers(body, params);
+  const id = members.get('requestId');
+  if (!id) return;
+  const text = body.toString('latin1', id.start, id.end);
+  const reason = readString(body, members.get('reason')) ?? 'cancelled by the client';
+  for (const call of session.running) if (call.id === text) call.cancel(reason.slice(0, 200));
+}
+
+function passthrough(server: VirtualServer, req: Request): Readonly<Record<string, string>> | undefined {
+  if (server.passthroughHeaders.length === 0) return undefined;
+  const headers: Record<string, string> = {};
+  for (const name of server.passthroughHeaders) {
+    const value = req.headers[name];
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+function onBug(server: VirtualServer, res: Response, error: unknown): void {
+  server.log.error('request failed unexpectedly', {
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+  refuse(res, 500, CODE.internal, 'internal error');
+}

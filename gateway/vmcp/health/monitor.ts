@@ -1,0 +1,186 @@
+import { BackendError, type FailureKind } from '../transport/channel.ts';
+import type { CircuitState } from './circuit.ts';
+import { afterTimeout, type After } from './clock.ts';
+import {
+  afterProbe,
+  isAdvertised,
+  toBackendHealth,
+  toSnapshot,
+  toTimestamp,
+  UNCHECKED,
+  type BackendHealth,
+  type ErrorCategory,
+  type Health,
+  type HealthSnapshot,
+  type HealthState,
+  type ProbeOutcome,
+} from './state.ts';
+
+export interface Transition {
+  readonly backend: string;
+  readonly from: HealthState;
+  readonly to: HealthState;
+  /** Of the probe that caused it, when that failed. */
+  readonly category: ErrorCategory | undefined;
+  /** Clients see other lists than before. */
+  readonly advertisementChanged: boolean;
+}
+
+export interface MonitorOptions {
+  readonly backends: readonly string[];
+  /** Between the end of a probe and the next one; a tenth more or less at random. */
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly unhealthyThreshold: number;
+  readonly now: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly after?: After;
+  /**
+   * Rejects with `BackendError` when the backend is not well; any other error counts as `unavailable`. Should end soon
+   * after `signal` is aborted: there is no second probe of a backend before its first has ended.
+   */
+  readonly probe: (backend: string, signal: AbortSignal) => Promise<void>;
+  readonly onTransition: (transition: Transition) => void;
+  /** The monitor that this one replaces: backends of the same name keep their health. */
+  readonly previous?: Monitor | undefined;
+  /** Whether a refusal without a user's credentials is the normal answer of this backend. */
+  readonly expectsUser?: (backend: string) => boolean;
+  /** For the snapshot. */
+  readonly circuit?: (backend: string) => CircuitState | undefined;
+  readonly revision?: (backend: string) => string | undefined;
+}
+
+export interface Monitor {
+  /** Probes every backend at once, then each at its interval. */
+  start(): void;
+  /** Probes now, or again right after the probe that runs; resolves when that probe has been judged. */
+  checkNow(backend: string): Promise<void>;
+  /** undefined for a backend that the monitor does not know. */
+  health(backend: string): Health | undefined;
+  /** True for a backend that the monitor does not know. */
+  advertised(backend: string): boolean;
+  snapshot(): HealthSnapshot;
+  /** Aborts the running probes; nothing is reported afterwards. */
+  close(): void;
+}
+
+interface Watched {
+  readonly name: string;
+  health: Health;
+  /** Settles when the probe has been judged. */
+  judged: Promise<void> | undefined;
+  /** The probe function has not returned yet, though it may have been judged by its timeout. */
+  unfinished: boolean;
+  again: Promise<void> | undefined;
+  cancelTimer: () => void;
+}
+
+export function createMonitor(options: MonitorOptions): Monitor {
+  const { intervalMs, random, after = afterTimeout, previous } = options;
+  const closing = new AbortController();
+  const watched = new Map<string, Watched>(
+    options.backends.map((name) => [name, newlyWatched(name, previous?.health(name))]),
+  );
+
+  const check = (backend: Watched): Promise<void> => {
+    if (backend.judged || closing.signal.aborted) return backend.judged ?? Promise.resolve();
+    backend.cancelTimer();
+    backend.judged = runProbe(backend, options, closing.signal).then((outcome) => {
+      backend.judged = undefined;
+      if (closing.signal.aborted) return;
+      backend.cancelTimer = after(intervalMs * (0.9 + 0.2 * random()), () => void check(backend));
+      judge(backend, outcome, options);
+    });
+    return backend.judged;
+  };
+  const checkAgain = (backend: Watched): Promise<void> => {
+    if (!backend.judged) return check(backend);
+    backend.again ??= backend.judged.then(() => {
+      backend.again = undefined;
+      return check(backend);
+    });
+    return backend.again;
+  };
+  return {
+    start: () => {
+      for (const backend of watched.values()) void check(backend);
+    },
+    checkNow: async (name) => {
+      const backend = watched.get(name);
+      if (backend) await checkAgain(backend);
+    },
+    health: (name) => watched.get(name)?.health,
+    advertised: (name) => isAdvertised(watched.get(name)?.health.state ?? 'unknown'),
+    snapshot: () => snapshotOf(watched.values(), options),
+    close: () => {
+      closing.abort();
+      for (const { cancelTimer } of watched.values()) cancelTimer();
+    },
+  };
+}
+
+const newlyWatched = (name: string, health: Health | undefined): Watched => ({
+  name,
+  health: health ?? UNCHECKED,
+  judged: undefined,
+  unfinished: false,
+  again: undefined,
+  cancelTimer: () => undefined,
+});
+
+function judge(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions): void {
+  const { name, health: before } = backend;
+  const policy = {
+    unhealthyThreshold: options.unhealthyThreshold,
+    expectsUser: options.expectsUser?.(name) ?? false,
+  };
+  backend.health = afterProbe(before, outcome, policy, options.now());
+  const { state: to, lastErrorCategory: category } = backend.health;
+  if (to === before.state) return;
+  const advertisementChanged = isAdvertised(to) !== isAdvertised(before.state);
+  options.onTransition({ backend: name, from: before.state, to, category, advertisementChanged });
+}
+
+/** Never rejects. Resolves at the latest when the timeout is over, whatever the probe does. */
+async function runProbe(backend: Watched, options: MonitorOptions, closing: AbortSignal): Promise<ProbeOutcome> {
+  const { after = afterTimeout, timeoutMs, now, probe } = options;
+  if (backend.unfinished) return { ok: false, kind: 'timeout' };
+  const startedAt = now();
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([timeout.signal, closing]);
+  let cancelTimeout: () => void = () => undefined;
+  const late = new Promise<ProbeOutcome>((resolve) => {
+    cancelTimeout = after(timeoutMs, () => {
+      resolve({ ok: false, kind: 'timeout' });
+      timeout.abort();
+    });
+  });
+  backend.unfinished = true;
+  const probed = probe(backend.name, signal)
+    .then(
+      (): ProbeOutcome => ({ ok: true, durationMs: now() - startedAt }),
+      (error: unknown): ProbeOutcome => ({ ok: false, kind: kindOf(error) }),
+    )
+    .finally(() => {
+      backend.unfinished = false;
+    });
+  const outcome = await Promise.race([probed, late]);
+  cancelTimeout();
+  return outcome;
+}
+
+const snapshotOf = (watched: Iterable<Watched>, options: MonitorOptions): HealthSnapshot =>
+  toSnapshot(new Map(Array.from(watched, ({ name, health }) => [name, describe(name, health, options)])));
+
+const kindOf = (error: unknown): FailureKind => (error instanceof BackendError ? error.failure.kind : 'unavailable');
+
+function describe(name: string, health: Health, options: MonitorOptions): BackendHealth {
+  const circuit = options.circuit?.(name);
+  const revision = options.revision?.(name);
+  return {
+    ...toBackendHealth(health),
+    ...(circuit && { circuit_state: circuit.state, circuit_last_changed: toTimestamp(circuit.changedAt) }),
+    ...(revision !== undefined && { mcp_revision: revision }),
+  };
+}

@@ -1,0 +1,138 @@
+import type { FailureKind } from '../transport/channel.ts';
+
+export type HealthState = 'healthy' | 'degraded' | 'unhealthy' | 'unknown' | 'unauthenticated';
+
+/** Why a probe failed, in the words of the health document. */
+export type ErrorCategory =
+  | 'authentication_failed'
+  | 'timeout'
+  | 'cancelled'
+  | 'backend_unavailable'
+  | 'connection_failed'
+  | 'health_check_failed';
+
+export interface Health {
+  readonly state: HealthState;
+  readonly consecutiveFailures: number;
+  /** Epoch ms; undefined before the first probe has ended. */
+  readonly lastCheckAt: number | undefined;
+  /** Of the last probe; undefined after a good one. */
+  readonly lastErrorCategory: ErrorCategory | undefined;
+  /** Epoch ms of the last change of `state`. */
+  readonly lastTransitionAt: number | undefined;
+}
+
+export const UNCHECKED: Health = {
+  state: 'unknown',
+  consecutiveFailures: 0,
+  lastCheckAt: undefined,
+  lastErrorCategory: undefined,
+  lastTransitionAt: undefined,
+};
+
+export type ProbeOutcome =
+  { readonly ok: true; readonly durationMs: number } | { readonly ok: false; readonly kind: FailureKind };
+
+export interface HealthPolicy {
+  readonly unhealthyThreshold: number;
+  /** An outgoing strategy waits for a user: a probe without one is refused by a backend that is well. */
+  readonly expectsUser: boolean;
+}
+
+const DEGRADED_ABOVE_MS = 5_000;
+
+/** Health after one more probe that ended at `at` (epoch ms). A cancelled probe says nothing. */
+export function afterProbe(health: Health, outcome: ProbeOutcome, policy: HealthPolicy, at: number): Health {
+  if (!outcome.ok && outcome.kind === 'cancelled') return health;
+  const state = nextState(health, outcome, policy);
+  const good = isGood(outcome, policy);
+  return {
+    state,
+    consecutiveFailures: good ? 0 : health.consecutiveFailures + 1,
+    lastCheckAt: at,
+    lastErrorCategory: good || outcome.ok ? undefined : categoryOf(outcome.kind),
+    lastTransitionAt: state === health.state ? health.lastTransitionAt : at,
+  };
+}
+
+/** Whether clients see the backend's tools and may open sessions with it. */
+export function isAdvertised(state: HealthState): boolean {
+  switch (state) {
+    case 'healthy':
+    case 'degraded':
+    case 'unknown':
+      return true;
+    case 'unhealthy':
+    case 'unauthenticated':
+      return false;
+  }
+}
+
+const isGood = (outcome: ProbeOutcome, { expectsUser }: HealthPolicy): boolean =>
+  outcome.ok || (outcome.kind === 'unauthenticated' && expectsUser);
+
+function nextState(health: Health, outcome: ProbeOutcome, policy: HealthPolicy): HealthState {
+  if (isGood(outcome, policy)) {
+    const slow = outcome.ok && outcome.durationMs > DEGRADED_ABOVE_MS;
+    return slow || health.consecutiveFailures > 0 ? 'degraded' : 'healthy';
+  }
+  if (!outcome.ok && outcome.kind === 'unauthenticated') return 'unauthenticated';
+  return health.consecutiveFailures + 1 >= policy.unhealthyThreshold ? 'unhealthy' : health.state;
+}
+
+export function categoryOf(kind: FailureKind): ErrorCategory {
+  switch (kind) {
+    case 'unauthenticated':
+      return 'authentication_failed';
+    case 'timeout':
+      return 'timeout';
+    case 'cancelled':
+      return 'cancelled';
+    case 'unavailable':
+    case 'circuit_open':
+      return 'backend_unavailable';
+    case 'session_lost':
+      return 'connection_failed';
+    case 'garbage':
+    case 'too_large':
+      return 'health_check_failed';
+  }
+}
+
+/** What `/api/backends/health` answers for one backend; times are RFC 3339 in UTC. */
+export interface BackendHealth {
+  readonly status: HealthState;
+  readonly consecutive_failures: number;
+  readonly last_check_time: string | null;
+  readonly last_error_category: ErrorCategory | null;
+  readonly last_transition_time: string | null;
+  readonly circuit_state?: string;
+  readonly circuit_last_changed?: string | null;
+  readonly mcp_revision?: string;
+}
+
+/** The document of `/api/backends/health`. */
+export interface HealthSnapshot {
+  readonly monitoring_enabled: boolean;
+  readonly summary: Readonly<Record<HealthState | 'total', number>>;
+  /** By name, sorted. */
+  readonly backends: Readonly<Record<string, BackendHealth>>;
+}
+
+export const toTimestamp = (at: number | undefined): string | null =>
+  at === undefined ? null : new Date(at).toISOString();
+
+export const toBackendHealth = (health: Health): BackendHealth => ({
+  status: health.state,
+  consecutive_failures: health.consecutiveFailures,
+  last_check_time: toTimestamp(health.lastCheckAt),
+  last_error_category: health.lastErrorCategory ?? null,
+  last_transition_time: toTimestamp(health.lastTransitionAt),
+});
+
+export function toSnapshot(backends: ReadonlyMap<string, BackendHealth>): HealthSnapshot {
+  const summary = { total: backends.size, healthy: 0, degraded: 0, unhealthy: 0, unknown: 0, unauthenticated: 0 };
+  for (const { status } of backends.values()) summary[status] += 1;
+  const sorted = [...backends].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { monitoring_enabled: true, summary, backends: Object.fromEntries(sorted) };
+}

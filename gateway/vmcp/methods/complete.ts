@@ -1,0 +1,21 @@
+import { readReference, routeReference } from '../aggregation/routing.ts';
+import { failRequest } from './failures.ts';
+import { CODE, type Method } from './method.ts';
+
+const NOTHING = '{"completion":{"values":[],"total":0,"hasMore":false}}';
+
+/** `completion/complete`: goes where the referenced prompt or resource lives, with the name that the backend knows. */
+export const complete: Method = (server, session, request, answer) => {
+  const reference = request.params.ref && readReference(request.body, request.params.ref);
+  if (reference === undefined) {
+    answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
+    return;
+  }
+  void server.ready().then(() => {
+    const route = routeReference(server.view, reference);
+    if (route && server.completes(route.backend)) {
+      const name = reference.type === 'ref/prompt' ? reference.value : undefined;
+      server.forward(session, request, route, name, answer, failRequest);
+    } else answer.result(NOTHING);
+  });
+};

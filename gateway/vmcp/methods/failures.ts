@@ -1,0 +1,41 @@
+import type { OnFailure } from '../backends/backend-call.ts';
+import type { BackendFailure } from '../transport/channel.ts';
+import { CODE } from './method.ts';
+
+const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
+
+/** What a client is told: which backend and what kind of trouble, nothing that the backend wrote. */
+function sentence({ kind }: BackendFailure, backend: { readonly name: string; readonly timeoutMs: number }): string {
+  switch (kind) {
+    case 'timeout':
+      return `backend "${backend.name}" timed out after ${seconds(backend.timeoutMs)}`;
+    case 'unauthenticated':
+      return `backend "${backend.name}" refused the gateway's credentials`;
+    case 'too_large':
+      return `backend "${backend.name}" sent a reply that is larger than the gateway passes on`;
+    case 'garbage':
+      return `backend "${backend.name}" sent something that is not MCP`;
+    case 'circuit_open':
+      return `backend "${backend.name}" is unavailable: it kept failing, try again later`;
+    case 'unavailable':
+    case 'session_lost':
+    case 'cancelled':
+      return `backend "${backend.name}" is unavailable`;
+  }
+}
+
+/** `tools/call`: a result that the model can read, not a protocol error. */
+export const failToolCall: OnFailure = (answer, failure, backend) => {
+  const text = sentence(failure, backend);
+  const retry =
+    failure.retryAfterSeconds === undefined
+      ? {}
+      : { _meta: { 'vmcp.dev/retryAfterSeconds': failure.retryAfterSeconds } };
+  answer.result(JSON.stringify({ content: [{ type: 'text', text }], isError: true, ...retry }));
+};
+
+/** Reads, prompts and completion: a JSON-RPC error. */
+export const failRequest: OnFailure = (answer, failure, backend) => {
+  const data = failure.retryAfterSeconds === undefined ? undefined : { retryAfterSeconds: failure.retryAfterSeconds };
+  answer.error(failure.kind === 'timeout' ? CODE.timeout : CODE.internal, sentence(failure, backend), data);
+};

@@ -1,0 +1,17 @@
+import { readString } from '../../http/json-scan.ts';
+import { failRequest } from './failures.ts';
+import { CODE, type Method } from './method.ts';
+
+/** `prompts/get`. */
+export const getPrompt: Method = (server, session, request, answer) => {
+  const name = readString(request.body, request.params.name);
+  if (name === undefined) {
+    answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
+    return;
+  }
+  void server.ready().then(() => {
+    const route = server.view.prompts.get(name);
+    if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
+    else answer.error(CODE.invalidParams, 'unknown prompt');
+  });
+};

@@ -1,0 +1,36 @@
+import { readString } from '../../http/json-scan.ts';
+import { listPage } from '../aggregation/pages.ts';
+import type { ListKind } from '../aggregation/view.ts';
+import type { Answer } from '../edge/answer.ts';
+import type { VirtualServer } from '../virtual-server.ts';
+import { CODE, type ClientRequest, type Method } from './method.ts';
+
+/** `tools/list`, `resources/list`, `resources/templates/list`, `prompts/list`: a ready-made page. */
+export const list =
+  (kind: ListKind): Method =>
+  (server, _session, request, answer) => {
+    if (server.settled) answerPage(server, kind, request, answer);
+    else {
+      void server.whenSettled().then(() => {
+        answerPage(server, kind, request, answer);
+      });
+    }
+  };
+
+function answerPage(server: VirtualServer, kind: ListKind, { body, params }: ClientRequest, answer: Answer): void {
+  const { view } = server;
+  if (server.failsOnPartial && view.unavailable.length > 0) {
+    answer.error(CODE.internal, `backends are unavailable: ${view.unavailable.join(', ')}`, {
+      unavailableBackends: view.unavailable,
+    });
+    return;
+  }
+  const cursor = readString(body, params.cursor);
+  if (params.cursor !== undefined && cursor === undefined) {
+    answer.error(CODE.invalidParams, '"cursor" must be a string');
+    return;
+  }
+  const page = listPage(view, kind, cursor);
+  if ('reason' in page) answer.error(CODE.invalidParams, page.message);
+  else answer.result(page);
+}

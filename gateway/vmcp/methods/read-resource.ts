@@ -1,0 +1,18 @@
+import { readString } from '../../http/json-scan.ts';
+import { routeResource } from '../aggregation/routing.ts';
+import { failRequest } from './failures.ts';
+import { CODE, type Method } from './method.ts';
+
+/** `resources/read`: the URI goes to the backend as it is. */
+export const readResource: Method = (server, session, request, answer) => {
+  const uri = readString(request.body, request.params.uri);
+  if (uri === undefined) {
+    answer.error(CODE.invalidParams, 'resources/read needs a "uri" that is a string');
+    return;
+  }
+  void server.ready().then(() => {
+    const route = routeResource(server.view, uri);
+    if (route) server.forward(session, request, route, undefined, answer, failRequest);
+    else answer.error(CODE.resourceNotFound, 'resource not found', { uri });
+  });
+};

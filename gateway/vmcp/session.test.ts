@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { Sessions } from './session.ts';
+
+function fixture(limit = 3) {
+  const state = { now: 1_000_000, ids: 0, ended: [] as string[] };
+  const sessions = new Sessions({
+    ttlMs: 60_000,
+    limit,
+    now: () => state.now,
+    newId: () => `s${String((state.ids += 1))}`,
+    onEnd: (session) => state.ended.push(session.id),
+  });
+  return { state, sessions };
+}
+
+describe('Sessions', () => {
+  it('gives a session to its principal only, and the stranger does not refresh it', () => {
+    const { state, sessions } = fixture();
+    const { id } = sessions.create('alice', '2025-11-25');
+    expect(sessions.find(id, 'mallory')).toBeUndefined();
+    state.now += 50_000;
+    expect(sessions.find(id, 'mallory')).toBeUndefined();
+    state.now += 20_000;
+    sessions.sweep();
+    expect(sessions.find(id, 'alice')).toBeUndefined();
+    expect(state.ended).toEqual([id]);
+  });
+
+  it('slides the time to live with every use', () => {
+    const { state, sessions } = fixture();
+    const { id } = sessions.create('alice', '2025-11-25');
+    for (let use = 0; use < 5; use += 1) {
+      state.now += 50_000;
+      expect(sessions.find(id, 'alice')?.id).toBe(id);
+    }
+    state.now += 61_000;
+    expect(sessions.find(id, 'alice')).toBeUndefined();
+  });
+
+  it('ends the least recently used session when there are too many', () => {
+    const { state, sessions } = fixture(2);
+    const first = sessions.create('a', 'r');
+    const second = sessions.create('a', 'r');
+    state.now += 20_000;
+    sessions.find(first.id, 'a');
+    sessions.create('a', 'r');
+    expect(state.ended).toEqual([second.id]);
+    expect(sessions.size).toBe(2);
+  });
+
+  it('keeps a session with a running call or an open stream', () => {
+    const { state, sessions } = fixture();
+    const session = sessions.create('a', 'r');
+    session.running.add({ id: '1', cancel: () => undefined, resume: () => undefined });
+    state.now += 120_000;
+    sessions.sweep();
+    expect(sessions.find(session.id, 'a')).toBe(session);
+  });
+});

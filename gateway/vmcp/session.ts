@@ -1,0 +1,118 @@
+import type { ServerResponse } from 'node:http';
+import type { Channel, RequestHandle } from './transport/channel.ts';
+
+/** A call that runs for a session; `id` is the JSON text of the client's id. */
+export interface RunningCall extends RequestHandle {
+  readonly id: string;
+}
+
+/** One backend's channel in a session: open, or being opened. */
+export interface SessionChannel {
+  channel: Channel | undefined;
+  opening: Promise<Channel> | undefined;
+  lastUsedAt: number;
+}
+
+/** What the gateway knows of one client session: plain data, beside the sockets this process holds for it. */
+export interface Session {
+  readonly id: string;
+  /** Who opened it: issuer and subject, or `anonymous`. Nobody else may use it. */
+  readonly principal: string;
+  readonly revision: string;
+  /** Index of `LOG_LEVELS` from which on log messages of backends are passed on; -1: all. */
+  logLevel: number;
+  /** ms since the epoch. */
+  lastSeenAt: number;
+  ended: boolean;
+  readonly channels: Map<string, SessionChannel>;
+  readonly running: Set<RunningCall>;
+  /** The client's GET stream. */
+  stream: ServerResponse | undefined;
+  /** Digests of the lists that the client was last told of. */
+  viewDigest: string;
+}
+
+export interface SessionsOptions {
+  readonly ttlMs: number;
+  readonly limit: number;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** Called once for every session that ends, whatever the reason. */
+  readonly onEnd: (session: Session) => void;
+}
+
+const TOUCH_EVERY_MS = 10_000;
+
+/** The live sessions of one virtual server, the least recently used ending first when there are too many. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  /** In order of last use, to `TOUCH_EVERY_MS`. */
+  readonly #live = new Map<string, Session>();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  create(principal: string, revision: string): Session {
+    const session: Session = {
+      id: this.#options.newId(),
+      principal,
+      revision,
+      logLevel: -1,
+      lastSeenAt: this.#options.now(),
+      ended: false,
+      channels: new Map(),
+      running: new Set(),
+      stream: undefined,
+      viewDigest: '',
+    };
+    this.#live.set(session.id, session);
+    if (this.#live.size > this.#options.limit) {
+      for (const [, oldest] of this.#live) {
+        this.end(oldest);
+        break;
+      }
+    }
+    return session;
+  }
+
+  /** The session of that id if `principal` owns it; undefined for unknown, ended and foreign ids alike. */
+  find(id: string, principal: string): Session | undefined {
+    const session = this.#live.get(id);
+    if (session?.principal !== principal) return undefined;
+    const now = this.#options.now();
+    if (now - session.lastSeenAt > TOUCH_EVERY_MS) {
+      if (now - session.lastSeenAt > this.#options.ttlMs && session.running.size === 0 && !session.stream) {
+        this.end(session);
+        return undefined;
+      }
+      session.lastSeenAt = now;
+      this.#live.delete(id);
+      this.#live.set(id, session);
+    }
+    return session;
+  }
+
+  end(session: Session): void {
+    if (session.ended) return;
+    session.ended = true;
+    this.#live.delete(session.id);
+    this.#options.onEnd(session);
+  }
+
+  /** Ends what was idle for longer than the TTL; an open stream or a running call keeps a session alive. */
+  sweep(): void {
+    const oldest = this.#options.now() - this.#options.ttlMs;
+    for (const [, session] of this.#live) {
+      if (session.lastSeenAt < oldest && session.running.size === 0 && !session.stream) this.end(session);
+    }
+  }
+
+  all(): IterableIterator<Session> {
+    return this.#live.values();
+  }
+}

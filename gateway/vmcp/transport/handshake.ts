@@ -1,0 +1,49 @@
+import { isObject, objectMembers } from '../../http/json-walk.ts';
+import { readString, scanEnvelope } from '../../http/json-scan.ts';
+import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
+
+/** Revisions of the handshake generation that the gateway speaks, newest first. */
+export const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+export const LATEST_REVISION = REVISIONS[0];
+
+export interface ClientInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** `params` of the `initialize` request to a backend. */
+export const initializeParams = (owner: ChannelOwner, client: ClientInfo): Buffer =>
+  Buffer.from(
+    `{"protocolVersion":${JSON.stringify(owner.revision)},"capabilities":${owner.capabilities},"clientInfo":${JSON.stringify(client)}}`,
+  );
+
+export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+
+/** Reads a backend's reply to `initialize`; throws `BackendError` when it is an error or not such a reply. */
+export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts {
+  const { result } = scanEnvelope(reply, 'backend');
+  if (result === undefined) throw garbage('the backend refused to initialize');
+  if (!isObject(reply, result)) throw garbage('the initialize result is not an object');
+  const members = objectMembers(reply, result);
+  const revision = readString(reply, members.get('protocolVersion'));
+  if (revision === undefined || !(REVISIONS as readonly string[]).includes(revision)) {
+    throw garbage(
+      `the backend speaks revision ${JSON.stringify(revision ?? null).slice(0, 40)}, which the gateway does not`,
+    );
+  }
+  const parsed = (key: string): Record<string, unknown> => {
+    const span = members.get(key);
+    return span && isObject(reply, span)
+      ? (JSON.parse(reply.toString('utf8', span.start, span.end)) as Record<string, unknown>)
+      : {};
+  };
+  return {
+    revision,
+    capabilities: parsed('capabilities'),
+    serverInfo: parsed('serverInfo'),
+    instructions: readString(reply, members.get('instructions')),
+    hasSession,
+  };
+}
+
+const garbage = (detail: string): BackendError => new BackendError({ kind: 'garbage', detail });

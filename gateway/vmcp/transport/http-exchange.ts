@@ -1,0 +1,224 @@
+import type { Dispatcher } from 'undici';
+import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { splice } from '../../http/json-walk.ts';
+import { ReplyRewriter } from '../../http/reply-rewriter.ts';
+import {
+  BackendError,
+  type BackendFailure,
+  type BackendRequest,
+  type ReplySink,
+  type RequestHandle,
+} from './channel.ts';
+import { failureOfError, failureOfStatus } from './http-failure.ts';
+import { createSseParser, type SseParser } from './sse-parser.ts';
+
+/** Replies longer than this are passed on while they arrive. */
+const STREAM_ABOVE_BYTES = 256 * 1024;
+
+/** The channel that an exchange belongs to. */
+export interface ExchangeHost {
+  readonly dispatcher: Dispatcher;
+  readonly origin: string;
+  readonly path: string;
+  readonly maxReplyBytes: number;
+  /** Sends `notifications/cancelled` for our id. */
+  cancelled(ownId: string): void;
+  sessionLost(): void;
+  /** Sees the reply's headers before the sink sees anything of it. */
+  replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
+}
+
+/** What is sent: flat list of header names and values, and the message that carries `ownId`. */
+export interface Outgoing {
+  readonly headers: string[];
+  readonly body: Buffer;
+  readonly ownId: string;
+}
+
+/**
+ * One POST to a streamable HTTP backend and what comes back for it: JSON, or a stream of events that ends with the
+ * reply. The sink gets the reply with the id of `request`.
+ */
+export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
+  readonly #request: BackendRequest;
+  readonly #sink: ReplySink;
+  readonly #host: ExchangeHost;
+  readonly #ownId: string;
+  readonly #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #pieces: Buffer[] = [];
+  #received = 0;
+  #expected = -1;
+  #events: SseParser | undefined;
+  #rewriter: ReplyRewriter | undefined;
+  #done = false;
+
+  constructor(request: BackendRequest, sink: ReplySink, host: ExchangeHost, outgoing: Outgoing) {
+    this.#request = request;
+    this.#sink = sink;
+    this.#host = host;
+    this.#ownId = outgoing.ownId;
+    this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
+    const { headers, body } = outgoing;
+    host.dispatcher.dispatch(
+      { origin: host.origin, path: host.path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      this,
+    );
+  }
+
+  cancel(reason: string): void {
+    if (this.#done) return;
+    this.#host.cancelled(this.#ownId);
+    this.fail({ kind: 'cancelled', detail: reason });
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  timedOut(): void {
+    if (this.#done) {
+      this.#controller?.abort(new Error('the stream of a request did not end behind its reply'));
+      return;
+    }
+    this.#host.cancelled(this.#ownId);
+    this.fail({ kind: 'timeout', detail: `no complete reply after ${String(this.#request.timeoutMs)} ms` });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#done) controller.abort(new Error('not wanted any more'));
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.#status = status;
+    this.#host.replyHeaders?.(headers);
+    const type = String(headers['content-type'] ?? '');
+    if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
+    if (type.startsWith('text/event-stream') && status === 200) {
+      this.#events = createSseParser((event) => {
+        this.#onEvent(event.data);
+      }, this.#host.maxReplyBytes);
+    } else if (!type.startsWith('application/json')) {
+      this.fail(failureOfStatus(status, type, this.#retryAfter));
+    } else {
+      this.#expected = Number(headers['content-length'] ?? -1);
+      if (this.#expected > this.#host.maxReplyBytes) this.#failTooLarge();
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
+    this.#received += chunk.length;
+    try {
+      if (this.#events) this.#events.push(chunk);
+      else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
+      else if (this.#rewriter) this.#pass(controller, this.#rewriter, chunk);
+      else {
+        this.#pieces.push(chunk);
+        if (this.#received > STREAM_ABOVE_BYTES && this.#status === 200) this.#startStreaming(controller);
+      }
+    } catch (error) {
+      this.#failGarbage(error);
+    }
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer);
+    if (this.#done) return;
+    try {
+      if (this.#events) this.fail({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
+      else if (this.#rewriter) {
+        this.#rewriter.end();
+        this.#finish();
+        this.#sink.end();
+      } else this.#onJson(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
+    } catch (error) {
+      this.#failGarbage(error);
+    }
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#timer);
+    this.fail(failureOfError(error));
+  }
+
+  fail(failure: BackendFailure): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#controller?.abort(new Error(failure.kind));
+    if (failure.kind === 'session_lost') this.#host.sessionLost();
+    this.#sink.fail(failure);
+  }
+
+  #finish(): void {
+    this.#done = true;
+    clearTimeout(this.#timer);
+  }
+
+  #startStreaming(controller: Dispatcher.DispatchController): void {
+    this.#rewriter = new ReplyRewriter(this.#ownId, this.#request.id);
+    this.#pass(controller, this.#rewriter, Buffer.concat(this.#pieces));
+    this.#pieces = [];
+  }
+
+  #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
+    if (!this.#sink.part(rewriter.push(chunk))) controller.pause();
+  }
+
+  #onJson(body: Buffer): void {
+    if (this.#status >= 500) {
+      this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
+      return;
+    }
+    const envelope = scanEnvelope(body, 'backend');
+    if (!this.#isOwnReply(body, envelope)) {
+      this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
+      return;
+    }
+    this.#onReply(body, envelope);
+  }
+
+  #onEvent(data: Buffer): void {
+    if (this.#done || data.length === 0) return;
+    const envelope = scanEnvelope(data, 'backend');
+    if (envelope.method !== undefined) this.#sink.message(data, envelope);
+    else if (this.#isOwnReply(data, envelope)) this.#onReply(data, envelope);
+    else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });
+  }
+
+  #isOwnReply(body: Buffer, envelope: Envelope): boolean {
+    const { id } = envelope;
+    return (
+      envelope.method === undefined && id !== undefined && body.toString('latin1', id.start, id.end) === this.#ownId
+    );
+  }
+
+  /** The connection of an event stream is left to end by itself, so that it can be used again. */
+  #onReply(body: Buffer, envelope: Envelope): void {
+    this.#done = true;
+    if (!this.#events) clearTimeout(this.#timer);
+    const reply = envelope.id ? splice(body, { start: 0, end: body.length }, envelope.id, this.#request.id) : body;
+    this.#sink.reply(reply);
+  }
+
+  #failTooLarge(): void {
+    this.fail({ kind: 'too_large', detail: `the reply is longer than ${String(this.#host.maxReplyBytes)} bytes` });
+  }
+
+  #failGarbage(error: unknown): void {
+    if (error instanceof ScanError) this.fail({ kind: 'garbage', detail: error.message });
+    else if (error instanceof BackendError) this.fail(error.failure);
+    else throw error;
+  }
+}
+
+function onTimeout(exchange: HttpExchange): void {
+  exchange.timedOut();
+}

@@ -1,0 +1,20 @@
+import type { BackendFailure } from './channel.ts';
+
+/** A network error on the way to a backend. */
+export function failureOfError(error: Error): BackendFailure {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
+    return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };
+  return { kind: 'unavailable', detail: `${code}: ${error.message}` };
+}
+
+/** An HTTP answer that holds no JSON-RPC reply to our request. */
+export function failureOfStatus(status: number, contentType: string, retryAfter: string | undefined): BackendFailure {
+  const detail = `HTTP ${String(status)} with content type "${contentType.slice(0, 60)}"`;
+  if (status === 401 || status === 403) return { kind: 'unauthenticated', detail };
+  if (status === 404 || status === 400) return { kind: 'session_lost', detail };
+  const retryAfterSeconds = Number(retryAfter);
+  const hint = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 0 ? { retryAfterSeconds } : {};
+  if (status === 429 || status >= 500) return { kind: 'unavailable', detail, ...hint };
+  return { kind: 'garbage', detail };
+}

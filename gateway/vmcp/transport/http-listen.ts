@@ -1,0 +1,91 @@
+import type { Dispatcher } from 'undici';
+import type { Logger } from 'winston';
+import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { createSseParser } from './sse-parser.ts';
+
+export interface ListenerOptions {
+  readonly dispatcher: Dispatcher;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly maxEventBytes: number;
+  readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  readonly log: Logger;
+}
+
+/** `Accept` of requests that are no GET. */
+export const ACCEPT_POST = 'application/json, text/event-stream';
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Keeps a backend's unsolicited stream (GET) open in the background: opened again with `Last-Event-ID` after it ends,
+ * given up for good when the backend has none (405, 404, 400: many answer so).
+ */
+export class StreamListener {
+  readonly #options: ListenerOptions;
+  readonly #abort = new AbortController();
+  #lastEventId: string | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#run();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+  }
+
+  #run(): void {
+    const { signal } = this.#abort;
+    this.#connect()
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#options.log.debug('stream of a backend broke', { error: String(error) });
+      })
+      .finally(() => {
+        if (signal.aborted) return;
+        this.#timer = setTimeout(() => {
+          this.#run();
+        }, this.#retryMs).unref();
+        this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+      });
+  }
+
+  async #connect(): Promise<void> {
+    const { dispatcher, path, headers: sent, maxEventBytes } = this.#options;
+    const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
+    const { statusCode, headers, body } = await dispatcher.request({
+      path,
+      method: 'GET',
+      headers: [...sent.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value)), ...resume],
+      signal: this.#abort.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) {
+      await body.dump();
+      if (statusCode < 500) this.#abort.abort();
+      return;
+    }
+    const parser = createSseParser((event) => {
+      this.#lastEventId = event.id ?? this.#lastEventId;
+      if (event.retry !== undefined) this.#retryMs = Math.min(event.retry, LONGEST_RETRY_MS);
+      this.#onData(event.data);
+    }, maxEventBytes);
+    for await (const chunk of body) parser.push(chunk as Buffer);
+    this.#retryMs = FIRST_RETRY_MS;
+  }
+
+  #onData(data: Buffer): void {
+    if (data.length === 0) return;
+    try {
+      this.#options.onMessage(data, scanEnvelope(data, 'backend'));
+    } catch (error) {
+      if (!(error instanceof ScanError)) throw error;
+      this.#options.log.debug('event of a backend ignored', { reason: error.message });
+    }
+  }
+}

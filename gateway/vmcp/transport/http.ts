@@ -1,0 +1,198 @@
+import { rootCertificates } from 'node:tls';
+import { Pool, type Dispatcher } from 'undici';
+import type { Logger } from 'winston';
+import type {
+  BackendRequest,
+  Channel,
+  ChannelOwner,
+  ReplySink,
+  RequestHandle,
+  ServerFacts,
+  Transport,
+} from './channel.ts';
+import { BackendError } from './channel.ts';
+import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
+import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
+import { ACCEPT_POST, StreamListener } from './http-listen.ts';
+import { requestReply } from './request-reply.ts';
+
+export interface HttpTransportOptions {
+  /** MCP endpoint of the backend. */
+  readonly url: URL;
+  readonly clientInfo: ClientInfo;
+  /** Headers sent on every request, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** PEM certificates trusted beside the system's. */
+  readonly ca?: readonly string[] | undefined;
+  readonly maxReplyBytes: number;
+  /** Longest wait for the handshake, ms. */
+  readonly initTimeoutMs: number;
+  readonly log: Logger;
+}
+
+const CONNECTIONS = 128;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/** Streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per channel. */
+export function httpTransport(options: HttpTransportOptions): Transport {
+  const pool = new Pool(options.url.origin, {
+    connections: CONNECTIONS,
+    keepAliveTimeout: 30_000,
+    connectTimeout: options.initTimeoutMs,
+    ...(options.ca ? { connect: { ca: [...rootCertificates, ...options.ca] } } : {}),
+  });
+  return {
+    open: (owner, signal) => new HttpChannel(options, pool, owner).open(signal),
+    close: async () => {
+      await pool.destroy();
+    },
+  };
+}
+
+/** Until the handshake is done. */
+const UNKNOWN: ServerFacts = {
+  revision: '',
+  capabilities: {},
+  serverInfo: {},
+  instructions: undefined,
+  hasSession: false,
+};
+
+class HttpChannel implements Channel, ExchangeHost {
+  facts: ServerFacts = UNKNOWN;
+  alive = true;
+  readonly dispatcher: Dispatcher;
+  readonly origin: string;
+  readonly path: string;
+  readonly maxReplyBytes: number;
+  readonly #options: HttpTransportOptions;
+  readonly #owner: ChannelOwner;
+  readonly #headers: string[];
+  #sessionId: string | undefined;
+  #lastId = 0;
+  #listener: StreamListener | undefined;
+  #method = '';
+  #methodPrefix = '';
+
+  constructor(options: HttpTransportOptions, pool: Dispatcher, owner: ChannelOwner) {
+    this.#options = options;
+    this.dispatcher = pool;
+    this.origin = options.url.origin;
+    this.path = options.url.pathname + options.url.search;
+    this.maxReplyBytes = options.maxReplyBytes;
+    this.#owner = owner;
+    this.#headers = [
+      ...Object.entries(options.headers).flat(),
+      'content-type',
+      'application/json',
+      'accept',
+      ACCEPT_POST,
+    ];
+  }
+
+  async open(signal: AbortSignal): Promise<Channel> {
+    const params = initializeParams(this.#owner, this.#options.clientInfo);
+    const reply = await requestReply(
+      (request, sink) => this.request(request, sink),
+      { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs },
+      { signal },
+    );
+    this.facts = readServerFacts(reply, this.#sessionId !== undefined);
+    if (this.#sessionId !== undefined) this.#headers.push('mcp-session-id', this.#sessionId);
+    this.#headers.push('mcp-protocol-version', this.facts.revision);
+    await this.#post(INITIALIZED);
+    if (this.#owner.listen) this.#listen();
+    return this;
+  }
+
+  request(request: BackendRequest, sink: ReplySink): RequestHandle {
+    this.#lastId += 1;
+    const ownId = String(this.#lastId);
+    const extra = request.headers;
+    const headers = extra ? [...Object.entries(extra).flat(), ...this.#headers] : this.#headers;
+    return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
+  }
+
+  replyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    const id = headers['mcp-session-id'];
+    if (this.facts === UNKNOWN && typeof id === 'string') this.#sessionId = id;
+  }
+
+  cancelled(ownId: string): void {
+    if (this.facts === UNKNOWN) return;
+    this.send(Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${ownId}}}`));
+  }
+
+  sessionLost(): void {
+    this.alive = false;
+  }
+
+  send(message: Buffer): void {
+    this.#post(message).catch((error: unknown) => {
+      this.#options.log.debug('message to backend lost', { error: String(error) });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.alive = false;
+    this.#listener?.close();
+    if (this.#sessionId === undefined) return;
+    try {
+      const { body } = await this.dispatcher.request({
+        path: this.path,
+        method: 'DELETE',
+        headers: this.#headers,
+        headersTimeout: CLOSE_TIMEOUT_MS,
+        bodyTimeout: CLOSE_TIMEOUT_MS,
+      });
+      await body.dump();
+    } catch {
+      // the backend ends an abandoned session by itself
+    }
+  }
+
+  #body(ownId: string, request: BackendRequest): Buffer {
+    const { method, params } = request;
+    if (method !== this.#method) {
+      this.#method = method;
+      this.#methodPrefix = `,"method":${JSON.stringify(method)}`;
+    }
+    const head = `{"jsonrpc":"2.0","id":${ownId}${this.#methodPrefix}`;
+    if (params === undefined) return Buffer.from(`${head}}`);
+    const body = Buffer.allocUnsafe(head.length + 10 + params.length + 1);
+    let at = body.write(head, 'latin1');
+    at += body.write(',"params":', at, 'latin1');
+    at += params.copy(body, at);
+    body[at] = 0x7d;
+    return body;
+  }
+
+  async #post(message: Buffer): Promise<void> {
+    const { statusCode, body } = await this.dispatcher
+      .request({
+        path: this.path,
+        method: 'POST',
+        headers: this.#headers,
+        body: message,
+        headersTimeout: this.#options.initTimeoutMs,
+        bodyTimeout: this.#options.initTimeoutMs,
+      })
+      .catch((error: unknown) => {
+        throw new BackendError({ kind: 'unavailable', detail: String(error) });
+      });
+    await body.dump();
+    if (statusCode >= 400)
+      throw new BackendError({ kind: 'garbage', detail: `HTTP ${String(statusCode)} for a notification` });
+  }
+
+  #listen(): void {
+    this.#listener = new StreamListener({
+      dispatcher: this.dispatcher,
+      path: this.path,
+      headers: this.#headers,
+      maxEventBytes: this.#options.maxReplyBytes,
+      onMessage: this.#owner.onMessage,
+      log: this.#options.log,
+    });
+  }
+}

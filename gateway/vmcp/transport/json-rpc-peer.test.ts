@@ -1,0 +1,271 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLogger } from 'winston';
+import type { BackendFailure } from './channel.ts';
+import { JsonRpcPeer, type Lane } from './json-rpc-peer.ts';
+
+const log = createLogger({ silent: true });
+const peers: JsonRpcPeer[] = [];
+afterEach(() => {
+  for (const peer of peers.splice(0)) peer.close({ kind: 'unavailable', detail: 'the test is over' });
+});
+
+/** A peer, the texts that it sent, and what reached its users, each line named by who got it. */
+function connection(shared = false) {
+  const sent: string[] = [];
+  const got: string[] = [];
+  const peer = new JsonRpcPeer({
+    backend: 'b',
+    shared,
+    log,
+    wire: { request: (text) => sent.push(text.toString()), notify: (text) => sent.push(text.toString()) },
+  });
+  peers.push(peer);
+  const lane = (name: string): Lane => {
+    const joined: Lane = { onMessage: (_, { method }) => got.push(`${name} < ${method ?? ''}`) };
+    peer.join(joined);
+    return joined;
+  };
+  const call = (on: Lane, name: string, params?: string, options: { method?: string; timeoutMs?: number } = {}) =>
+    peer.call(
+      on,
+      {
+        method: 'tools/call',
+        params: params ? Buffer.from(params) : undefined,
+        id: Buffer.from(`"${name}"`),
+        timeoutMs: 60_000,
+        ...options,
+      },
+      {
+        reply: (text) => got.push(`${name} = ${text.toString()}`),
+        part: () => true,
+        end: () => undefined,
+        message: (text, { method, params: span }) =>
+          got.push(`${name} < ${method ?? ''} ${span ? text.toString('utf8', span.start, span.end) : ''}`.trimEnd()),
+        fail: ({ kind }: BackendFailure) => got.push(`${name} ! ${kind}`),
+      },
+    );
+  return { peer, sent, got, lane, call, receive: (text: string) => peer.receive(Buffer.from(text)) };
+}
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('a call', () => {
+  it('goes out with an id of our own and comes back with the client’s, byte for byte otherwise', () => {
+    const { sent, got, lane, call, receive } = connection();
+    call(lane('A'), 'x', '{"name":"t","n":1.0}');
+    expect(sent).toEqual(['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","n":1.0}}']);
+    receive(' {"result": {"n":1.0e2,"big":12345678901234567890}, "id" : 1 ,"jsonrpc":"2.0"}');
+    expect(got).toEqual(['x = {"result": {"n":1.0e2,"big":12345678901234567890}, "id" : "x" ,"jsonrpc":"2.0"}']);
+  });
+
+  it.each([
+    ['an unknown id', '{"jsonrpc":"2.0","id":2,"result":1}'],
+    ['our id as a string', '{"jsonrpc":"2.0","id":"1","result":1}'],
+    ['no id', '{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}'],
+    ['the id null', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'],
+    ['nothing of JSON', 'Server listening on 3000'],
+    ['half of it', '{"jsonrpc":"2.0","id":1,"resu'],
+    ['a nested batch', '[[{"jsonrpc":"2.0","id":1,"result":1}]]'],
+  ])('is not answered by a message with %s', (_, text) => {
+    const { got, lane, call, receive } = connection();
+    call(lane('A'), 'x');
+    receive(text);
+    expect(got).toEqual([]);
+    receive('{"jsonrpc":"2.0","id":1,"result":1}');
+    receive('{"jsonrpc":"2.0","id":1,"result":2}');
+    expect(got).toEqual(['x = {"jsonrpc":"2.0","id":"x","result":1}']);
+  });
+
+  it.each([
+    ['twice the same key', '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
+    ['keys that differ by case', '{"jsonrpc":"2.0","id":1,"result":1,"ID":2}'],
+    ['neither result nor error', '{"jsonrpc":"2.0","id":1}'],
+    ['too much depth', `{"jsonrpc":"2.0","id":1,"result":${'['.repeat(250)}${']'.repeat(250)}}`],
+    ['another version', '{"jsonrpc":"1.0","id":1,"result":1}'],
+  ])('fails at once when its reply has %s', (_, text) => {
+    const { got, lane, call, receive } = connection();
+    call(lane('A'), 'x');
+    receive(text);
+    expect(got).toEqual(['x ! garbage']);
+  });
+
+  it('that is cancelled or late tells the backend with our id, and its late reply is ignored', async () => {
+    const { sent, got, lane, call, receive } = connection();
+    const a = lane('A');
+    const handle = call(a, 'x');
+    handle.cancel('gone "away"');
+    handle.cancel('again');
+    call(a, 'y', undefined, { timeoutMs: 5 });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    receive('{"jsonrpc":"2.0","id":1,"result":1}');
+    receive('{"jsonrpc":"2.0","id":2,"result":1}');
+    expect(got).toEqual(['x ! cancelled', 'y ! timeout']);
+    const cancelled = (id: number, reason: string) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: id, reason },
+    });
+    expect(sent.filter((text) => text.includes('cancelled')).map((text) => JSON.parse(text) as unknown)).toEqual([
+      cancelled(1, 'gone "away"'),
+      cancelled(2, 'timed out'),
+    ]);
+  });
+
+  it('of initialize is never cancelled at the backend', () => {
+    const { sent, got, lane, call } = connection();
+    call(lane('A'), 'x', undefined, { method: 'initialize' }).cancel('no');
+    expect(got).toEqual(['x ! cancelled']);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('fails when the connection closes, also one that comes later, after the caller has its handle', async () => {
+    const { peer, sent, got, lane, call } = connection();
+    const a = lane('A');
+    call(a, 'x');
+    peer.close({ kind: 'unavailable', detail: '' });
+    expect(got).toEqual(['x ! unavailable']);
+    call(a, 'y');
+    call(a, 'z').cancel('changed my mind');
+    expect(got).toEqual(['x ! unavailable', 'z ! cancelled']);
+    await settled();
+    expect(got).toEqual(['x ! unavailable', 'z ! cancelled', 'y ! unavailable']);
+    peer.send(Buffer.from('{}'));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('of a lane that left is cancelled, those of others go on', async () => {
+    const { peer, got, lane, call, receive } = connection(true);
+    const [a, b] = [lane('A'), lane('B')];
+    call(a, 'x');
+    call(b, 'y');
+    peer.leave(a);
+    call(a, 'z');
+    await settled();
+    receive('{"jsonrpc":"2.0","id":2,"result":1}');
+    expect(got).toEqual(['x ! cancelled', 'z ! unavailable', 'y = {"jsonrpc":"2.0","id":"y","result":1}']);
+  });
+});
+
+describe('progress tokens', () => {
+  const tokenOf = (text: string | undefined) =>
+    (JSON.parse(text ?? '') as { params: { _meta?: { progressToken?: unknown } } }).params._meta?.progressToken;
+
+  it.each([
+    ['a string', '"t"'],
+    ['a number', '1'],
+    ['a string with escapes', '"\\u0041\\n"'],
+  ])('that are %s become ours on the way out and the client’s on the way back', (_, token) => {
+    const { sent, got, lane, call, receive } = connection();
+    call(lane('A'), 'first');
+    call(lane('A'), 'x', `{"_meta":{"a":1,"progressToken":${token}},"name":"t"}`);
+    expect(tokenOf(sent[1])).toBe(2);
+    expect(sent[1]).toContain('"a":1');
+    receive(
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":0.50,"progressToken":2,"more":[]}}',
+    );
+    expect(got).toEqual([`x < notifications/progress {"progress":0.50,"progressToken":${token},"more":[]}`]);
+  });
+
+  it('are found behind escapes too', () => {
+    const { sent, lane, call } = connection();
+    call(lane('A'), 'x', '{"\\u005fmeta":{"progress\\u0054oken":"t"}}');
+    expect(tokenOf(sent[0])).toBe(1);
+  });
+
+  it.each(['{"name":"_meta"}', '{"_meta":{}}', '{"_meta":null}', '{"arguments":{"_meta":{"progressToken":1}}}', '[]'])(
+    'are not seen where there are none: %s',
+    (params) => {
+      const { sent, lane, call } = connection();
+      call(lane('A'), 'x', params);
+      expect(sent[0]).toContain(`"params":${params}}`);
+    },
+  );
+
+  it('that nobody gave are dropped: unknown, of a finished call, of a call that wanted none', () => {
+    const { got, lane, call, receive } = connection();
+    const a = lane('A');
+    call(a, 'x', '{"_meta":{"progressToken":"t"}}');
+    call(a, 'y');
+    receive('{"jsonrpc":"2.0","id":1,"result":1}');
+    got.length = 0;
+    for (const params of ['{"progressToken":1}', '{"progressToken":2}', '{"progressToken":9}', '{}', '[]', '1'])
+      receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}`);
+    receive('{"jsonrpc":"2.0","method":"notifications/progress"}');
+    expect(got).toEqual([]);
+  });
+});
+
+describe('messages of the backend', () => {
+  const LOG = '{"jsonrpc":"2.0","method":"notifications/message"}';
+  const ASK = '{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}';
+  const REFUSAL = '{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"Method not found"}}';
+  const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+
+  it('go to the call that was started last, to the owner when none runs', () => {
+    const { got, lane, call, receive } = connection();
+    const a = lane('A');
+    receive(LOG);
+    receive(ASK);
+    call(a, 'x');
+    call(a, 'y');
+    receive(LOG);
+    receive(ASK);
+    receive('{"jsonrpc":"2.0","id":2,"result":1}');
+    got.push('--');
+    receive(LOG);
+    expect(got.filter((line) => !line.includes('='))).toEqual([
+      'A < notifications/message',
+      'A < elicitation/create',
+      'y < notifications/message',
+      'y < elicitation/create',
+      '--',
+      'x < notifications/message',
+    ]);
+  });
+
+  it('never belong to a ping or the handshake', () => {
+    const { got, lane, call, receive } = connection();
+    call(lane('A'), 'x', undefined, { method: 'ping' });
+    receive(LOG);
+    expect(got).toEqual(['A < notifications/message']);
+  });
+
+  it('that a list changed go to every owner, whatever runs', () => {
+    const { got, lane, call, receive } = connection(true);
+    const a = lane('A');
+    lane('B');
+    call(a, 'x');
+    receive(CHANGED);
+    expect(got).toEqual(['A < notifications/tools/list_changed', 'B < notifications/tools/list_changed']);
+  });
+
+  it('reach one client only on a shared connection, or nobody', () => {
+    const { sent, got, lane, call, receive } = connection(true);
+    const [a, b] = [lane('A'), lane('B')];
+    receive(LOG);
+    expect(got).toEqual([]);
+    call(a, 'x');
+    call(a, 'y');
+    receive(LOG);
+    expect(got).toEqual(['y < notifications/message']);
+    call(b, 'z');
+    receive(LOG);
+    expect(got).toEqual(['y < notifications/message']);
+    receive(ASK);
+    expect(sent.at(-1)).toBe(REFUSAL);
+    expect(got).toEqual(['y < notifications/message']);
+  });
+
+  it('that ask something nobody can answer are refused', () => {
+    const { sent, receive } = connection();
+    receive(ASK);
+    expect(sent).toEqual([REFUSAL]);
+  });
+
+  it('may come as a batch', () => {
+    const { sent, got, lane, call, receive } = connection();
+    call(lane('A'), 'x');
+    receive(`[${LOG}, {"jsonrpc":"2.0","id":7,"method":"ping"}, {"jsonrpc":"2.0","id":1,"result":1}]`);
+    expect(got).toEqual(['x < notifications/message', 'x = {"jsonrpc":"2.0","id":"x","result":1}']);
+    expect(sent.at(-1)).toBe('{"jsonrpc":"2.0","id":7,"result":{}}');
+  });
+});

@@ -1,0 +1,286 @@
+import type { Logger } from 'winston';
+import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
+import type { BackendFailure, BackendRequest, ReplySink, RequestHandle } from './channel.ts';
+import { findOwnToken, withOwnToken } from './progress-token.ts';
+
+/** How a peer's messages leave. Neither function throws. */
+export interface PeerWire {
+  /** Sends the request with our id `id`; when that fails, `JsonRpcPeer.failCall` is told. */
+  request(message: Buffer, id: number, request: BackendRequest): void;
+  /** Sends a notification or a response, best effort; not before the request `after` has left. */
+  notify(message: Buffer, after?: number): void;
+}
+
+/** One user of a connection: what belongs to no call of a lane comes to its `onMessage`. */
+export interface Lane {
+  readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+}
+
+export interface PeerOptions {
+  readonly wire: PeerWire;
+  /** Backend name, for the log. */
+  readonly backend: string;
+  /**
+   * Lanes of different clients may meet here. Requests of the backend are then refused (no client can be told apart),
+   * and a message that is not certain to belong to one lane's call is dropped, `list_changed` and `updated` excepted.
+   */
+  readonly shared: boolean;
+  readonly log: Logger;
+}
+
+interface Call {
+  readonly id: number;
+  readonly request: BackendRequest;
+  readonly sink: ReplySink;
+  readonly lane: Lane;
+  readonly clientToken: Buffer | undefined;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Notifications that are about the backend, not about a call. */
+const ABOUT_BACKEND = new Set([
+  'notifications/tools/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/updated',
+]);
+/** Calls that the gateway makes for itself: no message of a backend is an answer to them. */
+const HOUSEKEEPING = new Set(['initialize', 'ping']);
+const METHOD_NOT_FOUND = '"error":{"code":-32601,"message":"Method not found"}';
+const QUOTED_BYTES = 200;
+/** What a timer of the platform can hold; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The JSON-RPC side of one connection to a backend (stdio, HTTP+SSE): own ids and progress tokens, pending calls,
+ * timeouts, cancellation, routing. A message of the backend that names no call goes to the call that was started last
+ * and still runs; with none, to the lane.
+ */
+export class JsonRpcPeer {
+  readonly #wire: PeerWire;
+  readonly #options: PeerOptions;
+  readonly #lanes = new Set<Lane>();
+  readonly #calls = new Map<number, Call>();
+  #lastId = 0;
+  #closed: BackendFailure | undefined;
+  #strays = 0;
+  #garbage = 0;
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+    this.#wire = options.wire;
+  }
+
+  /** Calls that wait for a reply. */
+  get running(): number {
+    return this.#calls.size;
+  }
+
+  /** Messages so far that were no JSON-RPC. */
+  get garbage(): number {
+    return this.#garbage;
+  }
+
+  get lanes(): number {
+    return this.#lanes.size;
+  }
+
+  join(lane: Lane): void {
+    this.#lanes.add(lane);
+  }
+
+  /** Cancels what the lane still waits for. */
+  leave(lane: Lane): void {
+    this.#lanes.delete(lane);
+    for (const call of [...this.#calls.values()]) if (call.lane === lane) this.#cancel(call, 'the channel was closed');
+  }
+
+  /** `sink` is never called before this returns. */
+  call(lane: Lane, request: BackendRequest, sink: ReplySink): RequestHandle {
+    const id = (this.#lastId += 1);
+    const { params, clientToken } = request.params
+      ? withOwnToken(request.params, id)
+      : { params: undefined, clientToken: undefined };
+    const timer = setTimeout(
+      () => {
+        this.#expire(call);
+      },
+      Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+    );
+    const call: Call = { id, request, sink, lane, clientToken, timer };
+    this.#calls.set(id, call);
+    const refusal = this.#closed ?? (this.#lanes.has(lane) ? undefined : CLOSED_CHANNEL);
+    if (refusal) queueMicrotask(() => this.failCall(id, refusal));
+    else this.#wire.request(requestText(id, request.method, params), id, request);
+    return {
+      cancel: (reason) => {
+        this.#cancel(call, reason);
+      },
+      resume: () => undefined,
+    };
+  }
+
+  send(message: Buffer): void {
+    if (!this.#closed) this.#wire.notify(message);
+  }
+
+  failCall(id: number, failure: BackendFailure): void {
+    const call = this.#calls.get(id);
+    if (call && this.#settle(call)) call.sink.fail(failure);
+  }
+
+  /** Fails every call, now and later. */
+  close(failure: BackendFailure): void {
+    this.#closed ??= failure;
+    for (const id of [...this.#calls.keys()]) this.failCall(id, failure);
+  }
+
+  /** Takes one message of the backend, or a batch (allowed in 2025-03-26). */
+  receive(message: Buffer): void {
+    let envelope: Envelope;
+    try {
+      envelope = scanEnvelope(message, 'backend');
+    } catch (error) {
+      if (!(error instanceof ScanError)) throw error;
+      this.#onBroken(message, error);
+      return;
+    }
+    const { id, method } = envelope;
+    if (method === undefined) this.#onReply(message, id);
+    else if (id === undefined) this.#onNotification(message, envelope, method);
+    else this.#onRequest(message, envelope, method, message.toString('utf8', id.start, id.end));
+  }
+
+  #onReply(message: Buffer, id: Span | undefined): void {
+    const call = id && this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
+    if (!call) {
+      this.#stray('reply with an unknown id');
+      return;
+    }
+    this.#settle(call);
+    call.sink.reply(splice(message, wholeOf(message), id, call.request.id));
+  }
+
+  #onRequest(message: Buffer, envelope: Envelope, method: string, id: string): void {
+    if (method === 'ping') {
+      this.#wire.notify(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`));
+      return;
+    }
+    if (!this.#options.shared && this.#deliver(message, envelope)) return;
+    this.#wire.notify(Buffer.from(`{"jsonrpc":"2.0","id":${id},${METHOD_NOT_FOUND}}`));
+  }
+
+  #onNotification(message: Buffer, envelope: Envelope, method: string): void {
+    if (method === 'notifications/progress') this.#onProgress(message, envelope);
+    else if (ABOUT_BACKEND.has(method)) for (const lane of [...this.#lanes]) lane.onMessage(message, envelope);
+    else if (!this.#deliver(message, envelope)) this.#stray('notification that belongs to no client');
+  }
+
+  #onProgress(message: Buffer, { params }: Envelope): void {
+    const token = findOwnToken(message, params);
+    const call = token && this.#calls.get(token.own);
+    if (call?.clientToken === undefined || token === undefined) {
+      this.#stray('progress with an unknown token');
+      return;
+    }
+    const mapped = splice(message, wholeOf(message), token.at, call.clientToken);
+    call.sink.message(mapped, scanEnvelope(mapped, 'backend'));
+  }
+
+  /** False when it is not certain whose message it is. */
+  #deliver(message: Buffer, envelope: Envelope): boolean {
+    const calls = [...this.#calls.values()].filter(({ request }) => !HOUSEKEEPING.has(request.method));
+    const last = calls.at(-1);
+    if (last) {
+      if (this.#options.shared && calls.some(({ lane }) => lane !== last.lane)) return false;
+      last.sink.message(message, envelope);
+      return true;
+    }
+    const [lane] = this.#lanes;
+    if (lane === undefined || (this.#options.shared && this.#lanes.size > 1)) return false;
+    lane.onMessage(message, envelope);
+    return true;
+  }
+
+  #onBroken(message: Buffer, error: ScanError): void {
+    if (error.fault === 'batch') {
+      for (const { start, end } of arrayElements(message, wholeOf(message)))
+        if (message[start] !== OPEN_ARRAY) this.receive(message.subarray(start, end));
+      return;
+    }
+    this.#garbage += 1;
+    const id = readReplyId(message);
+    if (id !== undefined)
+      this.failCall(id, { kind: 'garbage', detail: `a reply that is not JSON-RPC: ${error.message}` });
+    if (!isRare(this.#garbage)) return;
+    const line = message.toString('utf8', 0, QUOTED_BYTES);
+    const { backend, log } = this.#options;
+    log.warn('backend wrote something that is not JSON-RPC', {
+      backend,
+      reason: error.message,
+      line,
+      count: this.#garbage,
+    });
+  }
+
+  #stray(reason: string): void {
+    this.#strays += 1;
+    const { backend, log } = this.#options;
+    if (isRare(this.#strays)) log.debug('message of a backend ignored', { backend, reason, count: this.#strays });
+  }
+
+  #expire(call: Call): void {
+    this.#giveUp(
+      call,
+      { kind: 'timeout', detail: `no complete reply after ${call.request.timeoutMs} ms` },
+      'timed out',
+    );
+  }
+
+  #cancel(call: Call, reason: string): void {
+    this.#giveUp(call, { kind: 'cancelled', detail: reason }, reason);
+  }
+
+  #giveUp(call: Call, failure: BackendFailure, reason: string): void {
+    if (!this.#settle(call)) return;
+    // A client must not cancel `initialize` (MCP, Cancellation).
+    if (!this.#closed && call.request.method !== 'initialize')
+      this.#wire.notify(cancelledText(call.id, reason), call.id);
+    call.sink.fail(failure);
+  }
+
+  #settle(call: Call): boolean {
+    clearTimeout(call.timer);
+    return this.#calls.delete(call.id);
+  }
+}
+
+const OPEN_ARRAY = 0x5b;
+const CLOSED_CHANNEL: BackendFailure = { kind: 'unavailable', detail: 'the channel is closed' };
+
+const wholeOf = (message: Buffer): Span => ({ start: skipWhitespace(message, 0), end: message.length });
+
+/** The first, second, fourth, eighth ... time: enough for a log. */
+const isRare = (count: number): boolean => (count & (count - 1)) === 0;
+
+function requestText(id: number, method: string, params: Buffer | undefined): Buffer {
+  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`;
+  return params ? Buffer.concat([Buffer.from(`${head},"params":`), params, Buffer.from('}')]) : Buffer.from(`${head}}`);
+}
+
+const cancelledText = (id: number, reason: string): Buffer =>
+  Buffer.from(
+    `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id},"reason":${JSON.stringify(reason)}}}`,
+  );
+
+/** Which call a reply that the scan refused was meant for, so that its client need not wait for the timeout. */
+function readReplyId(message: Buffer): number | undefined {
+  try {
+    const value: unknown = JSON.parse(message.toString('utf8'));
+    if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined;
+    return typeof value.id === 'number' ? value.id : undefined;
+  } catch {
+    return undefined;
+  }
+}

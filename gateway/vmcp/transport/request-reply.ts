@@ -1,0 +1,54 @@
+import type { Envelope } from '../../http/json-scan.ts';
+import { BackendError, type BackendRequest, type Channel, type ReplySink, type RequestHandle } from './channel.ts';
+
+/**
+ * Sends one request and waits for the whole reply. Rejects with `BackendError`; messages that come before the reply go
+ * to `onMessage`.
+ */
+export function requestReply(
+  send: (request: BackendRequest, sink: ReplySink) => RequestHandle,
+  request: BackendRequest,
+  options: { readonly signal?: AbortSignal; readonly onMessage?: (message: Buffer, envelope: Envelope) => void } = {},
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const cancel = (): void => {
+      handle.cancel('not wanted any more');
+    };
+    const settled = (): void => {
+      options.signal?.removeEventListener('abort', cancel);
+    };
+    const handle = send(request, {
+      reply: (message) => {
+        settled();
+        resolve(message);
+      },
+      part: (piece) => pieces.push(piece) > 0,
+      end: () => {
+        settled();
+        resolve(Buffer.concat(pieces));
+      },
+      message: (message, envelope) => options.onMessage?.(message, envelope),
+      fail: (failure) => {
+        settled();
+        reject(new BackendError(failure));
+      },
+    });
+    if (options.signal?.aborted) cancel();
+    else options.signal?.addEventListener('abort', cancel, { once: true });
+  });
+}
+
+/** `requestReply` over an open channel; the reply carries the id 0. */
+export const ask = (
+  channel: Channel,
+  method: string,
+  params: string | undefined,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<Buffer> =>
+  requestReply(
+    (request, sink) => channel.request(request, sink),
+    { method, params: params === undefined ? undefined : Buffer.from(params), id: Buffer.from('0'), timeoutMs },
+    signal ? { signal } : {},
+  );

@@ -1,0 +1,73 @@
+import { LaunchError, type Command, type Launcher } from '../../workloads/runner/runner.ts';
+import { afterTimeout } from '../health/clock.ts';
+import { failureOfAbort } from './abort.ts';
+import { BackendError, type Channel, type Transport } from './channel.ts';
+import { isShared, offeredCapabilities, processKey, type Isolation, type PrincipalOwner } from './isolation.ts';
+import { ProcessPool } from './process-pool.ts';
+import { startStdioProcess, type StdioProcess, type StdioProcessOptions } from './stdio-process.ts';
+
+export interface StdioTransportOptions extends Omit<StdioProcessOptions, 'shared'> {
+  /** What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once. */
+  readonly command: () => Promise<Command>;
+  readonly launcher: Pick<Launcher, 'spawn'>;
+  readonly isolation: Isolation;
+  readonly maxProcesses: number;
+  readonly idleMs: number;
+}
+
+export interface StdioTransport extends Transport {
+  open(owner: PrincipalOwner, signal: AbortSignal): Promise<Channel>;
+}
+
+/** MCP over the standard streams of child processes; which owners share a process is decided by `isolation`. */
+export function stdioTransport(options: StdioTransportOptions): StdioTransport {
+  const { isolation, launcher, name, now, after = afterTimeout } = options;
+  const shared = isShared(isolation);
+  let prepared: Promise<Command> | undefined;
+  const command = () =>
+    (prepared ??= options.command().catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    }));
+  const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
+    const capabilities = offeredCapabilities(owner.capabilities, shared);
+    const child = await unlessAborted(command(), closing, () => undefined)
+      .then((ready) => launcher.spawn(ready, { name, stdin: true }))
+      .catch(refuseLaunch);
+    return startStdioProcess(child, { ...owner, capabilities }, { ...options, shared }, closing);
+  };
+  const { maxProcesses, idleMs } = options;
+  const pool = new ProcessPool({ maxProcesses, idleMs, clock: { now, after }, start });
+
+  return {
+    async open(owner, signal) {
+      if (signal.aborted) throw new BackendError(failureOfAbort(signal));
+      const key = processKey(isolation, owner);
+      const release = () => (shared ? Promise.resolve() : pool.release(key));
+      const opening = pool.acquire(key, owner, (process) => process.channel(owner, release));
+      return unlessAborted(opening, signal, (late) => void late.close());
+    },
+    close: () => pool.close(),
+  };
+}
+
+function refuseLaunch(error: unknown): never {
+  if (error instanceof LaunchError) throw new BackendError({ kind: 'unavailable', detail: error.message });
+  throw error;
+}
+
+/** `discard` gets a result that nobody waits for any more: others may wait for the same process, so its start goes on. */
+function unlessAborted<T>(pending: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      reject(new BackendError(failureOfAbort(signal)));
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    pending
+      .then((value) => {
+        if (signal.aborted) discard(value);
+        else resolve(value);
+      }, reject)
+      .finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'winston';
+import type { Registry } from 'prom-client';
+import { durationMs } from '../contract/fields.ts';
+import type { Backend, GatewayConfig } from '../contract/gateway-config.ts';
+import type { Span } from '../http/json-scan.ts';
+import { CallMetrics } from '../telemetry/call-metrics.ts';
+import { aggregate } from './aggregation/aggregate.ts';
+import { forwardParams } from './aggregation/forward-params.ts';
+import type { AggregationResult, Route, View } from './aggregation/view.ts';
+import { BackendCall, type OnFailure } from './backends/backend-call.ts';
+import { Fleet } from './backends/fleet.ts';
+import { sseEvent, type Answer } from './edge/answer.ts';
+import type { ClientRequest } from './methods/method.ts';
+import { Sessions, type Session } from './session.ts';
+import type { Transport } from './transport/channel.ts';
+
+export interface VirtualServerDeps {
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly newId: () => string;
+  readonly createTransport: (backend: Backend) => Transport;
+  readonly registry: Registry;
+}
+
+const SESSION_LIMIT = 20_000;
+const SESSION_TTL = '30m';
+const SWEEP_EVERY_MS = 30_000;
+const CHANNEL_IDLE_MS = 600_000;
+const LIST_CHANGED = [
+  ['tools', 'notifications/tools/list_changed'],
+  ['resources', 'notifications/resources/list_changed'],
+  ['prompts', 'notifications/prompts/list_changed'],
+] as const;
+
+/** One VirtualMCPServer while it runs: its backends, the view of them that clients get, and the clients' sessions. */
+export class VirtualServer {
+  readonly sessions: Sessions;
+  readonly fleet: Fleet;
+  readonly log: Logger;
+  #config: GatewayConfig;
+  #aggregation: AggregationResult;
+  #problems: readonly { reason: string; message: string }[] = [];
+  #passthrough: readonly string[];
+  #rebuildQueued = false;
+  #draining = false;
+  readonly #now: () => number;
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(config: GatewayConfig, deps: VirtualServerDeps) {
+    const metrics = new CallMetrics();
+    metrics.register(deps.registry, config.name ?? '');
+    this.#config = config;
+    this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
+    this.log = deps.log;
+    this.#now = deps.now;
+    this.sessions = new Sessions({
+      ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
+      limit: SESSION_LIMIT,
+      now: deps.now,
+      newId: deps.newId,
+      onEnd: (session) => {
+        this.#release(session);
+      },
+    });
+    this.fleet = new Fleet({
+      ...deps,
+      metrics,
+      onChange: () => {
+        this.#queueRebuild();
+      },
+    });
+    this.#aggregation = aggregate(
+      [],
+      config.vmcp.aggregation,
+      config.vmcp.backends.map(({ name }) => name),
+    );
+    this.fleet.replace(config.vmcp.backends, config.vmcp.operational);
+    this.#sweeper = setInterval(() => {
+      this.sessions.sweep();
+      this.#closeIdleChannels(deps.now() - CHANNEL_IDLE_MS);
+    }, SWEEP_EVERY_MS);
+    this.#sweeper.unref();
+  }
+
+  get name(): string {
+    return this.#config.name ?? '';
+  }
+
+  get config(): GatewayConfig {
+    return this.#config;
+  }
+
+  /** Always that of what the backends have said so far. */
+  get view(): View {
+    if (this.#rebuildQueued) this.#rebuildNow();
+    return this.#aggregation.view;
+  }
+
+  /** Conflicts and warnings of the last aggregation. */
+  get problems(): readonly { reason: string; message: string }[] {
+    return this.#problems;
+  }
+
+  get failsOnPartial(): boolean {
+    return this.#config.vmcp.operational.failure_handling.partial_failure_mode === 'fail';
+  }
+
+  /** Names of the client headers that are copied to backends, in lower case. */
+  get passthroughHeaders(): readonly string[] {
+    return this.#passthrough;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Every backend was asked at least once, so what the view lacks does not exist or is down. */
+  get settled(): boolean {
+    return this.fleet.settled;
+  }
+
+  /** Resolves when `settled`, and after the default timeout anyway. */
+  async whenSettled(): Promise<void> {
+    await this.fleet.whenSettled(durationMs(this.#config.vmcp.operational.timeouts.default));
+  }
+
+  ready(): Promise<void> {
+    return this.settled ? Promise.resolve() : this.whenSettled();
+  }
+
+  completes(backend: string): boolean {
+    return this.fleet.catalog(backend)?.capabilities['completions'] !== undefined;
+  }
+
+  /** Sends a client's request to the backend of `route`; `name` is the span to rename when the route is renamed. */
+  forward(
+    session: Session,
+    request: ClientRequest,
+    route: Route,
+    name: Span | undefined,
+    answer: Answer,
+    onFailure: OnFailure,
+  ): void {
+    const { body, envelope } = request;
+    const backend = this.fleet.runtime(route.backend);
+    const { params } = envelope;
+    if (!backend || params === undefined || envelope.method === undefined) {
+      throw new Error(`route without a backend: ${route.backend}`);
+    }
+    const bytes = name ? forwardParams(body, params, name, route) : body.subarray(params.start, params.end);
+    const { method } = envelope;
+    new BackendCall(
+      backend,
+      session,
+      { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
+      answer,
+      onFailure,
+    ).start();
+  }
+
+  /** Takes another configuration; sessions live on, backends whose configuration is the same too. */
+  swap(config: GatewayConfig): void {
+    const before = this.#config;
+    this.#config = config;
+    this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
+    const keep = isDeepStrictEqual(before.vmcp.operational, config.vmcp.operational);
+    const replaced = this.fleet.replace(config.vmcp.backends, config.vmcp.operational, keep);
+    for (const session of this.sessions.all()) for (const name of replaced) closeChannel(session, name);
+    this.#queueRebuild();
+  }
+
+  /** No new sessions; resolves when no call runs any more or after `graceMs`. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    const end = this.#now() + graceMs;
+    while (this.#runningCalls() > 0 && this.#now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    for (const session of [...this.sessions.all()]) this.sessions.end(session);
+    await this.fleet.close();
+  }
+
+  #runningCalls(): number {
+    let running = 0;
+    for (const session of this.sessions.all()) running += session.running.size;
+    return running;
+  }
+
+  #release(session: Session): void {
+    for (const call of session.running) call.cancel('the session ended');
+    for (const name of [...session.channels.keys()]) closeChannel(session, name);
+    session.stream?.end();
+  }
+
+  #closeIdleChannels(before: number): void {
+    for (const session of this.sessions.all()) {
+      if (session.running.size > 0) continue;
+      for (const [name, { lastUsedAt }] of session.channels) if (lastUsedAt < before) closeChannel(session, name);
+    }
+  }
+
+  #queueRebuild(): void {
+    if (this.#rebuildQueued) return;
+    this.#rebuildQueued = true;
+    setImmediate(() => {
+      this.#rebuildNow();
+    });
+  }
+
+  #rebuildNow(): void {
+    if (!this.#rebuildQueued) return;
+    this.#rebuildQueued = false;
+    const next = aggregate(this.fleet.catalogs(), this.#config.vmcp.aggregation, this.fleet.unavailable());
+    const problems = [...next.conflicts, ...next.warnings];
+    if (!isDeepStrictEqual(problems, this.#problems)) {
+      for (const { reason, message } of problems) this.log.warn('aggregation', { reason, problem: message });
+    }
+    this.#problems = problems;
+    const before = this.#aggregation.view;
+    if (next.conflicts.length > 0 && this.#aggregation.conflicts.length === 0 && before.tools.size > 0) return;
+    this.#aggregation = next;
+    this.#announce(before, next.view);
+  }
+
+  /** Tells the clients that listen which lists changed. */
+  #announce(before: View, after: View): void {
+    const digest = ({ lists }: View, kind: (typeof LIST_CHANGED)[number][0]): string =>
+      kind === 'resources' ? lists.resources.digest + lists.templates.digest : lists[kind].digest;
+    const events = LIST_CHANGED.filter(([kind]) => digest(before, kind) !== digest(after, kind)).map(([, method]) =>
+      sseEvent(Buffer.from(JSON.stringify({ jsonrpc: '2.0', method }))),
+    );
+    if (events.length === 0) return;
+    for (const { stream } of this.sessions.all()) for (const event of events) stream?.write(event);
+  }
+}
+
+function closeChannel(session: Session, backend: string): void {
+  const held = session.channels.get(backend);
+  if (!held) return;
+  session.channels.delete(backend);
+  void held.channel?.close();
+}

@@ -1,0 +1,106 @@
+import { text } from 'node:stream/consumers';
+import { engineEnvironment, type Environment } from './environment.ts';
+import { startGuard, type Guard } from './guard.ts';
+import { SCHEMES } from './index.ts';
+import { installOnce } from './install.ts';
+import { logLines, type LineListener } from './lines.ts';
+import { startProcess } from './process.ts';
+import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions, type WorkloadLog } from './runner.ts';
+import type { RunResult, Scheme, Tools } from './scheme.ts';
+
+export interface LauncherOptions {
+  readonly stateDir: string;
+  /** Where the search for `npx://` packages begins: usually the folder that holds the program. */
+  readonly projectRoot: string;
+  /** The environment of this process; a child gets only the names that environment.ts lists. */
+  readonly hostEnv: Environment;
+  readonly log: WorkloadLog;
+}
+
+type Start = (command: Command, options: SpawnOptions, listener: LineListener) => Child;
+
+const STDERR_TAIL_LINES = 200;
+
+/** Pure. @throws LaunchError `InvalidImageReference` */
+export const checkImage = (image: string): void => {
+  schemeOf(image).check(image);
+};
+
+function schemeOf(image: string): Scheme {
+  const scheme = SCHEMES.find(({ prefix }) => image.startsWith(prefix));
+  if (scheme === undefined) throw new LaunchError('InvalidImageReference', `"${image}" is not an image reference`);
+  return scheme;
+}
+
+/** Call `reapOrphans` for the same state folder first. */
+export function createLauncher(options: LauncherOptions): Launcher {
+  const { log } = options;
+  const children = createChildren(options);
+  const tools = createTools(options, children.start);
+  return {
+    prepare: async (process, name, request = {}) =>
+      schemeOf(process.image).prepare(process, { ...request, name }, tools),
+    spawn: (command, spawnOptions) => children.start(command, spawnOptions, logLines(log, spawnOptions.name)),
+    close: (graceMs) => children.close(graceMs),
+  };
+}
+
+/** The running children and the guard over them; the guard starts with the first child. */
+function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
+  const running = new Set<Child>();
+  let guard: Guard | undefined;
+  let closed = false;
+  const start: Start = (command, spawnOptions, listener) => {
+    if (closed) throw new LaunchError('LauncherClosed', `${spawnOptions.name} is not started: vmcp is shutting down`);
+    guard ??= startGuard(engineEnvironment(hostEnv), (error) => {
+      log.warn('process guard failed', { error: error.message });
+    });
+    const child = startProcess(command, spawnOptions, { stateDir, hostEnv, guard }, listener);
+    running.add(child);
+    void child.exited.then(() => running.delete(child));
+    return child;
+  };
+  const close = async (graceMs?: number): Promise<void> => {
+    closed = true;
+    await Promise.all([...running].map((child) => child.stop(graceMs)));
+    guard?.close();
+    guard = undefined;
+  };
+  return { start, close };
+}
+
+function createTools(options: LauncherOptions, start: Start): Tools {
+  const installs = new Map<string, Promise<void>>();
+  return {
+    ...options,
+    run: (command, name, timeoutMs) => runToEnd(start, command, name, timeoutMs),
+    installOnce(dir, build) {
+      const current = installs.get(dir) ?? installOnce(dir, build).finally(() => installs.delete(dir));
+      installs.set(dir, current);
+      return current;
+    },
+  };
+}
+
+async function runToEnd(
+  start: Start,
+  command: Pick<Command, 'file' | 'args' | 'env' | 'cwd'>,
+  name: string,
+  timeoutMs: number,
+): Promise<RunResult> {
+  const lines: string[] = [];
+  const child = start(
+    { ...command, envFiles: {} },
+    { name, stdin: false },
+    {
+      line(line) {
+        lines.push(line);
+        if (lines.length > STDERR_TAIL_LINES) lines.shift();
+      },
+    },
+  );
+  const timer = setTimeout(() => void child.stop(), timeoutMs);
+  const [stdout, exit] = await Promise.all([text(child.stdout).catch(() => ''), child.exited]);
+  clearTimeout(timer);
+  return { ...exit, stdout, stderr: lines.join('\n') };
+}

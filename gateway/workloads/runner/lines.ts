@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream';
+import type { WorkloadLog } from './runner.ts';
+
+export interface LineLimits {
+  /** Longer lines are cut. */
+  readonly maxLength: number;
+  /** Lines let through per window; the rest is counted. */
+  readonly maxLines: number;
+  readonly windowMs: number;
+}
+
+export interface LineListener {
+  line(text: string): void;
+  /** So many lines were left out in the window that just ended. */
+  dropped?(count: number): void;
+}
+
+export const LOG_LIMITS: LineLimits = { maxLength: 2_000, maxLines: 200, windowMs: 10_000 };
+
+/** What a workload writes beside its protocol, as log lines. */
+export const logLines = (log: WorkloadLog, workload: string): LineListener => ({
+  line: (line) => void log.info('workload output', { workload, line }),
+  dropped: (lines) => void log.warn('workload output dropped', { workload, lines }),
+});
+
+/**
+ * Reads `stream` to its end and reports its non-empty lines. Memory stays bounded whatever the stream holds;
+ * a server that floods its stderr costs reading, not logging.
+ */
+export function readLines(stream: Readable, listener: LineListener, limits: LineLimits = LOG_LIMITS): void {
+  const gate = rateGate(listener, limits);
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const parts = chunk.split('\n');
+    parts[0] = rest + (parts[0] ?? '');
+    rest = (parts.pop() ?? '').slice(0, limits.maxLength);
+    for (const part of parts) gate.pass(part.slice(0, limits.maxLength).trimEnd());
+  });
+  const finish = () => {
+    gate.pass(rest.trimEnd());
+    rest = '';
+    gate.end();
+  };
+  stream.once('close', finish);
+  stream.on('error', () => undefined);
+}
+
+function rateGate(listener: LineListener, { maxLines, windowMs }: LineLimits) {
+  let count = 0;
+  let window: NodeJS.Timeout | undefined;
+  const endWindow = () => {
+    const dropped = count - maxLines;
+    count = 0;
+    window = undefined;
+    if (dropped > 0) listener.dropped?.(dropped);
+  };
+  return {
+    pass(text: string): void {
+      if (text === '') return;
+      window ??= setTimeout(endWindow, windowMs).unref();
+      count += 1;
+      if (count <= maxLines) listener.line(text);
+    },
+    end(): void {
+      clearTimeout(window);
+      endWindow();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+
+/** Whether a listener can be opened there now. Port 0 is never free. */
+export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  return port > 0 && (await listenBriefly(port, host)) !== undefined;
+}
+
+function listenBriefly(port: number, host: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.unref();
+    server.once('error', () => {
+      resolve(undefined);
+    });
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => {
+        resolve(typeof address === 'object' && address ? address.port : undefined);
+      });
+    });
+  });
+}
+
+export interface PortBook {
+  /** The loopback port of workload `key`: the one it had, else `preferred`, else any free one. */
+  portFor(key: string, preferred?: number): Promise<number>;
+}
+
+/** Keeps the ports of HTTP workloads in one JSON file, so that they stay across restarts where they can. */
+export function openPortBook(file: string): PortBook {
+  const kept = new Map(Object.entries(readPorts(file)));
+  const given = new Set<number>();
+  let turn: Promise<unknown> = Promise.resolve();
+  const choose = async (key: string, preferred: number | undefined): Promise<number> => {
+    const others = new Set([...kept].filter(([other]) => other !== key).map(([, port]) => port));
+    const usable = async (port: number) => !given.has(port) && !others.has(port) && (await isPortFree(port));
+    for (const candidate of [kept.get(key), preferred]) {
+      if (candidate !== undefined && (await usable(candidate))) return candidate;
+    }
+    for (;;) {
+      const port = await listenBriefly(0, '127.0.0.1');
+      if (port === undefined) throw new Error('no free loopback port: close programs that hold many sockets');
+      if (!given.has(port) && !others.has(port)) return port;
+    }
+  };
+  const portFor = async (key: string, preferred: number | undefined): Promise<number> => {
+    const port = await choose(key, preferred);
+    given.delete(kept.get(key) ?? port);
+    given.add(port);
+    if (kept.get(key) !== port) writePorts(file, Object.fromEntries(kept.set(key, port)));
+    return port;
+  };
+  return {
+    portFor(key, preferred) {
+      const result = turn.then(() => portFor(key, preferred));
+      turn = result.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+/** Name to port; an unreadable file counts as empty. */
+export function readPorts(file: string): Record<string, number> {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof parsed !== 'object' || parsed === null) return {};
+    const entries = Object.entries(parsed as Record<string, unknown>);
+    return Object.fromEntries(
+      entries.filter((entry): entry is [string, number] => Number.isInteger(entry[1]) && Number(entry[1]) > 0),
+    );
+  } catch {
+    return {};
+  }
+}
+
+export function writePorts(file: string, ports: Readonly<Record<string, number>>): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(ports, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}

@@ -1,0 +1,165 @@
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openPortBook } from './ports.ts';
+import { supervise, type SuperviseOptions, type Workload } from './supervise.ts';
+import { isRunning, openFixture, recordingLog, until, type Fixture, type LogEntry } from './testdata/fixture.ts';
+
+const LISTEN = `const server = require('node:http').createServer((q, r) => r.end(String(process.pid)));
+  server.listen(process.env.PORT, process.env.HOST);`;
+
+let fixture: Fixture;
+let logged: LogEntry[];
+const running: Workload[] = [];
+
+beforeEach(() => {
+  fixture = openFixture();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((workload) => workload.stop(100)));
+  await fixture.close();
+});
+
+/** Supervises a package `tool` that runs `code`. */
+async function start(code: string, more: Partial<SuperviseOptions> = {}): Promise<Workload> {
+  const project = join(fixture.stateDir, 'project');
+  const dir = join(project, 'node_modules', 'tool');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ version: '1.0.0', bin: 'tool.cjs' }));
+  writeFileSync(join(dir, 'tool.cjs'), code);
+  const own = openFixture({ projectRoot: project });
+  const { log, logged: entries } = recordingLog();
+  logged = entries;
+  const workload = supervise({
+    launcher: own.launcher,
+    process: { image: 'npx://tool' },
+    name: 'demo',
+    port: await openPortBook(join(fixture.stateDir, 'workload-ports.json')).portFor('default/demo'),
+    transport: 'streamable-http',
+    log,
+    now: () => performance.now(),
+    pauseMs: () => 50,
+    ...more,
+  });
+  running.push({
+    ...workload,
+    stop: async (graceMs) => {
+      await workload.stop(graceMs);
+      await own.close();
+    },
+  });
+  return workload;
+}
+
+const crashes = () => logged.filter(({ message }) => message === 'workload ended');
+const pidOf = async (workload: Workload) => Number(await (await fetch(`http://127.0.0.1:${workload.port}`)).text());
+
+describe('supervise', () => {
+  it('starts the server on its port and stops it with no trace', async () => {
+    const workload = await start(LISTEN);
+    expect(workload.state()).toEqual({ status: 'starting', restarts: 0 });
+    await until(() => workload.state().status === 'running');
+    const pid = await pidOf(workload);
+    await workload.stop();
+    expect(workload.state()).toMatchObject({ status: 'stopped', restarts: 0 });
+    expect(isRunning(pid)).toBe(false);
+    expect(crashes()).toEqual([]);
+  });
+
+  it('restarts a server that was killed, on the same port', async () => {
+    const workload = await start(LISTEN);
+    await until(() => workload.state().status === 'running');
+    const first = await pidOf(workload);
+    process.kill(first, 'SIGKILL');
+    await until(() => workload.state().restarts === 1 && workload.state().status === 'running');
+    expect(await pidOf(workload)).not.toBe(first);
+    expect(workload.state().lastExit).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it('shows a crash loop and logs each crash once, with the reason', async () => {
+    const counts: number[] = [];
+    const pauseMs = (restarts: number) => counts.push(restarts) * 20;
+    const workload = await start(`console.error('no API_KEY'); process.exit(9);`, { pauseMs });
+    await until(() => workload.state().restarts >= 3);
+    expect(counts.slice(0, 3)).toEqual([1, 2, 3]);
+    expect(crashes()[0]?.fields).toMatchObject({ workload: 'demo', code: 9, signal: null, lastLine: 'no API_KEY' });
+    expect(workload.state().lastExit).toEqual({ code: 9, signal: null });
+    await workload.stop();
+    expect(crashes().length).toBe(counts.length);
+  });
+
+  it('counts from one again after a minute alive', async () => {
+    const counts: number[] = [];
+    let clock = 0;
+    await start(`process.exit(1)`, {
+      now: () => (clock += 60_000),
+      pauseMs: (restarts) => counts.push(restarts) && 10,
+    });
+    await until(() => counts.length >= 3);
+    expect(counts.slice(0, 3)).toEqual([1, 1, 1]);
+  });
+
+  it('can be stopped in the middle of a pause', async () => {
+    const workload = await start(`process.exit(1)`, { pauseMs: () => 60_000 });
+    await until(() => workload.state().status === 'backoff');
+    await workload.stop();
+    expect(workload.state()).toMatchObject({ status: 'stopped', restarts: 0, lastExit: { code: 1 } });
+  });
+
+  it('keeps trying what cannot be prepared and says why', async () => {
+    const workload = await start(LISTEN, { process: { image: 'Not/An Image' } });
+    await until(() => workload.state().restarts >= 1);
+    expect(workload.state().problem).toMatchObject({ reason: 'InvalidImageReference' });
+    expect(logged).toContainEqual(expect.objectContaining({ level: 'warn', message: 'workload not started' }));
+  });
+
+  it('warns once about a server that does not open its port', async () => {
+    const workload = await start(`setInterval(() => {}, 1000)`, { openWithinMs: 100 });
+    const warnings = () => logged.filter(({ message }) => message.startsWith('workload has not opened its port'));
+    await until(() => warnings().length > 0);
+    expect(workload.state().status).toBe('starting');
+    expect(warnings()).toMatchObject([{ fields: { workload: 'demo', port: workload.port } }]);
+  });
+});
+
+describe('openPortBook', () => {
+  const file = () => join(fixture.stateDir, 'book.json');
+  const listen = (port: number) =>
+    new Promise<Server>((resolve) => {
+      const server = createServer().listen(port, '127.0.0.1', () => resolve(server));
+    });
+
+  it('gives different ports to concurrent callers and the same again after a restart', async () => {
+    const book = openPortBook(file());
+    const ports = await Promise.all(['a', 'b', 'c', 'd'].map((name) => book.portFor(name)));
+    expect(new Set(ports).size).toBe(4);
+    const later = openPortBook(file());
+    expect([await later.portFor('d'), await later.portFor('a')]).toEqual([ports[3], ports[0]]);
+  });
+
+  it('takes the preferred port if it is free, else another', async () => {
+    const [preferred, second] = await Promise.all([
+      openPortBook(file()).portFor('x'),
+      openPortBook(file()).portFor('y'),
+    ]);
+    const book = openPortBook(join(fixture.stateDir, 'other.json'));
+    expect(await book.portFor('a', preferred)).toBe(preferred);
+    expect(await book.portFor('b', preferred)).not.toBe(preferred);
+    const server = await listen(second);
+    expect(await book.portFor('c', second)).not.toBe(second);
+    server.close();
+  });
+
+  it('moves a workload whose kept port another program took', async () => {
+    const port = await openPortBook(file()).portFor('a');
+    const server = await listen(port);
+    expect(await openPortBook(file()).portFor('a')).not.toBe(port);
+    server.close();
+  });
+
+  it('starts anew from a damaged file', async () => {
+    writeFileSync(file(), '{"a":"x","b":-1,');
+    expect(await openPortBook(file()).portFor('a')).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,166 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackendProcess } from '../../contract/gateway-config.ts';
+import { backoffMs, countRestart } from './backoff.ts';
+import { logLines, readLines } from './lines.ts';
+import { LaunchError, type Child, type Exit, type Launcher, type WorkloadLog } from './runner.ts';
+
+/** An HTTP server that is kept running. */
+export interface Workload {
+  readonly name: string;
+  readonly port: number;
+  state(): WorkloadState;
+  /** Ends the server and the supervision. Idempotent. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+export interface WorkloadState {
+  /** `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. */
+  readonly status: 'starting' | 'running' | 'backoff' | 'stopped';
+  /** Restarts since the start of the supervision. */
+  readonly restarts: number;
+  readonly lastExit?: Exit;
+  /** Why it could not be started at all. */
+  readonly problem?: { readonly reason: string; readonly message: string };
+}
+
+export interface SuperviseOptions {
+  readonly launcher: Launcher;
+  readonly process: BackendProcess;
+  readonly name: string;
+  /** Free loopback port, see `openPortBook`. */
+  readonly port: number;
+  readonly transport: 'streamable-http' | 'sse';
+  readonly log: WorkloadLog;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  readonly pauseMs?: (restarts: number) => number;
+  /** Until the log says that the port stays closed. */
+  readonly openWithinMs?: number;
+}
+
+const PROBE_MS = 50;
+const OPEN_WITHIN_MS = 30_000;
+
+/** Starts the server and restarts it whenever it ends. Every crash is one log line. */
+export function supervise(options: SuperviseOptions): Workload {
+  const { name, port } = options;
+  const ended = new AbortController();
+  let state: WorkloadState = { status: 'starting', restarts: 0 };
+  let child: Child | undefined;
+  const run = keepRunning(options, ended.signal, {
+    started: (next) => (child = next),
+    state: (next) => (state = next),
+  });
+  return {
+    name,
+    port,
+    state: () => state,
+    async stop(graceMs) {
+      ended.abort();
+      await child?.stop(graceMs);
+      await run;
+      state = { ...state, status: 'stopped' };
+    },
+  };
+}
+
+interface Observer {
+  readonly started: (child: Child) => void;
+  readonly state: (state: WorkloadState) => void;
+}
+
+/** Why a run ended. */
+type End = Pick<WorkloadState, 'lastExit' | 'problem'>;
+
+async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
+  const { now, log, name, pauseMs = backoffMs } = options;
+  const stopped = () => signal.aborted;
+  let inARow = 0;
+  let end: End = {};
+  for (let restarts = 0; !stopped(); restarts += 1) {
+    const startedAt = now();
+    const enter = (status: WorkloadState['status']) => {
+      observer.state({ status, restarts, ...end });
+    };
+    enter('starting');
+    const { message, fields, ...next } = await runOnce(options, signal, observer.started, () => {
+      enter('running');
+    });
+    end = next.end;
+    enter('backoff');
+    if (stopped()) return;
+    inARow = countRestart(inARow, now() - startedAt);
+    const restartInMs = pauseMs(inARow);
+    log.warn(message, { workload: name, ...fields, restartInMs });
+    await sleep(restartInMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+interface Outcome {
+  readonly message: string;
+  readonly fields: Record<string, unknown>;
+  readonly end: End;
+}
+
+/** From prepare to exit. A failed prepare counts as a crash: a registry or an engine may come back. */
+async function runOnce(
+  options: SuperviseOptions,
+  signal: AbortSignal,
+  started: (child: Child) => void,
+  opened: () => void,
+): Promise<Outcome> {
+  const { launcher, log, name, port, transport } = options;
+  try {
+    const command = await launcher.prepare(options.process, name, { port, transport });
+    if (signal.aborted) return { message: 'workload stopped', fields: {}, end: {} };
+    const child = launcher.spawn(command, { name, stdin: false });
+    started(child);
+    readLines(child.stdout, logLines(log, name));
+    void announceOpen(options, child, opened);
+    const lastExit = await child.exited;
+    return { message: 'workload ended', fields: { ...lastExit, lastLine: child.lastStderr() }, end: { lastExit } };
+  } catch (error) {
+    const reason = error instanceof LaunchError ? error.reason : 'InstallFailed';
+    const problem = { reason, message: error instanceof Error ? error.message : String(error) };
+    return { message: 'workload not started', fields: { reason, error: problem.message }, end: { problem } };
+  }
+}
+
+async function announceOpen(
+  { name, port, log, now, openWithinMs = OPEN_WITHIN_MS }: SuperviseOptions,
+  child: Child,
+  opened: () => void,
+): Promise<void> {
+  const life = { ended: false };
+  void child.exited.then(() => (life.ended = true));
+  const startedAt = now();
+  let warned = false;
+  while (!life.ended) {
+    if (await accepts(port)) {
+      if (!life.ended) opened();
+      return;
+    }
+    if (!warned && now() - startedAt >= openWithinMs) {
+      warned = true;
+      log.warn('workload has not opened its port: does it listen on the PORT it is told?', { workload: name, port });
+    }
+    await sleep(warned ? PROBE_MS * 20 : PROBE_MS);
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const answer = (open: boolean) => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.once('connect', () => {
+      answer(true);
+    });
+    socket.once('error', () => {
+      answer(false);
+    });
+  });
+}

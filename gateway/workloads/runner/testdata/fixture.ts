@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../environment.ts';
+import { createLauncher } from '../launcher.ts';
+import type { Command, Launcher, WorkloadLog } from '../runner.ts';
+import { startTime } from '../start-time.ts';
+
+export interface LogEntry {
+  readonly level: 'info' | 'warn';
+  readonly message: string;
+  readonly fields: Record<string, unknown>;
+}
+
+export interface Fixture {
+  readonly stateDir: string;
+  readonly launcher: Launcher;
+  readonly logged: LogEntry[];
+  /** A launcher of its own over the same state folder. */
+  another(): Launcher;
+  close(): Promise<void>;
+}
+
+export function recordingLog(): { log: WorkloadLog; logged: LogEntry[] } {
+  const logged: LogEntry[] = [];
+  const at = (level: LogEntry['level']) => (message: string, fields: Record<string, unknown>) =>
+    logged.push({ level, message, fields });
+  return { log: { info: at('info'), warn: at('warn') }, logged };
+}
+
+export function openFixture(options: { hostEnv?: Environment; projectRoot?: string } = {}): Fixture {
+  const stateDir = mkdtempSync(join(tmpdir(), 'vmcp-runner-'));
+  const { log, logged } = recordingLog();
+  const { hostEnv = process.env, projectRoot = import.meta.dirname } = options;
+  const launchers: Launcher[] = [];
+  const another = () => {
+    const launcher = createLauncher({ stateDir, projectRoot, hostEnv, log });
+    launchers.push(launcher);
+    return launcher;
+  };
+  return {
+    stateDir,
+    launcher: another(),
+    logged,
+    another,
+    async close() {
+      await Promise.all(launchers.map((launcher) => launcher.close(200)));
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A child that runs JavaScript. */
+export const script = (code: string, more: Partial<Command> = {}): Command => ({
+  file: process.execPath,
+  args: ['-e', code],
+  env: { PATH: process.env['PATH'] ?? '' },
+  envFiles: {},
+  ...more,
+});
+
+export const isRunning = (pid: number): boolean => startTime(pid) !== undefined;
+
+/** Waits until `condition` holds; throws when it does not within `withinMs`. */
+export async function until(condition: () => boolean, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${condition.toString()}`);
+    await sleep(20);
+  }
+}
