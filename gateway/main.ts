@@ -16,6 +16,8 @@ export interface ServerSpec {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Runs on somebody's own machine: requests must name the machine by a loopback name, by `host` or an allowed host. */
+  readonly local?: boolean;
 }
 
 export interface GatewayOptions {
@@ -181,9 +183,8 @@ function countSessions(registry: Registry, servers: () => readonly VirtualServer
 }
 
 /** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
-function originsOf({ config, host }: ServerSpec): OriginGuardOptions {
+function originsOf({ config, host, local = isLoopback(host) }: ServerSpec): OriginGuardOptions {
   const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
-  const local = isLoopback(host);
   const own = local ? [...loopbackHosts(host)] : [];
   return {
     allowedHosts: hosts || local ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase())]) : undefined,

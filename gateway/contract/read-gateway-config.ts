@@ -11,7 +11,7 @@ export function readGatewayConfig(text: string): { readonly config: GatewayConfi
     const message = `the file is not JSON: ${error instanceof Error ? error.message : String(error)}`;
     return { problems: [{ reason: 'InvalidJSON', path: '(document)', message }] };
   }
-  const read = readDocument<GatewayConfig>(GatewayConfig, json);
+  const read = readDocument(GatewayConfig, json);
   if ('problems' in read) return read;
   const problems = crossChecks(read.config);
   return problems.length > 0 ? { problems } : read;

@@ -2,21 +2,18 @@
  * A condition that a field's own schema cannot say, for two judges: `rule` (CEL) in a cluster, `check` in local mode.
  * Both see the value at `path`, with defaults in place, and only when its schema holds; both refuse with `message`.
  */
-export interface Rule {
+export interface Rule<in Self = never> {
   /** From the object: `spec.incomingAuth`; `[]` for each item of a list, `{}` for each value of a map; '' for all. */
   readonly path: string;
   /** Member of that value that a breach is reported at, such as `oidcConfig`. */
   readonly field?: string;
   readonly rule: string;
   readonly message: string;
-  readonly check: (self: never) => boolean;
+  readonly check: (self: Self) => boolean;
 }
 
 /** Types `self` for a rule whose `check` looks into it. */
-export const rule = <Self>(
-  path: string,
-  spec: { rule: string; message: string; field?: string; check: (self: Self) => boolean },
-): Rule => ({ path, ...spec });
+export const rule = <Self>(path: string, spec: Omit<Rule<Self>, 'path'>): Rule<Self> => ({ path, ...spec });
 
 const join = (prefix: string, path: string): string =>
   prefix === '' || path === '' || /^[[{]/.test(path) ? prefix + path : `${prefix}.${path}`;
@@ -79,7 +76,7 @@ export const safeUrl = (path: string, member: string): Rule =>
     field: member,
     rule:
       `!has(self.${member}) || self.${member}.startsWith('https://') || (has(self.insecureAllowHTTP) && self.insecureAllowHTTP)` +
-      ` || self.${member}.matches('${LOOPBACK_HTTP}')`,
+      ` || self.${member}.matches('${LOOPBACK_HTTP.replaceAll('\\', '\\\\')}')`,
     message: `${member} must be https; http needs a loopback host or insecureAllowHTTP`,
     check: (self) => {
       const url = self[member];
@@ -92,7 +89,7 @@ export const safeUrl = (path: string, member: string): Rule =>
     },
   });
 
-const LOOPBACK_HTTP = '^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|[[]::1[]])(:[0-9]+)?([/?#]|$)';
+const LOOPBACK_HTTP = '^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|\\[::1\\])(:[0-9]+)?([/?#]|$)';
 
 /** Header names that belong to the connection, to MCP or to the caller's own credentials. */
 const RESTRICTED_HEADERS = [

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { durationText } from './duration.ts';
 import { DURATION_PATTERN } from './fields.ts';
@@ -91,13 +91,13 @@ function unsupportedVersion(path: string, version: unknown): Problem[] {
  * integer nanoseconds, absent members as null. A document of an unknown `schema_version` is refused unread.
  */
 export const importRunConfig = (json: unknown): { readonly config: RunConfig } | { readonly problems: Problem[] } =>
-  readDocument<RunConfig>(RunConfig, json);
+  readDocument(RunConfig, json);
 
 /** `importRunConfig` for a schema that holds the Run configuration and more. */
-export function readDocument<T>(
-  schema: TSchema,
+export function readDocument<Schema extends TSchema>(
+  schema: Schema,
   json: unknown,
-): { readonly config: T } | { readonly problems: Problem[] } {
+): { readonly config: Static<Schema> } | { readonly problems: Problem[] } {
   if (!isObject(json)) {
     return { problems: [{ reason: 'InvalidType', path: '', message: 'a Run configuration is a JSON object' }] };
   }
@@ -110,8 +110,8 @@ export function readDocument<T>(
     ),
   ];
   if (versions.length > 0) return { problems: versions };
-  const config = normalise(schema as Shape, json);
-  return Value.Check(schema, config) ? { config: config as T } : { problems: toProblems(schema, config) };
+  const config = normalise(schema, json);
+  return Value.Check(schema, config) ? { config } : { problems: toProblems(schema, config) };
 }
 
 /**

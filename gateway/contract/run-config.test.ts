@@ -254,7 +254,7 @@ function leaves(shape: Shape, path = ''): string[] {
 }
 
 const lines = (table: string) => table.trim().split('\n').toSorted();
-const declared = leaves(RunConfig as Shape).toSorted();
+const declared = leaves(RunConfig).toSorted();
 
 /** A value for every field of the schema. */
 function sample(shape: Shape, path = ''): unknown {
@@ -277,7 +277,7 @@ function sample(shape: Shape, path = ''): unknown {
   }
 }
 
-const full = () => sample(RunConfig as Shape) as Record<string, unknown>;
+const full = () => sample(RunConfig) as Record<string, unknown>;
 
 function accepted(json: unknown): RunConfig {
   const result = importRunConfig(json);
@@ -309,7 +309,7 @@ describe('the schema of the Run configuration', () => {
       for (const member of Object.values(shape.patternProperties ?? {})) visit(member, `${path}{}`);
       if (shape.items) visit(shape.items, `${path}[]`);
     };
-    visit(RunConfig as Shape, '');
+    visit(RunConfig, '');
     expect(open).toEqual(['.middleware_configs[].parameters']);
     expect(RunConfig.required).toEqual(['schema_version']);
   });

@@ -11,7 +11,7 @@ import type { AggregationResult, Route, View } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
 import { sseEvent, type Answer } from './edge/answer.ts';
-import type { ClientRequest } from './methods/method.ts';
+import type { ClientRequest } from './client-request.ts';
 import { Sessions, type Session } from './session.ts';
 import type { Transport } from './transport/channel.ts';
 

@@ -1,5 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
-import type { Answer } from '../edge/answer.ts';
+import { errorMessage, type Answer } from '../edge/answer.ts';
+import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from './backend.ts';
@@ -20,6 +21,7 @@ export class BackendCall implements ReplySink, RunningCall {
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
   readonly #startedAt: number;
+  #channel: Channel | undefined;
   #handle: RequestHandle | undefined;
   #cancelled: string | undefined;
   #retried = false;
@@ -86,7 +88,9 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   message(message: Buffer, envelope: Envelope): void {
-    this.#backend.onCallMessage(this.#session, this.#answer, message, envelope);
+    const { id } = envelope;
+    if (id === undefined) this.#backend.onCallMessage(this.#session, this.#answer, message, envelope);
+    else this.#channel?.send(errorMessage(message.subarray(id.start, id.end), CODE.methodNotFound, 'not offered'));
   }
 
   fail(failure: BackendFailure): void {
@@ -96,8 +100,8 @@ export class BackendCall implements ReplySink, RunningCall {
       return;
     }
     this.#done(failure.kind);
-    if (failure.kind === 'cancelled') return;
     if (this.#partSent) this.#answer.cut();
+    else if (failure.kind === 'cancelled') this.#answer.drop();
     else this.#onFailure(this.#answer, failure, this.#backend);
   }
 
@@ -118,6 +122,7 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   #sendOn(channel: Channel): void {
+    this.#channel = channel;
     if (this.#cancelled === undefined) this.#handle = channel.request(this.#request, this);
     else this.fail({ kind: 'cancelled', detail: this.#cancelled });
   }

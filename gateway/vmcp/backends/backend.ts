@@ -46,13 +46,13 @@ export class BackendRuntime {
 
   constructor(options: BackendRuntimeOptions) {
     const { config, operational } = options;
-    const { timeouts, failure_handling: failures } = operational;
+    const { failure_handling: failures } = operational;
     this.#options = options;
     this.config = config;
     this.name = config.name;
     this.now = options.now;
-    this.timeoutMs = durationMs(timeouts.per_workload?.[config.name] ?? timeouts.default);
-    this.#initTimeoutMs = initTimeoutMs(operational);
+    this.timeoutMs = replyTimeoutMs(operational, config.name);
+    this.#initTimeoutMs = initTimeoutMs(operational, config.name);
     this.circuit = createCircuit(
       {
         enabled: failures.circuit_breaker.enabled,
@@ -120,12 +120,8 @@ export class BackendRuntime {
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
   }
 
-  /** A message of the backend in the middle of a call of `session`. */
+  /** A notification of the backend in the middle of a call of `session`. */
   onCallMessage(session: Session, answer: Answer, message: Buffer, envelope: Envelope): void {
-    if (envelope.id !== undefined) {
-      this.#options.log.debug('request of a backend refused', { backend: this.name, method: envelope.method });
-      return;
-    }
     if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
     if (envelope.method?.endsWith('/list_changed')) this.#options.onMessage(message, envelope, session);
     else answer.message(message, envelope);
@@ -153,9 +149,16 @@ export class BackendRuntime {
   }
 }
 
-/** Longest wait for opening one backend, ms. */
-export const initTimeoutMs = ({ timeouts }: Operational): number =>
-  durationMs(timeouts.backend_init ?? timeouts.default);
+/** Longest wait for the complete reply of one backend, ms. */
+const replyTimeoutMs = ({ timeouts }: Operational, backend: string): number =>
+  durationMs(timeouts.per_workload?.[backend] ?? timeouts.default);
+
+/** Longest wait for opening one backend, ms: a call that opens it has no more time than that either. */
+export function initTimeoutMs(operational: Operational, backend: string): number {
+  const replyMs = replyTimeoutMs(operational, backend);
+  const { backend_init: limit } = operational.timeouts;
+  return limit === undefined ? replyMs : Math.min(replyMs, durationMs(limit));
+}
 
 const listens = ({ list_changed: setting }: Operational, backend: string): boolean =>
   setting?.enabled !== false && !(setting?.disabled_workloads ?? []).includes(backend);

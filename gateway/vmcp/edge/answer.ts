@@ -9,6 +9,8 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   /** `result` is JSON text. */
   result(result: Buffer | string): void;
   error(code: number, message: string, data?: unknown): void;
+  /** Nobody waits for a reply any more: the exchange ends without one. */
+  drop(): void;
   /** The reply broke off after a part of it was sent: the client's stream is cut. */
   cut(): void;
   /** False as long as nothing was sent. */
@@ -17,14 +19,16 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   onDrain(callback: () => void): void;
 }
 
-export const resultMessage = (id: Buffer, result: Buffer | string): Buffer => {
-  const head = Buffer.from('{"jsonrpc":"2.0","id":');
-  const middle = Buffer.from(',"result":');
-  const body = typeof result === 'string' ? Buffer.from(result) : result;
-  return Buffer.concat([head, id, middle, body, CLOSE]);
-};
-
+const HEAD = Buffer.from('{"jsonrpc":"2.0","id":');
+const RESULT = Buffer.from(',"result":');
 const CLOSE = Buffer.from('}');
+
+/** The pieces of a response; `result` is JSON text and is not copied. */
+const resultPieces = (id: Buffer, result: Buffer | string): [Buffer, Buffer, Buffer] => [
+  Buffer.concat([HEAD, id, RESULT]),
+  typeof result === 'string' ? Buffer.from(result) : result,
+  CLOSE,
+];
 
 export const errorMessage = (id: Buffer | null, code: number, message: string, data?: unknown): Buffer => {
   const error = JSON.stringify(data === undefined ? { code, message } : { code, message, data });
@@ -46,7 +50,7 @@ function oneLine(message: Buffer): Buffer {
   return copy;
 }
 
-const JSON_HEADERS = 'application/json';
+const JSON_TYPE = 'application/json';
 
 /** The reply to a POST: JSON, or an event stream as soon as a message comes before the reply. */
 export class PostAnswer implements Answer {
@@ -65,7 +69,16 @@ export class PostAnswer implements Answer {
   }
 
   result(result: Buffer | string): void {
-    this.reply(resultMessage(this.id, result));
+    const [head, body, close] = resultPieces(this.id, result);
+    const res = this.#res;
+    if (this.#streaming) {
+      res.end(sseEvent(Buffer.concat([head, body, close])));
+      return;
+    }
+    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': head.length + body.length + 1 });
+    res.write(head);
+    res.write(body);
+    res.end(close);
   }
 
   error(code: number, message: string, data?: unknown): void {
@@ -78,7 +91,7 @@ export class PostAnswer implements Answer {
       res.end(sseEvent(message));
       return;
     }
-    res.writeHead(200, { 'content-type': JSON_HEADERS, 'content-length': message.length });
+    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
     res.end(message);
   }
 
@@ -89,7 +102,7 @@ export class PostAnswer implements Answer {
       this.#inPart = true;
       return res.write(oneLine(piece)) || res.destroyed;
     }
-    if (!res.headersSent) res.writeHead(200, { 'content-type': JSON_HEADERS });
+    if (!res.headersSent) res.writeHead(200, { 'content-type': JSON_TYPE });
     return res.write(piece) || res.destroyed;
   }
 
@@ -107,6 +120,11 @@ export class PostAnswer implements Answer {
       });
     }
     this.#res.write(sseEvent(message));
+  }
+
+  drop(): void {
+    if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
+    this.#res.end();
   }
 
   cut(): void {

@@ -3,7 +3,7 @@ import { readBody } from '../../http/read-body.ts';
 import { readString, scanEnvelope, ScanError, scanParams, type Envelope } from '../../http/json-scan.ts';
 import { isObject, objectMembers } from '../../http/json-walk.ts';
 import { METHODS } from '../methods/index.ts';
-import { CODE } from '../methods/method.ts';
+import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { CODE } from '../methods/method.ts';
+import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { findSession } from './post.ts';
 import { refuse } from './refuse.ts';
@@ -12,6 +12,10 @@ export function mcpGet(server: VirtualServer): RequestHandler {
   return (req, res) => {
     if (!(req.headers.accept ?? '').includes('text/event-stream')) {
       refuse(res, 406, CODE.invalidRequest, 'Accept must name text/event-stream');
+      return;
+    }
+    if (Number(req.headers['content-length'] ?? 0) > 0 || req.headers['transfer-encoding'] !== undefined) {
+      refuse(res, 400, CODE.invalidRequest, 'a GET has no body');
       return;
     }
     const session = findSession(server, req, res);

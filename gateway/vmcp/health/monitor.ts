@@ -79,9 +79,7 @@ interface Watched {
 export function createMonitor(options: MonitorOptions): Monitor {
   const { intervalMs, random, after = afterTimeout, previous } = options;
   const closing = new AbortController();
-  const watched = new Map<string, Watched>(
-    options.backends.map((name) => [name, newlyWatched(name, previous?.health(name))]),
-  );
+  const watched = new Map(options.backends.map((name) => [name, newlyWatched(name, previous?.health(name))] as const));
 
   const check = (backend: Watched): Promise<void> => {
     if (backend.judged || closing.signal.aborted) return backend.judged ?? Promise.resolve();
@@ -94,8 +92,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
     });
     return backend.judged;
   };
-  const checkAgain = (backend: Watched): Promise<void> => {
-    if (!backend.judged) return check(backend);
+  const checkAgain = async (backend: Watched | undefined): Promise<void> => {
+    if (!backend?.judged) return backend && check(backend);
     backend.again ??= backend.judged.then(() => {
       backend.again = undefined;
       return check(backend);
@@ -106,10 +104,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
     start: () => {
       for (const backend of watched.values()) void check(backend);
     },
-    checkNow: async (name) => {
-      const backend = watched.get(name);
-      if (backend) await checkAgain(backend);
-    },
+    checkNow: (name) => checkAgain(watched.get(name)),
     health: (name) => watched.get(name)?.health,
     advertised: (name) => isAdvertised(watched.get(name)?.health.state ?? 'unknown'),
     snapshot: () => snapshotOf(watched.values(), options),

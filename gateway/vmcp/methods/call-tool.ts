@@ -1,6 +1,7 @@
 import { readString } from '../../http/json-scan.ts';
 import { failToolCall } from './failures.ts';
-import { CODE, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { Method } from './method.ts';
 
 /** `tools/call`, the hot path: look the name up, forward `params` as they came. */
 export const callTool: Method = (server, session, request, answer) => {

@@ -1,6 +1,7 @@
 import { readReference, routeReference } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
-import { CODE, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { Method } from './method.ts';
 
 const NOTHING = '{"completion":{"values":[],"total":0,"hasMore":false}}';
 

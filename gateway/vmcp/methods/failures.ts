@@ -1,6 +1,6 @@
 import type { OnFailure } from '../backends/backend-call.ts';
 import type { BackendFailure } from '../transport/channel.ts';
-import { CODE } from './method.ts';
+import { CODE } from '../error-codes.ts';
 
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
 

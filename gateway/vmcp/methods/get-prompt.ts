@@ -1,6 +1,7 @@
 import { readString } from '../../http/json-scan.ts';
 import { failRequest } from './failures.ts';
-import { CODE, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { Method } from './method.ts';
 
 /** `prompts/get`. */
 export const getPrompt: Method = (server, session, request, answer) => {

@@ -3,7 +3,9 @@ import { listPage } from '../aggregation/pages.ts';
 import type { ListKind } from '../aggregation/view.ts';
 import type { Answer } from '../edge/answer.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { CODE, type ClientRequest, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { ClientRequest } from '../client-request.ts';
+import type { Method } from './method.ts';
 
 /** `tools/list`, `resources/list`, `resources/templates/list`, `prompts/list`: a ready-made page. */
 export const list =

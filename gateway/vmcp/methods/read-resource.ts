@@ -1,7 +1,8 @@
 import { readString } from '../../http/json-scan.ts';
 import { routeResource } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
-import { CODE, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { Method } from './method.ts';
 
 /** `resources/read`: the URI goes to the backend as it is. */
 export const readResource: Method = (server, session, request, answer) => {

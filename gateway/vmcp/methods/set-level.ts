@@ -1,7 +1,8 @@
 import { objectMembers } from '../../http/json-walk.ts';
 import { readString } from '../../http/json-scan.ts';
 import { LOG_LEVELS } from '../log-level.ts';
-import { CODE, type Method } from './method.ts';
+import { CODE } from '../error-codes.ts';
+import type { Method } from './method.ts';
 
 /** `logging/setLevel`: kept per session, applied where messages of backends pass. */
 export const setLevel: Method = (_server, session, { body, envelope }, answer) => {

@@ -30,7 +30,7 @@ export const createTransports =
       name: backend.name,
       log: log.child({ backend: backend.name }),
       clientInfo: { name: 'vmcp', version },
-      initTimeoutMs: initTimeoutMs(operational),
+      initTimeoutMs: initTimeoutMs(operational, backend.name),
     };
     switch (backend.transport) {
       case 'streamable-http':

@@ -255,6 +255,16 @@ describe('messages of the backend', () => {
     expect(got).toEqual(['y < notifications/message']);
   });
 
+  it('that ask something are refused on a shared connection, also while it has one client', () => {
+    const { sent, got, lane, call, receive } = connection(true);
+    const a = lane('A');
+    receive(ASK);
+    call(a, 'x');
+    receive(ASK);
+    expect(sent.filter((text) => text === REFUSAL)).toHaveLength(2);
+    expect(got).toEqual([]);
+  });
+
   it('that ask something nobody can answer are refused', () => {
     const { sent, receive } = connection();
     receive(ASK);

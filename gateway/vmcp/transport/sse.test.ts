@@ -76,7 +76,7 @@ async function sdkServer() {
     await newServer().connect(transport);
   });
   app.post('/messages', async (req, res) => {
-    const transport = sessions.get(String(req.query['sessionId']));
+    const transport = sessions.get(req.query['sessionId'] as string);
     if (transport) await transport.handlePostMessage(req, res);
     else res.status(404).end('no session');
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createLogger, transports, type Logger } from 'winston';
+import { createLogger } from 'winston';
 import { Writable } from 'node:stream';
 import { createLauncher } from '../../workloads/runner/launcher.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
@@ -14,12 +14,14 @@ import { callTool, ownerOf, startCall, textOf, toolParams } from './testdata/cal
 
 const lines: Record<string, unknown>[] = [];
 const sink = new Writable({
-  write(chunk: Buffer, _, done) {
-    lines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+  objectMode: true,
+  write(line: Record<string, unknown>, _, done) {
+    lines.push(line);
     done();
   },
 });
-const log: Logger = createLogger({ level: 'debug', transports: [new transports.Stream({ stream: sink })] });
+const log = createLogger({ level: 'debug' });
+log.pipe(sink);
 const never = new AbortController().signal;
 
 let launcher: Launcher;

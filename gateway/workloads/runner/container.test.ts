@@ -87,7 +87,7 @@ describe('an image without an engine', () => {
     const prepared = bare.launcher.prepare({ image: 'alpine' }, 'demo');
     await expect(prepared).rejects.toMatchObject({
       reason: 'NoContainerEngine',
-      message: expect.stringContaining('npx://'),
+      message: expect.stringContaining('npx://') as unknown,
     });
     await bare.close();
   });
@@ -110,7 +110,7 @@ describe('an image without an engine', () => {
     const prepared = fixture.launcher.prepare(process, 'demo');
     await expect(prepared).rejects.toMatchObject({
       reason: 'ReservedEnvironmentName',
-      message: expect.stringContaining('DOCKER_HOST'),
+      message: expect.stringContaining('DOCKER_HOST') as unknown,
     });
   });
 });
@@ -188,7 +188,7 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
     const prepared = fixture.launcher.prepare({ image: '127.0.0.1:9/none/such:1' }, 'demo');
     await expect(prepared).rejects.toMatchObject({
       reason: 'ImagePullFailed',
-      message: expect.stringContaining('127.0.0.1:9/none/such:1'),
+      message: expect.stringContaining('127.0.0.1:9/none/such:1') as unknown,
     });
   });
 });

@@ -109,7 +109,7 @@ describe('npx:// of another package', () => {
     ['npx://library', 'PackageHasNoBin', 'has no command'],
     ['npx://many', 'PackageHasNoBin', 'one, two'],
   ])('%s: %s', async (image, reason, part) => {
-    await expect(prepare(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) });
+    await expect(prepare(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
   });
 
   it('says so when the registry does not answer, and when there is no npm', async () => {
@@ -121,7 +121,7 @@ describe('npx:// of another package', () => {
     await expect(install(closed)).rejects.toMatchObject({ reason: 'InstallFailed' });
     await expect(install(noNpm)).rejects.toMatchObject({
       reason: 'InstallFailed',
-      message: expect.stringContaining('PATH'),
+      message: expect.stringContaining('PATH') as unknown,
     });
     await Promise.all([closed.close(), noNpm.close()]);
   });

@@ -24,31 +24,31 @@ function listenBriefly(port: number, host: string): Promise<number | undefined> 
 }
 
 export interface PortBook {
-  /** The loopback port of workload `key`: the one it had, else `preferred`, else any free one. */
+  /**
+   * The loopback port of workload `key`: `preferred`, else the one it had, else any. Never one that is busy or that
+   * another workload had. Ask again only when the workload is stopped.
+   */
   portFor(key: string, preferred?: number): Promise<number>;
 }
 
 /** Keeps the ports of HTTP workloads in one JSON file, so that they stay across restarts where they can. */
 export function openPortBook(file: string): PortBook {
   const kept = new Map(Object.entries(readPorts(file)));
-  const given = new Set<number>();
   let turn: Promise<unknown> = Promise.resolve();
   const choose = async (key: string, preferred: number | undefined): Promise<number> => {
     const others = new Set([...kept].filter(([other]) => other !== key).map(([, port]) => port));
-    const usable = async (port: number) => !given.has(port) && !others.has(port) && (await isPortFree(port));
-    for (const candidate of [kept.get(key), preferred]) {
+    const usable = async (port: number) => !others.has(port) && (await isPortFree(port));
+    for (const candidate of [preferred, kept.get(key)]) {
       if (candidate !== undefined && (await usable(candidate))) return candidate;
     }
     for (;;) {
       const port = await listenBriefly(0, '127.0.0.1');
       if (port === undefined) throw new Error('no free loopback port: close programs that hold many sockets');
-      if (!given.has(port) && !others.has(port)) return port;
+      if (!others.has(port)) return port;
     }
   };
   const portFor = async (key: string, preferred: number | undefined): Promise<number> => {
     const port = await choose(key, preferred);
-    given.delete(kept.get(key) ?? port);
-    given.add(port);
     if (kept.get(key) !== port) writePorts(file, Object.fromEntries(kept.set(key, port)));
     return port;
   };

@@ -52,7 +52,10 @@ describe('environment of a child', () => {
       expect(await text(spawn(`process.stdout.write(process.env.VALUE)`, show).stdout)).toBe(value);
     }
     expect(() => spawn('', { envFiles: { VALUE: `${file}-gone` } })).toThrow(
-      expect.objectContaining({ reason: 'EnvironmentFileUnreadable', message: expect.stringContaining('VALUE') }),
+      expect.objectContaining({
+        reason: 'EnvironmentFileUnreadable',
+        message: expect.stringContaining('VALUE') as unknown,
+      }),
     );
   });
 });

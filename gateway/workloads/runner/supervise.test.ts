@@ -9,6 +9,8 @@ import { isRunning, openFixture, recordingLog, until, type Fixture, type LogEntr
 const LISTEN = `const server = require('node:http').createServer((q, r) => r.end(String(process.pid)));
   server.listen(process.env.PORT, process.env.HOST);`;
 
+const EVERYTHING = 'npx://@modelcontextprotocol/server-everything';
+
 let fixture: Fixture;
 let logged: LogEntry[];
 const running: Workload[] = [];
@@ -114,6 +116,13 @@ describe('supervise', () => {
     expect(logged).toContainEqual(expect.objectContaining({ level: 'warn', message: 'workload not started' }));
   });
 
+  it('ends when the launcher is closed under it', async () => {
+    const workload = await start(LISTEN, { launcher: fixture.launcher, process: { image: EVERYTHING } });
+    await fixture.launcher.close(500);
+    await until(() => workload.state().status === 'stopped');
+    expect(workload.state().problem?.reason).toBe('LauncherClosed');
+  });
+
   it('warns once about a server that does not open its port', async () => {
     const workload = await start(`setInterval(() => {}, 1000)`, { openWithinMs: 100 });
     const warnings = () => logged.filter(({ message }) => message.startsWith('workload has not opened its port'));
@@ -149,6 +158,15 @@ describe('openPortBook', () => {
     const server = await listen(second);
     expect(await book.portFor('c', second)).not.toBe(second);
     server.close();
+  });
+
+  it('gives a workload that is started again the same port, and follows a changed preference', async () => {
+    const book = openPortBook(file());
+    const first = await book.portFor('a');
+    expect(await book.portFor('a')).toBe(first);
+    const wanted = await openPortBook(join(fixture.stateDir, 'other.json')).portFor('x');
+    expect(await book.portFor('a', wanted)).toBe(wanted);
+    expect(await book.portFor('a')).toBe(wanted);
   });
 
   it('moves a workload whose kept port another program took', async () => {

@@ -88,8 +88,9 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
       enter('running');
     });
     end = next.end;
-    enter('backoff');
-    if (stopped()) return;
+    const over = stopped() || end.problem?.reason === 'LauncherClosed';
+    enter(over ? 'stopped' : 'backoff');
+    if (over) return;
     inARow = countRestart(inARow, now() - startedAt);
     const restartInMs = pauseMs(inARow);
     log.warn(message, { workload: name, ...fields, restartInMs });
@@ -132,13 +133,14 @@ async function announceOpen(
   child: Child,
   opened: () => void,
 ): Promise<void> {
-  const life = { ended: false };
-  void child.exited.then(() => (life.ended = true));
+  let over = false;
+  const ended = () => over;
+  void child.exited.then(() => (over = true));
   const startedAt = now();
   let warned = false;
-  while (!life.ended) {
+  while (!ended()) {
     if (await accepts(port)) {
-      if (!life.ended) opened();
+      if (!ended()) opened();
       return;
     }
     if (!warned && now() - startedAt >= openWithinMs) {

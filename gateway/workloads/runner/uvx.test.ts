@@ -57,7 +57,7 @@ describe('uvx://', () => {
     ['uvx://nobody-has-this', 'PackageNotFound', 'nobody-has-this'],
     ['uvx://two-scripts', 'PackageHasNoBin', 'a, b'],
   ])('%s: %s', { timeout: 120_000 }, async (image, reason, part) => {
-    await expect(output(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) });
+    await expect(output(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
   });
 
   it('says what to install when there is no Python, or one without venv', async () => {
@@ -66,13 +66,13 @@ describe('uvx://', () => {
     const prepare = () => bare.launcher.prepare({ image: 'uvx://demo-server' }, 'demo');
     await expect(prepare()).rejects.toMatchObject({
       reason: 'UvxUnavailable',
-      message: expect.stringContaining('PATH'),
+      message: expect.stringContaining('PATH') as unknown,
     });
     writeFileSync(join(folder, 'python3'), '#!/bin/sh\necho "ensurepip is not available"\nexit 1\n');
     chmodSync(join(folder, 'python3'), 0o755);
     await expect(prepare()).rejects.toMatchObject({
       reason: 'UvxUnavailable',
-      message: expect.stringContaining('venv'),
+      message: expect.stringContaining('venv') as unknown,
     });
     await bare.close();
     rmSync(folder, { recursive: true });

@@ -18,8 +18,8 @@ export interface Fixture {
   readonly launcher: Launcher;
   readonly logged: LogEntry[];
   /** A launcher of its own over the same state folder. */
-  another(): Launcher;
-  close(): Promise<void>;
+  readonly another: () => Launcher;
+  readonly close: () => Promise<void>;
 }
 
 export function recordingLog(): { log: WorkloadLog; logged: LogEntry[] } {

@@ -7,6 +7,6 @@ for argument in "$@"; do
   previous=$argument
 done
 if [ -n "$bundle" ]; then
-  sed -i 's/"rlimits":\[[^]]*\],\{0,1\}//' "$bundle/config.json"
+  sed -i 's/,"rlimits":\[[^]]*\]//' "$bundle/config.json"
 fi
 exec /usr/sbin/runc "$@"

@@ -1,0 +1,10 @@
+/** JSON-RPC and MCP error codes. */
+export const CODE = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  resourceNotFound: -32002,
+  timeout: -32001,
+} as const;

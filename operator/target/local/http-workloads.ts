@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Backend, BackendProcess, GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import type { PortBook } from '../../../gateway/workloads/runner/ports.ts';
+import type { Launcher, WorkloadLog } from '../../../gateway/workloads/runner/runner.ts';
+import { supervise, type Workload } from '../../../gateway/workloads/runner/supervise.ts';
+
+export interface HttpWorkloadsOptions {
+  readonly launcher: Launcher;
+  readonly ports: PortBook;
+  readonly log: WorkloadLog;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+export interface HttpWorkloads {
+  /** Runs what the configurations need and nothing else; returns them with the URLs of what runs here. */
+  run(configs: readonly GatewayConfig[]): Promise<GatewayConfig[]>;
+  close(): Promise<void>;
+}
+
+interface Running {
+  readonly process: BackendProcess;
+  readonly transport: 'streamable-http' | 'sse';
+  readonly workload: Workload;
+}
+
+/** The MCPServers of a folder that speak HTTP: one supervised process each, however many groups use it. */
+export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloadsOptions): HttpWorkloads {
+  const running = new Map<string, Running>();
+
+  const urlOf = async (backend: Backend, namespace: string): Promise<string> => {
+    const { name, process, transport } = backend;
+    if (!process || transport === 'stdio') throw new Error(`${name} is no HTTP workload`);
+    const key = `${namespace}/${name}`;
+    const present = running.get(key);
+    if (!present || present.transport !== transport || !isDeepStrictEqual(present.process, process)) {
+      await present?.workload.stop();
+      const port = await ports.portFor(key, process.target_port);
+      running.set(key, {
+        process,
+        transport,
+        workload: supervise({ launcher, process, name, port, transport, log, now }),
+      });
+    }
+    const port = running.get(key)?.workload.port ?? 0;
+    return `http://127.0.0.1:${String(port)}/${transport === 'sse' ? 'sse' : 'mcp'}`;
+  };
+
+  const place = async (config: GatewayConfig): Promise<GatewayConfig> => {
+    const backends: Backend[] = [];
+    for (const backend of config.vmcp.backends) {
+      if (backend.process && backend.transport !== 'stdio') {
+        const url = await urlOf(backend, config.vmcp.namespace ?? '');
+        const { process: _runsHere, ...rest } = backend;
+        backends.push({ ...rest, url, insecure_allow_http: true, allow_private_ips: true });
+      } else backends.push(backend);
+    }
+    return { ...config, vmcp: { ...config.vmcp, backends } };
+  };
+
+  return {
+    async run(configs) {
+      const wanted = new Set(
+        configs.flatMap(({ vmcp }) => vmcp.backends.map(({ name }) => `${vmcp.namespace ?? ''}/${name}`)),
+      );
+      for (const [key, { workload }] of running) {
+        if (wanted.has(key)) continue;
+        running.delete(key);
+        void workload.stop();
+      }
+      const placed: GatewayConfig[] = [];
+      for (const config of configs) placed.push(await place(config));
+      return placed;
+    },
+    async close() {
+      await Promise.all([...running.values()].map(({ workload }) => workload.stop()));
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** One key of one Secret. */
+export interface SecretValue {
+  readonly namespace: string;
+  readonly secret: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+export type SecretKey = Omit<SecretValue, 'value'>;
+
+/** What Kubernetes allows in names and keys; `.` and `..` would leave the folder. */
+const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,253}$/;
+
+/**
+ * Where the value of a Secret's key stands below the state folder. Pure; the file is there after `writeSecrets`.
+ * @throws Error for a name that is no Secret name or key
+ */
+export function secretPath(stateDir: string, { namespace, secret, key }: SecretKey): string {
+  const wrong = [namespace, secret, key].find((segment) => !SEGMENT.test(segment));
+  if (wrong !== undefined) throw new Error(`"${wrong}" is not a valid name of a Secret or of its key`);
+  return join(secretsDir(stateDir), namespace, secret, key);
+}
+
+/**
+ * Writes each value to its `secretPath` with mode 0600 in folders of mode 0700. A reader sees the old or the new value,
+ * never a part; a file that already holds the value is not touched.
+ */
+export async function writeSecrets(stateDir: string, values: readonly SecretValue[]): Promise<void> {
+  for (const value of values) {
+    const path = secretPath(stateDir, value);
+    for (const dir of privateDirs(stateDir, value)) {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await chmod(dir, 0o700);
+    }
+    if (!(await holds(path, value.value))) await replaceFile(path, value.value);
+  }
+}
+
+/** Removes every secret file that `keep` does not name, and the folders that become empty. */
+export async function pruneSecrets(stateDir: string, keep: readonly SecretKey[]): Promise<void> {
+  const kept = new Set(keep.map((key) => secretPath(stateDir, key)));
+  const entries = await readdir(secretsDir(stateDir), { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isDirectory() && !kept.has(path)) await rm(path, { force: true });
+  }
+  const dirs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  // Deepest first; rmdir refuses a folder that still holds something.
+  for (const dir of dirs.sort().reverse()) await rmdir(dir).catch(() => undefined);
+}
+
+const secretsDir = (stateDir: string): string => join(stateDir, 'secrets');
+
+function privateDirs(stateDir: string, { namespace, secret }: SecretKey): string[] {
+  const root = secretsDir(stateDir);
+  return [root, join(root, namespace), join(root, namespace, secret)];
+}
+
+async function holds(path: string, value: string): Promise<boolean> {
+  try {
+    const { mode } = await stat(path);
+    return (mode & 0o777) === 0o600 && (await readFile(path, 'utf8')) === value;
+  } catch {
+    return false;
+  }
+}
+
+async function replaceFile(path: string, value: string): Promise<void> {
+  const draft = join(dirname(path), `.${randomUUID()}.draft`);
+  await writeFile(draft, value, { mode: 0o600, flag: 'wx' });
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
