@@ -7,6 +7,7 @@ import type { GatewayConfig } from './contract/gateway-config.ts';
 import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
 import { listen, type Listener } from './listener.ts';
 import { startHeartbeat } from './vmcp/edge/stream.ts';
+import { CallMetrics } from './telemetry/call-metrics.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher } from './workloads/runner/runner.ts';
@@ -68,6 +69,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #running = new Map<string, Running>();
   readonly #registry = new Registry();
+  readonly #metrics = new CallMetrics(this.#registry);
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   #management: Listener | undefined;
@@ -110,6 +112,7 @@ export class Gateway {
     for (const [name, one] of [...this.#running]) {
       if (specs.some((spec) => key(spec) === name)) continue;
       this.#running.delete(name);
+      this.#metrics.forget(name);
       void this.#stopServer(one, DRAIN_GRACE_MS);
     }
     for (const spec of specs) {
@@ -147,7 +150,7 @@ export class Gateway {
       random: Math.random,
       newId: randomUUID,
       createTransport: (backend) => this.#createTransport(backend, config.vmcp.operational),
-      registry: this.#registry,
+      metrics: this.#metrics.of(key(spec)),
     });
     const app = createPublicApp(server, { maxBodyBytes: MAX_BODY_BYTES, version }, this.#appOptions(originsOf(spec)));
     try {

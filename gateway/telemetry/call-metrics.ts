@@ -9,62 +9,83 @@ interface Series {
   sumMs: number;
 }
 
+/** Takes the calls of one virtual server. */
+export interface CallObserver {
+  observe(backend: string, outcome: string, durationMs: number): void;
+}
+
 /**
- * Calls by backend and outcome. Plain numbers on the way, Prometheus text only when it is asked for: a labelled
+ * Calls by server, backend and outcome. Plain numbers on the way, Prometheus text only when it is asked for: a labelled
  * prom-client histogram costs more per observation than the rest of the relay's bookkeeping.
  */
 export class CallMetrics {
-  readonly #series = new Map<string, Map<string, Series>>();
+  readonly #servers = new Map<string, Map<string, Map<string, Series>>>();
 
-  observe(backend: string, outcome: string, durationMs: number): void {
-    let outcomes = this.#series.get(backend);
-    if (outcomes === undefined) this.#series.set(backend, (outcomes = new Map<string, Series>()));
-    let series = outcomes.get(outcome);
-    if (series === undefined) outcomes.set(outcome, (series = { counts: BUCKETS_MS.map(() => 0), count: 0, sumMs: 0 }));
-    series.count += 1;
-    series.sumMs += durationMs;
-    let bucket = 0;
-    while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] ?? 0)) bucket += 1;
-    if (bucket < BUCKETS_MS.length) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-  }
-
-  /** Makes the series part of what `registry` prints. */
-  register(registry: Registry, server: string): void {
-    const name = 'vmcp_backend_request_duration_seconds';
+  constructor(registry: Registry) {
     registry.registerMetric({
-      name,
-      help: 'Time from a client request to the complete reply of its backend.',
+      name: NAME,
+      help: HELP,
       type: 'histogram',
       aggregator: 'sum',
       get: () =>
-        Promise.resolve({
-          name,
-          help: 'Time from a client request to the complete reply of its backend.',
-          type: 'histogram',
-          aggregator: 'sum',
-          values: this.#values(name, server),
-        }),
+        Promise.resolve({ name: NAME, help: HELP, type: 'histogram', aggregator: 'sum', values: this.#values() }),
       reset: () => {
-        this.#series.clear();
+        this.#servers.clear();
       },
     } as unknown as Parameters<Registry['registerMetric']>[0]);
   }
 
-  #values(name: string, server: string): object[] {
+  of(server: string): CallObserver {
+    const backends = new Map<string, Map<string, Series>>();
+    this.#servers.set(server, backends);
+    return {
+      observe: (backend, outcome, durationMs) => {
+        let outcomes = backends.get(backend);
+        if (outcomes === undefined) backends.set(backend, (outcomes = new Map<string, Series>()));
+        let series = outcomes.get(outcome);
+        if (series === undefined)
+          outcomes.set(outcome, (series = { counts: BUCKETS_MS.map(() => 0), count: 0, sumMs: 0 }));
+        record(series, durationMs);
+      },
+    };
+  }
+
+  forget(server: string): void {
+    this.#servers.delete(server);
+  }
+
+  #values(): object[] {
     const values: object[] = [];
-    for (const [backend, outcomes] of this.#series) {
-      for (const [outcome, series] of outcomes) {
-        const labels = { server, backend, outcome };
-        let below = 0;
-        BUCKETS_SECONDS.forEach((le, index) => {
-          below += series.counts[index] ?? 0;
-          values.push({ labels: { le, ...labels }, value: below, metricName: `${name}_bucket` });
-        });
-        values.push({ labels: { le: '+Inf', ...labels }, value: series.count, metricName: `${name}_bucket` });
-        values.push({ labels, value: series.sumMs / 1_000, metricName: `${name}_sum` });
-        values.push({ labels, value: series.count, metricName: `${name}_count` });
+    for (const [server, backends] of this.#servers) {
+      for (const [backend, outcomes] of backends) {
+        for (const [outcome, series] of outcomes) values.push(...seriesValues({ server, backend, outcome }, series));
       }
     }
     return values;
   }
+}
+
+const NAME = 'vmcp_backend_request_duration_seconds';
+const HELP = 'Time from a client request to the complete reply of its backend.';
+
+function record(series: Series, durationMs: number): void {
+  series.count += 1;
+  series.sumMs += durationMs;
+  let bucket = 0;
+  while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] ?? 0)) bucket += 1;
+  if (bucket < BUCKETS_MS.length) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+}
+
+function seriesValues(labels: Readonly<Record<string, string>>, series: Series): object[] {
+  let below = 0;
+  const buckets = BUCKETS_SECONDS.map((le, index) => {
+    below += series.counts[index] ?? 0;
+    return { labels: { le, ...labels }, value: below, metricName: `${NAME}_bucket` };
+  });
+  return [
+    ...buckets,
+    { labels: { le: '+Inf', ...labels }, value: series.count, metricName: `${NAME}_bucket` },
+    { labels, value: series.sumMs / 1_000, metricName: `${NAME}_sum` },
+    { labels, value: series.count, metricName: `${NAME}_count` },
+  ];
 }

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
-import type { Registry } from 'prom-client';
 import { durationMs } from '../contract/fields.ts';
 import type { Backend, GatewayConfig } from '../contract/gateway-config.ts';
 import type { Span } from '../http/json-scan.ts';
-import { CallMetrics } from '../telemetry/call-metrics.ts';
+import type { CallObserver } from '../telemetry/call-metrics.ts';
 import { aggregate } from './aggregation/aggregate.ts';
 import { forwardParams } from './aggregation/forward-params.ts';
 import type { AggregationResult, Route, View } from './aggregation/view.ts';
@@ -21,7 +20,7 @@ export interface VirtualServerDeps {
   readonly random: () => number;
   readonly newId: () => string;
   readonly createTransport: (backend: Backend) => Transport;
-  readonly registry: Registry;
+  readonly metrics: CallObserver;
 }
 
 const SESSION_LIMIT = 20_000;
@@ -49,8 +48,6 @@ export class VirtualServer {
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
-    const metrics = new CallMetrics();
-    metrics.register(deps.registry, config.name ?? '');
     this.#config = config;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
@@ -66,7 +63,6 @@ export class VirtualServer {
     });
     this.fleet = new Fleet({
       ...deps,
-      metrics,
       onChange: () => {
         this.#queueRebuild();
       },

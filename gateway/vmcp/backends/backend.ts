@@ -2,7 +2,7 @@ import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { Envelope } from '../../http/json-scan.ts';
-import type { CallMetrics } from '../../telemetry/call-metrics.ts';
+import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Answer } from '../edge/answer.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { passesLogLevel } from '../log-level.ts';
@@ -20,7 +20,7 @@ export interface BackendRuntimeOptions {
   readonly config: Backend;
   readonly operational: Operational;
   readonly transport: Transport;
-  readonly metrics: CallMetrics;
+  readonly metrics: CallObserver;
   readonly log: Logger;
   readonly now: () => number;
   /** A call found the backend unavailable. */

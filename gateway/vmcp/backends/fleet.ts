@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
-import type { CallMetrics } from '../../telemetry/call-metrics.ts';
+import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
@@ -15,7 +15,7 @@ export interface FleetOptions {
   readonly log: Logger;
   readonly now: () => number;
   readonly random: () => number;
-  readonly metrics: CallMetrics;
+  readonly metrics: CallObserver;
   readonly createTransport: (backend: Backend) => Transport;
   /** What the backends offer, or which of them are available, has changed. */
   readonly onChange: () => void;
@@ -28,14 +28,16 @@ interface Member {
   channel: Channel | undefined;
   /** The backend said that a list changed. */
   stale: boolean;
-  /** It was asked at least once. */
+  /** It has answered, or was given the time to. */
   settled: boolean;
   /** Failed probes in a row. */
   failures: number;
 }
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
-const FIRST_RETRY_MS = 500;
+const FIRST_RETRY_MS = 250;
+/** Refused connections in a row that a backend has for its start before lists go without it. */
+const STARTING_FAILURES = 4;
 const RECHECK_AFTER_MS = 1_000;
 
 /** The backends of one virtual server: which there are, what each offers, how each feels. */
@@ -198,12 +200,12 @@ export class Fleet {
         throw error;
       });
       member.failures = 0;
+      settled();
     } catch (error) {
       this.#onProbeFailed(name, member, member.runtime.failureOf(error));
       throw error;
     } finally {
       signal.removeEventListener('abort', settled);
-      settled();
     }
   }
 
@@ -211,6 +213,10 @@ export class Fleet {
   #onProbeFailed(name: string, member: Member, { kind, detail }: BackendFailure): void {
     if (kind === 'cancelled') return;
     member.failures += 1;
+    if (kind !== 'unavailable' || member.failures >= STARTING_FAILURES) {
+      member.settled = true;
+      this.#settle();
+    }
     if (member.failures === 1)
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
     if (member.catalog) return;

@@ -1,3 +1,4 @@
+import { satisfies } from 'semver';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -71,11 +72,8 @@ function findInProject(root: string, { name, version }: PackageSpec): string | u
   }
 }
 
-/** Whole versions and `1` or `1.2` only: what a tag or a range means, npm decides. */
-function isVersion(found: unknown, wanted: string): boolean {
-  if (typeof found !== 'string') return false;
-  return found === wanted || (/^\d+(\.\d+)?$/.test(wanted) && found.startsWith(`${wanted}.`));
-}
+/** A tag such as `next` is what the registry says: no copy here can be known to be it. */
+const isVersion = (found: unknown, wanted: string): boolean => typeof found === 'string' && satisfies(found, wanted);
 
 async function install(spec: PackageSpec, workload: string, tools: Tools): Promise<string> {
   const wanted = `${spec.name}@${spec.version ?? 'latest'}`;
