@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { generatedFiles } from './generate.ts';
+import { KINDS } from './kinds/index.ts';
+
+const files = await generatedFiles();
+const crds = files.filter(({ path }) => path.startsWith('crds/'));
+
+interface Crd {
+  metadata: { name: string };
+  spec: {
+    scope: string;
+    names: { categories: string[]; shortNames?: string[] };
+    versions: { name: string; served: boolean; storage: boolean; subresources: object; schema: unknown }[];
+  };
+}
+
+describe('the generated files', () => {
+  it.each(files.map(({ path, content }) => [path, content] as const))(
+    '%s is what the repository holds',
+    async (path, content) => {
+      expect(await readFile(join(import.meta.dirname, '..', path), 'utf8')).toBe(content);
+    },
+  );
+
+  it('are the same bytes each time', async () => {
+    expect(await generatedFiles()).toEqual(files);
+  });
+
+  it('are a definition and a reference per kind, and the reference of the Run configuration', () => {
+    expect(files.map(({ path }) => path).toSorted()).toEqual(
+      [
+        ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),
+        ...KINDS.map(({ singular }) => `docs/reference/${singular}.md`),
+        'docs/reference/run-config.md',
+      ].toSorted(),
+    );
+  });
+});
+
+describe.each(crds.map(({ path, content }) => [path, content] as const))('%s', (_, content) => {
+  const crd = parse(content, { version: '1.1' }) as Crd;
+
+  it('is one namespaced version with a status, in the category', () => {
+    expect(crd.metadata.name).toMatch(/^[a-z]+\.vmcp\.dev$/u);
+    expect(crd.spec.scope).toBe('Namespaced');
+    expect(crd.spec.names.categories).toEqual(['mcp']);
+    expect(crd.spec.versions).toHaveLength(1);
+    expect(crd.spec.versions[0]).toMatchObject({
+      name: 'v1alpha1',
+      served: true,
+      storage: true,
+      subresources: { status: {} },
+    });
+  });
+
+  it('keeps unknown fields only where users bring documents of their own', () => {
+    const kept: string[] = [];
+    const visit = (node: unknown, path: string) => {
+      if (typeof node !== 'object' || node === null) return;
+      if ('x-kubernetes-preserve-unknown-fields' in node) kept.push(path);
+      for (const [name, member] of Object.entries(node))
+        visit(member, name === 'properties' ? path : `${path}.${name}`);
+    };
+    visit((crd.spec.versions[0]?.schema as { openAPIV3Schema: unknown }).openAPIV3Schema, '');
+    expect(kept.filter((path) => !/podTemplateSpec$|compositeTools\./u.test(path))).toEqual([]);
+  });
+});
+
+it('a field reference names every field with its meaning, and every rule', () => {
+  for (const { singular, rules } of KINDS) {
+    const text = files.find(({ path }) => path === `docs/reference/${singular}.md`)?.content ?? '';
+    const [fields = '', rest = ''] = text.split('## Rules');
+    const withoutMeaning = fields.split('\n').filter((line) => line.startsWith('| `') && /\| *\|$/u.test(line));
+    expect(withoutMeaning).toEqual([]);
+    const rows = (rest.split('## status')[0] ?? '').split('\n').filter((line) => line.startsWith('|'));
+    expect(rows).toHaveLength(rules.length > 0 ? rules.length + 2 : 0);
+  }
+});

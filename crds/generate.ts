@@ -1,0 +1,38 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { format } from 'prettier';
+import { RunConfig } from '../gateway/contract/run-config.ts';
+import { crdYaml } from './crd.ts';
+import { KINDS } from './kinds/index.ts';
+import { kindReference, runConfigReference } from './reference.ts';
+
+/** A file that follows from the schemas; the path starts at the root of the repository. */
+export interface GeneratedFile {
+  readonly path: string;
+  readonly content: string;
+}
+
+/** Markdown as prettier leaves it, so that the check of formats has nothing to say about it. */
+async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFile> {
+  if (!path.endsWith('.md')) return { path, content };
+  return { path, content: await format(content, { parser: 'markdown', printWidth: 120 }) };
+}
+
+/** Every generated file. A new one is one line here. */
+export async function generatedFiles(): Promise<GeneratedFile[]> {
+  const files = [
+    ...KINDS.map((kind) => ({ path: `crds/${kind.plural}.yaml`, content: crdYaml(kind) })),
+    ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
+    { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
+  ];
+  return Promise.all(files.map(formatted));
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dirname, '..');
+  for (const { path, content } of await generatedFiles()) {
+    const file = join(root, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+}

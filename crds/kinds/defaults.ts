@@ -1,0 +1,42 @@
+/** The parts of a TypeBox schema that a walk beside a value looks at. */
+export interface Shape {
+  readonly type?: string;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly required?: readonly string[];
+  readonly enum?: readonly string[];
+  readonly additionalProperties?: boolean;
+  readonly pattern?: string;
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+}
+
+/** The schema of a map's values; undefined for what is no map. */
+export const mapValues = (shape: Shape): Shape | undefined => Object.values(shape.patternProperties ?? {})[0];
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A copy with defaults where the API server puts them: members that are absent from an object that is there. */
+export function defaulted(shape: Shape, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const { items } = shape;
+    return items ? value.map((item: unknown) => defaulted(items, item)) : structuredClone(value);
+  }
+  if (!isObject(value)) return value;
+  const free = mapValues(shape);
+  const members = shape.properties ?? {};
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const declared = Object.hasOwn(members, name) ? members[name] : free;
+      return [name, declared ? defaulted(declared, member) : structuredClone(member)];
+    }),
+  );
+  for (const [name, member] of Object.entries(members)) {
+    if (member.default !== undefined && copy[name] === undefined) copy[name] = structuredClone(member.default);
+  }
+  return copy;
+}

@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import { Closed } from '../../gateway/contract/fields.ts';
+import { ATOMIC, block, mapBy, texts } from '../../gateway/contract/optional.ts';
+import { SecretKeyRef } from '../../gateway/contract/references.ts';
+import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../gateway/contract/rule.ts';
+
+const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
+
+/** Names of headers that a request carries over. */
+export const headerNames = (description: string) => texts(description, { maxItems: 64, ...ATOMIC }, HEADER_NAME);
+
+/** Headers sent on every request to a backend. */
+export const headerForward = () =>
+  block('Headers sent on every request to this backend.', {
+    addPlaintextHeaders: Type.Optional(
+      Type.Record(Type.String(), Type.String({ pattern: '^[^\\x00-\\x08\\x0A-\\x1F\\x7F]*$', maxLength: 8192 }), {
+        maxProperties: 32,
+        description: 'Header name to value. The value can be read by whoever reads this resource.',
+      }),
+    ),
+    addHeadersFromSecret: Type.Optional(
+      Type.Array(
+        Closed({
+          headerName: Type.String({ ...HEADER_NAME, description: 'Header name.' }),
+          valueSecretRef: SecretKeyRef('Value of the header.'),
+        }),
+        { maxItems: 32, description: 'Headers whose value stands in a Secret.', ...mapBy('headerName') },
+      ),
+    ),
+  });
+
+export const headerForwardRules = (path: string): Rule[] =>
+  at(path, [
+    rule<Readonly<Record<string, string>>>('addPlaintextHeaders', {
+      rule: `self.all(h, h.matches("${HEADER_NAME_PATTERN}"))`,
+      message: 'a header name has letters, digits and hyphens only',
+      check: (self) => Object.keys(self).every((name) => new RegExp(HEADER_NAME_PATTERN).test(name)),
+    }),
+    safeHeaders('addPlaintextHeaders'),
+    safeHeaders('addHeadersFromSecret', 'headerName'),
+  ]);

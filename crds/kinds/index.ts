@@ -1,0 +1,16 @@
+import { MCPExternalAuthConfig } from './mcp-external-auth-config.ts';
+import { MCPGroup } from './mcp-group.ts';
+import { MCPOIDCConfig } from './mcp-oidc-config.ts';
+import { MCPServer } from './mcp-server.ts';
+import { MCPServerEntry } from './mcp-server-entry.ts';
+import { VirtualMCPServer } from './virtual-mcp-server.ts';
+
+/** Every kind of `vmcp.dev/v1alpha1`. A new one is one line here, and its use in `resolve`. */
+export const KINDS = [
+  VirtualMCPServer,
+  MCPServer,
+  MCPServerEntry,
+  MCPGroup,
+  MCPOIDCConfig,
+  MCPExternalAuthConfig,
+] as const;

@@ -1,0 +1,135 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { Closed } from '../../gateway/contract/fields.ts';
+import { ATOMIC, mapBy, text, textMap, texts, whole } from '../../gateway/contract/optional.ts';
+import { rule, type Rule } from '../../gateway/contract/rule.ts';
+
+export const API_GROUP = 'vmcp.dev';
+export const API_VERSION = 'v1alpha1';
+export const CATEGORY = 'mcp';
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly jsonPath: string;
+  readonly description: string;
+}
+
+interface Definition<Name extends string, Spec extends TSchema, Status extends TSchema> {
+  readonly kind: Name;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly description: string;
+  readonly spec: Spec;
+  readonly status: Status;
+  /** Paths start at the spec. */
+  readonly rules?: readonly Rule[];
+  /** Paths start at the object, whose metadata holds no more than the name. */
+  readonly objectRules?: readonly Rule[];
+  readonly columns: readonly PrinterColumn[];
+}
+
+const SUBDOMAIN_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
+
+/** Every member of ObjectMeta, so that a misspelt one is refused as the API server refuses it. */
+const Metadata = Closed(
+  {
+    name: Type.String({
+      pattern: SUBDOMAIN_PATTERN,
+      maxLength: 253,
+      description: 'Name, unique per kind and namespace.',
+    }),
+    namespace: text('Namespace; `default` when absent.', { pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 }),
+    labels: textMap('Labels.'),
+    annotations: textMap('Annotations.'),
+    generateName: text('Prefix of a generated name.'),
+    generation: whole('Counts changes of the spec.'),
+    uid: text('Identity of this object.'),
+    resourceVersion: text('Version of this object.'),
+    creationTimestamp: text('When it was created.'),
+    deletionTimestamp: text('When it was deleted.'),
+    deletionGracePeriodSeconds: whole('Time left after deletion.'),
+    selfLink: text('Unused.'),
+    finalizers: texts('Who must act before it goes.'),
+    ownerReferences: Type.Optional(Type.Array(Type.Object({}), { description: 'Owners.' })),
+    managedFields: Type.Optional(Type.Array(Type.Object({}), { description: 'Field owners.' })),
+  },
+  { description: 'Standard object metadata.' },
+);
+
+const conditions = Type.Optional(
+  Type.Array(
+    Closed({
+      type: Type.String({ maxLength: 316, description: 'What the condition is about.' }),
+      status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
+      reason: Type.String({ minLength: 1, maxLength: 1024, description: 'CamelCase word for why.' }),
+      message: Type.String({ maxLength: 32768, description: 'One sentence for people.' }),
+      lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
+      observedGeneration: whole('Generation that was looked at.', { format: 'int64' }),
+    }),
+    { description: 'What is right and what is wrong.', ...mapBy('type') },
+  ),
+);
+
+/** Members of every status. */
+export const statusFields = {
+  observedGeneration: whole('Generation that was looked at last.', { format: 'int64' }),
+  conditions,
+};
+
+/** References `{name}` in a status, or names alone, are replaced as a whole. */
+export const statusNames = (description: string) => texts(description, ATOMIC);
+
+/** Written once; type, validator, CRD, rules and reference follow. */
+export function defineKind<const Name extends string, Spec extends TSchema, Status extends TSchema>(
+  definition: Definition<Name, Spec, Status>,
+) {
+  const { kind, rules = [], objectRules = [], ...rest } = definition;
+  const schema = Closed(
+    {
+      apiVersion: Type.Enum([`${API_GROUP}/${API_VERSION}`], { description: 'Group and version.' }),
+      kind: Type.Enum([kind], { description: 'Kind.' }),
+      metadata: Metadata,
+      spec: definition.spec,
+      status: Type.Optional(definition.status),
+    },
+    { description: definition.description },
+  );
+  const fromSpec = rules.map((each) => ({
+    ...each,
+    path: each.path === '' ? 'spec' : `spec${separator(each.path)}${each.path}`,
+  }));
+  return { ...rest, kind, singular: kind.toLowerCase(), schema, rules: [...objectRules, ...fromSpec] };
+}
+
+const separator = (path: string): string => (/^[[{]/.test(path) ? '' : '.');
+
+/** What generators and validators need to know of a kind. */
+export type Kind = Omit<ReturnType<typeof defineKind>, 'schema'> & { readonly schema: TSchema };
+
+/** An object of a kind that has passed validation. */
+export type ObjectOf<K extends { readonly schema: TSchema }> = Static<K['schema']>;
+
+interface Named {
+  readonly metadata: { readonly name: string };
+}
+
+/** The name becomes part of a Deployment's and a Service's name: `vmcp-<name>`, `mcp-<name>-0`. */
+export const workloadName = (): Rule[] => [
+  rule<Named>('', {
+    field: 'metadata.name',
+    rule: 'size(self.metadata.name) <= 52',
+    message: 'metadata.name must have at most 52 characters',
+    check: (self) => self.metadata.name.length <= 52,
+  }),
+  labelName(),
+];
+
+/** The name is a backend's name, and thus part of tool names. */
+export const labelName = (): Rule =>
+  rule<Named>('', {
+    field: 'metadata.name',
+    rule: "size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",
+    message: 'metadata.name must have at most 63 characters and no dot',
+    check: (self) => self.metadata.name.length <= 63 && !self.metadata.name.includes('.'),
+  });

@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+import { Closed } from '../../gateway/contract/fields.ts';
+import { text } from '../../gateway/contract/optional.ts';
+import { union } from '../../gateway/contract/rule.ts';
+import { STRATEGIES } from '../../gateway/outgoing/index.ts';
+import { defineKind, statusFields, type ObjectOf } from './kind.ts';
+import { variantMembers, variantRules } from './variants.ts';
+
+const described = STRATEGIES.map(({ type, description }) => `\`${type}\`: ${description}`).join(' ');
+
+/** How the credential for one backend is obtained (boundary 2). */
+export const MCPExternalAuthConfig = defineKind({
+  kind: 'MCPExternalAuthConfig',
+  plural: 'mcpexternalauthconfigs',
+  shortNames: ['extauth', 'mcpextauth'],
+  description: 'How the gateway obtains the credential for a backend.',
+  spec: Closed(
+    {
+      type: Type.Enum(
+        STRATEGIES.map(({ type }) => type),
+        { description: described },
+      ),
+      ...variantMembers(STRATEGIES),
+    },
+    { description: 'What is wanted.' },
+  ),
+  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'What was found.' }),
+  rules: [
+    ...union(
+      '',
+      'type',
+      STRATEGIES.flatMap(({ type, spec }) => (spec ? [{ type, member: type }] : [])),
+    ),
+    ...variantRules(STRATEGIES),
+  ],
+  columns: [
+    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Strategy.' },
+    {
+      name: 'Valid',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
+      description: 'Whether it can be used.',
+    },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+  ],
+});
+export type MCPExternalAuthConfig = ObjectOf<typeof MCPExternalAuthConfig>;

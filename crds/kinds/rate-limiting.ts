@@ -1,0 +1,60 @@
+import { Type } from 'typebox';
+import { Closed, Duration } from '../../gateway/contract/fields.ts';
+import { block, mapBy } from '../../gateway/contract/optional.ts';
+import { at, rule, type Rule } from '../../gateway/contract/rule.ts';
+
+const bucket = (description: string) =>
+  block(description, {
+    maxTokens: Type.Integer({
+      format: 'int32',
+      minimum: 1,
+      maximum: 2147483647,
+      description: 'Calls that fit in at once.',
+    }),
+    refillPeriod: Duration('Time in which an empty bucket is full again.', { maxLength: 64 }),
+  });
+
+/** How often tools may be called. */
+export const rateLimiting = () =>
+  block('How often tools may be called.', {
+    perUser: bucket('One bucket per user.'),
+    shared: bucket('One bucket for all.'),
+    tools: Type.Optional(
+      Type.Array(
+        Closed({
+          name: Type.String({ minLength: 1, maxLength: 253, description: 'Tool.' }),
+          perUser: bucket('One bucket per user.'),
+          shared: bucket('One bucket for all.'),
+        }),
+        { maxItems: 256, description: 'Buckets of single tools.', ...mapBy('name') },
+      ),
+    ),
+  });
+
+interface Buckets {
+  readonly perUser?: unknown;
+  readonly shared?: unknown;
+  readonly tools?: readonly Buckets[];
+}
+
+/** Whether any bucket is counted per user, and so needs to know users. */
+export const limitsUsers = (limits: Buckets | undefined): boolean =>
+  limits?.perUser !== undefined || (limits?.tools?.some((tool) => tool.perUser !== undefined) ?? false);
+
+/** The same in CEL, for the rate limits at `self`. */
+export const limitsUsersCel = (self: string): string =>
+  `(has(${self}.perUser) || (has(${self}.tools) && ${self}.tools.exists(t, has(t.perUser))))`;
+
+export const rateLimitingRules = (path: string): Rule[] =>
+  at(path, [
+    rule<Buckets>('', {
+      rule: 'has(self.perUser) || has(self.shared) || (has(self.tools) && size(self.tools) > 0)',
+      message: 'set at least one of perUser, shared and tools',
+      check: ({ perUser, shared, tools = [] }) => perUser !== undefined || shared !== undefined || tools.length > 0,
+    }),
+    rule<Buckets>('tools[]', {
+      rule: 'has(self.perUser) || has(self.shared)',
+      message: 'set at least one of perUser and shared',
+      check: ({ perUser, shared }) => perUser !== undefined || shared !== undefined,
+    }),
+  ]);

@@ -1,0 +1,211 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { KINDS } from './index.ts';
+import { validateObject } from './validate.ts';
+
+interface Resource {
+  kind: string;
+  metadata: Record<string, unknown>;
+  spec: Record<string, unknown>;
+}
+
+const folder = (name: string) => join(import.meta.dirname, 'samples', name);
+const sample = (name: string) => parse(readFileSync(join(folder('valid'), `${name}.yaml`), 'utf8')) as Resource;
+
+const AUTH = 'authServerConfig';
+const KV = `${AUTH}.storage.kvstore`;
+const GIT = `${AUTH}.upstreamProviders.0.oauth2Config`;
+const CORP = `${AUTH}.upstreamProviders.0.oidcConfig`;
+const TRUST = `${AUTH}.trustedIssuers.0`;
+const INLINE = 'incomingAuth.oidcConfig.inline';
+const CLUSTER = 'incomingAuth.oidcConfig.kubernetes';
+const FAILURE = 'config.operational.failureHandling';
+const HTTP = 'http://a.example.com';
+const REF = { name: 'a' };
+const KEY = { name: 'a', key: 'b' };
+
+/** A valid sample, the member of its spec that is set (or, undefined, removed), and the place that is then refused. */
+const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
+  ['vmcp-smallest', 'incomingAuth.oidcConfigRef', { name: 'a', audience: 'b' }],
+  ['vmcp-smallest', 'incomingAuth.authzConfigRef', REF],
+  ['vmcp-smallest', 'incomingAuth.clockSkewSeconds', 5],
+  ['vmcp-smallest', 'incomingAuth.requireClientId', true],
+  ['vmcp-incoming-kubernetes', 'incomingAuth.requireClientId', true],
+  ['vmcp-incoming-inline', CLUSTER, {}],
+  ['vmcp-incoming-inline', `${INLINE}.issuer`, HTTP],
+  ['vmcp-incoming-inline', `${INLINE}.jwksUrl`, HTTP],
+  ['vmcp-incoming-inline', `${INLINE}.introspectionUrl`, HTTP],
+  ['vmcp-incoming-inline', `${INLINE}.clientId`, undefined, `${INLINE}.clientSecretRef`],
+  ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.issuer`, HTTP],
+  ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.jwksUrl`, HTTP],
+  ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.introspectionUrl`, HTTP],
+  ['vmcp-authz-config-map', 'incomingAuth.authzConfigRef', REF],
+  ['vmcp-authz-inline', 'incomingAuth.authzConfig.configMap', REF],
+  ['vmcp-outgoing-inline', 'outgoingAuth.default.externalAuthConfigRef', undefined],
+  ['vmcp-auth-server', `${AUTH}.issuer`, HTTP],
+  ['vmcp-auth-server', `${AUTH}.authorizationEndpointBaseUrl`, HTTP],
+  ['vmcp-auth-server-keys-and-lifespans', `${AUTH}.tokenLifespans.refreshTokenLifespan`, '721h'],
+  ['vmcp-auth-server-loopback-http', `${AUTH}.allowConfidentialClientRegistration`, true],
+  [
+    'vmcp-auth-server-loopback-http',
+    `${AUTH}.delegateClients`,
+    [{ clientId: 'a', clientSecretRef: KEY, audiences: ['a'], scopes: ['b'] }],
+  ],
+  ['vmcp-auth-server-sentinel', `${KV}.clusterMode`, true],
+  ['vmcp-auth-server-sentinel', `${KV}.sentinelConfig.sentinelService`, REF],
+  ['vmcp-auth-server-sentinel', `${KV}.sentinelConfig.sentinelAddrs`, undefined, `${KV}.sentinelConfig`],
+  [
+    'vmcp-auth-server-sentinel',
+    `${KV}.tls`,
+    { caCertSecretRef: KEY, insecureSkipVerify: true },
+    `${KV}.tls.insecureSkipVerify`,
+  ],
+  ['vmcp-auth-server-sentinel', `${KV}.sentinelTls.insecureSkipVerify`, true],
+  ['vmcp-auth-server-sentinel', `${KV}.dialTimeout`, '0s'],
+  ['vmcp-auth-server-sentinel', `${KV}.readTimeout`, '1us'],
+  ['vmcp-auth-server-sentinel', `${KV}.writeTimeout`, '0.5ms'],
+  ['vmcp-auth-server', CORP, undefined],
+  ['vmcp-auth-server-oauth2-provider', `${GIT}.authorizationEndpoint`, HTTP],
+  ['vmcp-auth-server-oauth2-provider', `${GIT}.tokenEndpoint`, HTTP],
+  ['vmcp-auth-server-oauth2-provider', `${GIT}.additionalAuthorizationParams`, { redirect_uri: 'a' }],
+  ['vmcp-auth-server-dcr-provider', `${GIT}.clientSecretRef`, KEY],
+  ['vmcp-auth-server-dcr-provider', `${GIT}.dcrConfig`, {}],
+  ['vmcp-auth-server-oidc-provider', `${CORP}.issuerUrl`, HTTP],
+  ['vmcp-auth-server-oidc-provider', `${CORP}.userInfoOverride.endpointUrl`, HTTP],
+  ['vmcp-auth-server-trusted-issuers', `${TRUST}.issuerUrl`, HTTP],
+  ['vmcp-auth-server-trusted-issuers', `${TRUST}.jwksUrl`, HTTP],
+  ['vmcp-auth-server-trusted-issuers', `${TRUST}.jwksUrl`, undefined, `${TRUST}.allowPrivateIPs`],
+  [
+    'vmcp-auth-server-trusted-issuers',
+    TRUST,
+    { issuerUrl: 'https://a', expectedAudience: 'a' },
+    `${TRUST}.expectedAudience`,
+  ],
+  ['vmcp-auth-server-trusted-issuers', `${AUTH}.trustedIssuers.1.allowedActors`, ['a']],
+  ['vmcp-auth-server-trusted-issuers', `${AUTH}.trustedIssuers.1.actorClaim`, 'a'],
+  ['vmcp-auth-server-trusted-issuers', `${AUTH}.trustedIssuers.1.actorMatcher`, 'a'],
+  ['vmcp-auth-server-trusted-issuers', `${TRUST}.actorClaim`, 'sub'],
+  ['vmcp-auth-server-trusted-issuers', `${AUTH}.trustedIssuers.1.jwtBearerGrant.maxAssertionAge`, '0s'],
+  ['vmcp-auth-server-clients', `${AUTH}.cimd.cacheFallbackTtl`, '999ms'],
+  ['vmcp-session-storage', 'sessionStorage.tls.insecureSkipVerify', true],
+  ['vmcp-smallest', 'config', { sessionStorage: { provider: 'memory' } }, 'config.sessionStorage'],
+  ['vmcp-aggregation-manual', 'config.aggregation.tools.0.toolConfigRef', REF],
+  ['vmcp-operational', 'config.operational.timeouts.backendInit', '0s'],
+  ['vmcp-operational', `${FAILURE}.healthCheckInterval`, '99ms'],
+  ['vmcp-operational', `${FAILURE}.healthCheckTimeout`, '0s'],
+  ['vmcp-operational', `${FAILURE}.statusReportingInterval`, '1ms'],
+  ['vmcp-optimizer', 'config.optimizer.embeddingHeaders', { Authorization: 'a' }],
+  ['vmcp-optimizer', 'config.optimizer.embeddingServiceTimeout', '0s'],
+  ['vmcp-rate-limiting', 'config.rateLimiting.tools.0', { name: 'a' }],
+  ['vmcp-composite-tools', 'config.compositeTools.0.steps.1.message', undefined],
+  ['vmcp-composite-tools', 'config.compositeTools.0.steps.2.step', undefined, 'config.compositeTools.0.steps.2'],
+  ['vmcp-code-mode', 'config.codeMode.toolCallTimeout', '0s'],
+  ['vmcp-config-names-and-metadata', 'config.passthroughHeaders', ['mcp-protocol-version']],
+  ['server-policies', 'permissionProfile.key', undefined],
+  ['server-policies', 'oidcConfigRef.audience', undefined, 'oidcConfigRef'],
+  ['server-policies', 'authzConfig.configMap', undefined],
+  ['server-policies', 'authzConfig.inline', { policies: ['a'] }],
+  ['server-smallest', 'rateLimiting', {}],
+  ['server-shared-shapes', 'rateLimiting.tools.0', { name: 'a' }],
+  ['server-shared-shapes', 'sessionStorage.address', undefined],
+  ['server-smallest', 'sessionStorage', { provider: 'memory', tls: {} }, 'sessionStorage.tls'],
+  ['server-shared-shapes', 'sessionStorage.tls.insecureSkipVerify', true],
+  ['entry-every-field', 'headerForward.addPlaintextHeaders', { 'X Key': 'a' }],
+  [
+    'entry-every-field',
+    'headerForward.addHeadersFromSecret',
+    [{ headerName: 'Proxy-Authorization', valueSecretRef: KEY }],
+  ],
+  ['oidc-inline', 'kubernetes', {}],
+  ['oidc-inline', 'kubernetesServiceAccount', {}],
+  ['oidc-kubernetes', 'kubernetesServiceAccount', {}],
+  ['oidc-inline', 'inline.jwksUrl', HTTP],
+  ['oidc-inline', 'inline.introspectionUrl', HTTP],
+  ['oidc-inline', 'inline.clientSecretRef', KEY],
+  ['oidc-kubernetes', 'kubernetes.issuer', HTTP],
+  ['oidc-kubernetes', 'kubernetes.jwksUrl', HTTP],
+  ['oidc-kubernetes', 'kubernetes.introspectionUrl', HTTP],
+  ['oidc-kubernetes-alias', 'kubernetesServiceAccount.issuer', HTTP],
+  ['oidc-kubernetes-alias', 'kubernetesServiceAccount.jwksUrl', HTTP],
+  ['oidc-kubernetes-alias', 'kubernetesServiceAccount.introspectionUrl', HTTP],
+  ['auth-header-injection', 'headerInjection', undefined],
+];
+
+function breach(name: string, path: string, value: unknown): Resource {
+  const object = sample(name);
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  const holder = steps.reduce<Record<string, unknown>>(
+    (node, step) => node[step] as Record<string, unknown>,
+    object.spec,
+  );
+  if (value === undefined) Reflect.deleteProperty(holder, last);
+  else holder[last] = value;
+  return object;
+}
+
+const indexed = (path: string) => `spec.${path}`.replaceAll(/\.(\d+)(?=\.|$)/gu, '[$1]');
+
+const dotted = (name: string): Resource => ({ ...sample('vmcp-smallest'), metadata: { name } });
+
+describe('a breach of a rule', () => {
+  const rows = BREACHES.map(([name, path, value, place = path]) => ({ name, path, value, place }));
+
+  it.each(rows)('of $name at $path is refused at its place', ({ name, path, value, place }) => {
+    const object = breach(name, path, value);
+    const problems = validateObject(object.kind, object);
+    expect(problems.map((problem) => [problem.path, problem.reason])).toEqual([[indexed(place), 'RuleViolated']]);
+  });
+
+  it('is known for every rule of every kind', () => {
+    const dir = folder('invalid');
+    const files = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), 'utf8')) as Resource);
+    const objects = [...files, ...BREACHES.map(([name, path, value]) => breach(name, path, value)), dotted('a.b')];
+    const broken = new Set(
+      objects.flatMap((object) =>
+        validateObject(object.kind, object).map(
+          ({ path, message }) => `${object.kind} ${path.replaceAll(/\[\d+\]/gu, '[]')}: ${message}`,
+        ),
+      ),
+    );
+    const rules = KINDS.flatMap(({ kind, rules: all }) =>
+      all.map(({ path, field, message }) => {
+        const place = [path.replace('{}', '.github'), field].filter(Boolean).join('.');
+        return `${kind} ${place}: ${message}`;
+      }),
+    );
+    expect(rules.filter((rule) => !broken.has(rule))).toEqual([]);
+  });
+});
+
+describe('loopback', () => {
+  const entry = (remoteUrl: string, insecureAllowHTTP?: boolean) => {
+    const object = sample('entry-smallest');
+    Object.assign(object.spec, { remoteUrl }, insecureAllowHTTP === undefined ? {} : { insecureAllowHTTP });
+    return validateObject(object.kind, object).length;
+  };
+
+  it.each([
+    'http://localhost',
+    'http://localhost:80/a',
+    'http://127.0.0.1:3000/mcp',
+    'http://127.9.9.9',
+    'http://[::1]:1/',
+  ])('is where %s leads', (url) => {
+    expect(entry(url)).toBe(0);
+  });
+
+  it.each([
+    'http://localhost.evil.com',
+    'http://127.0.0.1.evil.com',
+    'http://127.0.0.1@evil.com',
+    'http://[::2]',
+    'http://a',
+  ])('is not where %s leads', (url) => {
+    expect(entry(url)).toBe(1);
+    expect(entry(url, false)).toBe(1);
+    expect(entry(url, true)).toBe(0);
+  });
+});

@@ -1,0 +1,100 @@
+import type { TSchema } from 'typebox';
+import type { Rule } from '../../gateway/contract/rule.ts';
+
+/** What a node of a structural schema may hold, as apiextensions/v1 JSONSchemaProps. */
+export interface StructuralSchema {
+  type?: string;
+  description?: string;
+  properties?: Record<string, StructuralSchema>;
+  additionalProperties?: StructuralSchema;
+  items?: StructuralSchema;
+  required?: string[];
+  enum?: unknown[];
+  'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[];
+  [keyword: string]: unknown;
+}
+
+const REFUSED = ['anyOf', 'oneOf', 'allOf', 'not', 'const', '$ref', 'if', 'prefixItems'];
+const COPIED = new Set([
+  'type',
+  'description',
+  'default',
+  'enum',
+  'format',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'required',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-preserve-unknown-fields',
+]);
+const TRANSLATED = new Set(['properties', 'patternProperties', 'items', 'additionalProperties']);
+
+type Node = Readonly<Record<string, unknown>>;
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value schema of a map; undefined when the node is not one. */
+const mapValue = (node: Node): Node | undefined => {
+  const patterns = node['patternProperties'];
+  const [value] = isNode(patterns) ? Object.values(patterns) : [];
+  return isNode(value) ? value : undefined;
+};
+
+function validations(rules: readonly Rule[], path: string): StructuralSchema['x-kubernetes-validations'] {
+  const here = rules.filter((rule) => rule.path === path);
+  if (here.length === 0) return undefined;
+  // The API server does not take a fieldPath into the metadata of the root.
+  return here.map(({ rule, message, field }) => ({
+    rule,
+    message,
+    ...(field !== undefined && path !== '' ? { fieldPath: `.${field}` } : {}),
+  }));
+}
+
+function translate(node: Node, path: string, rules: readonly Rule[], seen: Set<string>): StructuralSchema {
+  const where = path === '' ? 'the root' : path;
+  for (const keyword of Object.keys(node)) {
+    if (REFUSED.includes(keyword)) throw new Error(`${where}: a structural schema cannot hold ${keyword}`);
+    if (!COPIED.has(keyword) && !TRANSLATED.has(keyword)) throw new Error(`${where}: unknown keyword ${keyword}`);
+  }
+  seen.add(path);
+  const out: StructuralSchema = Object.fromEntries(Object.entries(node).filter(([keyword]) => COPIED.has(keyword)));
+  if (node['enum'] && node['type'] === undefined) out.type = 'string';
+  const { properties, items } = node;
+  if (isNode(properties) && Object.keys(properties).length > 0) {
+    out.properties = {};
+    for (const [name, member] of Object.entries(properties)) {
+      if (isNode(member)) out.properties[name] = translate(member, path === '' ? name : `${path}.${name}`, rules, seen);
+    }
+  }
+  const value = mapValue(node);
+  if (value) out.additionalProperties = translate(value, `${path}{}`, rules, seen);
+  if (isNode(items)) out.items = translate(items, `${path}[]`, rules, seen);
+  const validated = validations(rules, path);
+  if (validated) out['x-kubernetes-validations'] = validated;
+  if (out.type === undefined && out['x-kubernetes-preserve-unknown-fields'] !== true) {
+    throw new Error(`${where}: a structural schema needs a type`);
+  }
+  return out;
+}
+
+/**
+ * A TypeBox schema as the structural schema of a CRD: maps as `additionalProperties`, enums typed, closedness left to
+ * pruning, the rules as CEL where they belong. Throws with the path on what a structural schema cannot say, and on a
+ * rule whose path does not exist.
+ */
+export function structural(schema: TSchema, rules: readonly Rule[] = []): StructuralSchema {
+  const seen = new Set<string>();
+  const out = translate(schema as Node, '', rules, seen);
+  const lost = rules.find((rule) => !seen.has(rule.path));
+  if (lost) throw new Error(`${lost.path}: no such path for the rule "${lost.message}"`);
+  return out;
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { validateObject, withDefaults } from './validate.ts';
+
+const server = (spec: object, metadata: object = { name: 'sample' }) => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPServer',
+  metadata,
+  spec,
+});
+
+const virtual = (spec: object) => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'VirtualMCPServer',
+  metadata: { name: 'sample' },
+  spec: { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, ...spec },
+});
+
+const messages = (kind: string, object: unknown) =>
+  validateObject(kind, object).map(({ path, message }) => `${path}: ${message}`);
+
+describe('messages', () => {
+  it.each<[string, string[], object]>([
+    ['a misspelt field', ['spec.imag: unknown field "imag"; did you mean "image"?'], { image: 'a', imag: 'b' }],
+    [
+      'a field in other letters',
+      ['spec.MCPPORT: unknown field "MCPPORT"; did you mean "mcpPort"?'],
+      { image: 'a', MCPPORT: 1 },
+    ],
+    ['a field like none', ['spec.zzzzzz: unknown field "zzzzzz"; remove it'], { image: 'a', zzzzzz: 1 }],
+    [
+      'a field of a small object',
+      ['spec.groupRef.zz: unknown field "zz"; there is name'],
+      { image: 'a', groupRef: { name: 'a', zz: 1 } },
+    ],
+    ['a wrong type', ['spec.mcpPort: must be a whole number, not text'], { image: 'a', mcpPort: '80' }],
+    ['a fraction', ['spec.mcpPort: must be a whole number, not a number'], { image: 'a', mcpPort: 8.5 }],
+    ['nothing', ['spec.image: must be text, not nothing'], { image: null }],
+    [
+      'a wrong choice',
+      ['spec.transport: must be one of "stdio", "streamable-http", "sse"'],
+      { image: 'a', transport: 'http' },
+    ],
+    ['an empty text', ['spec.image: must not be empty'], { image: '' }],
+    ['a bound', ['spec.mcpPort: must be at most 65535'], { image: 'a', mcpPort: 65536 }],
+    [
+      'a duration',
+      ['spec.proxyReadTimeout: must be a duration such as 30s or 1h30m'],
+      { image: 'a', proxyReadTimeout: 'soon' },
+    ],
+  ])('say about %s what to do', (_, expected, spec) => {
+    expect(messages('MCPServer', server(spec))).toEqual(expected);
+  });
+
+  it('say what a missing field means', () => {
+    expect(messages('MCPServer', server({}))).toEqual([
+      expect.stringMatching(/^spec\.image: set spec\.image: Container image/u) as string,
+    ]);
+  });
+
+  it('never repeat a value', () => {
+    const env = [
+      { name: 'A', value: ['canary'] },
+      { name: 'canary name', value: 'x' },
+    ];
+    const text = JSON.stringify(validateObject('MCPServer', server({ image: 'a', env, transport: 'canary' })));
+    expect(text).not.toContain('canary');
+  });
+});
+
+describe('problems', () => {
+  it('are reported all at once, of schema and rules', () => {
+    const found = validateObject(
+      'VirtualMCPServer',
+      virtual({
+        nope: 1,
+        replicas: 'two',
+        sessionStorage: { provider: 'kvstore' },
+        passthroughHeaders: ['Host'],
+        config: { aggregation: { conflictResolution: 'priority', tools: [{}] } },
+      }),
+    );
+    expect(found.map(({ path, reason }) => `${reason} ${path}`).toSorted()).toEqual([
+      'InvalidType spec.replicas',
+      'MissingField spec.config.aggregation.tools[0].workload',
+      'RuleViolated spec.passthroughHeaders',
+      'RuleViolated spec.sessionStorage.address',
+      'UnknownField spec.nope',
+    ]);
+  });
+
+  it('of a rule wait until the schema of what it looks at is right', () => {
+    const wrong = virtual({ passthroughHeaders: 'Host', sessionStorage: { provider: 7 } });
+    expect(validateObject('VirtualMCPServer', wrong).map(({ reason }) => reason)).toEqual([
+      'InvalidType',
+      'InvalidValue',
+    ]);
+  });
+
+  it.each([null, [], 'text', 7, {}, { spec: null }, { metadata: [] }])('are what %j gets, not a throw', (object) => {
+    expect(validateObject('VirtualMCPServer', object).length).toBeGreaterThan(0);
+  });
+
+  it('write members that hold dots or brackets so that they can be told apart', () => {
+    const outgoingAuth = { backends: { 'a.b': { type: 'x' }, 'c[0]': { type: 'x' }, 0: { type: 'x' } } };
+    expect(validateObject('VirtualMCPServer', virtual({ outgoingAuth })).map(({ path }) => path)).toEqual([
+      'spec.outgoingAuth.backends.0.type',
+      'spec.outgoingAuth.backends["a.b"].type',
+      'spec.outgoingAuth.backends["c[0]"].type',
+    ]);
+  });
+
+  it('include members that only look inherited', () => {
+    const spec = JSON.parse('{"image":"a","__proto__":{"x":1},"constructor":1}') as object;
+    expect(validateObject('MCPServer', server(spec)).map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['spec.constructor']),
+    );
+  });
+
+  it('of an unknown kind are the caller’s: it throws', () => {
+    expect(() => validateObject('Deployment', {})).toThrow('no kind "Deployment"');
+  });
+});
+
+describe('withDefaults', () => {
+  it('completes a copy and leaves the object alone', () => {
+    const object = server({ image: 'a', permissionProfile: { name: 'none' } });
+    const complete = withDefaults('MCPServer', object);
+    expect(object.spec).toEqual({ image: 'a', permissionProfile: { name: 'none' } });
+    expect(complete.spec).toEqual({
+      image: 'a',
+      transport: 'stdio',
+      proxyPort: 8080,
+      proxyMode: 'streamable-http',
+      trustProxyHeaders: false,
+      sessionAffinity: 'ClientIP',
+      permissionProfile: { type: 'builtin', name: 'none' },
+    });
+  });
+
+  it('puts defaults only into objects that are there, also inside lists and maps', () => {
+    const { spec } = withDefaults('VirtualMCPServer', virtual({ config: { operational: { failureHandling: {} } } }));
+    expect(spec).toMatchObject({
+      config: {
+        operational: {
+          failureHandling: { healthCheckInterval: '30s', healthCheckTimeout: '10s', unhealthyThreshold: 3 },
+        },
+      },
+    });
+    expect(spec).not.toHaveProperty('config.aggregation');
+    expect(spec).not.toHaveProperty('config.operational.failureHandling.circuitBreaker');
+    expect(spec).not.toHaveProperty('config.operational.failureHandling.partialFailureMode');
+  });
+
+  it('shares nothing with the object or the schema', () => {
+    const object = server({ image: 'a', args: ['x'], podTemplateSpec: { spec: { a: [1] } } });
+    const complete = withDefaults('MCPServer', object);
+    (complete.spec as { podTemplateSpec: { spec: { a: number[] } } }).podTemplateSpec.spec.a.push(2);
+    expect(object.spec).toEqual({ image: 'a', args: ['x'], podTemplateSpec: { spec: { a: [1] } } });
+  });
+});

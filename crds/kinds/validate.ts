@@ -1,0 +1,113 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Problem } from '../../gateway/contract/problem.ts';
+import type { Rule } from '../../gateway/contract/rule.ts';
+import { defaulted, isObject, mapValues, type Shape } from './defaults.ts';
+import { KINDS } from './index.ts';
+import type { Kind } from './kind.ts';
+import { pathText, places, type Steps } from './object-path.ts';
+import { toProblem, type SteppedProblem } from './schema-problems.ts';
+
+const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
+const compiled = new Map<string, ValidateFunction>();
+
+function kindOf(name: string): Kind {
+  const kind: Kind | undefined = KINDS.find((each) => each.kind === name);
+  if (!kind) throw new Error(`no kind "${name}"`);
+  return kind;
+}
+
+function validator(name: string): ValidateFunction {
+  const known = compiled.get(name);
+  if (known) return known;
+  const validate = ajv.compile(kindOf(name).schema);
+  compiled.set(name, validate);
+  return validate;
+}
+
+/** Of several complaints about one value (empty, and of the wrong form) the first. */
+const oneEach = (problems: readonly SteppedProblem[]): SteppedProblem[] =>
+  [
+    ...new Map(problems.toReversed().map((problem) => [`${problem.reason} ${problem.path}`, problem])).values(),
+  ].toReversed();
+
+/** Items of a `map` list with equal keys and equal items of a `set` list: the API server refuses both. */
+function duplicates(shape: Shape, value: unknown, steps: Steps): SteppedProblem[] {
+  if (Array.isArray(value)) {
+    const { items = {} } = shape;
+    return [
+      ...repeated(shape, value, steps),
+      ...value.flatMap((item: unknown, i) => duplicates(items, item, [...steps, i])),
+    ];
+  }
+  if (!isObject(value)) return [];
+  const free = mapValues(shape);
+  return Object.entries(value).flatMap(([name, member]) => {
+    const declared = shape.properties && Object.hasOwn(shape.properties, name) ? shape.properties[name] : free;
+    return declared ? duplicates(declared, member, [...steps, name]) : [];
+  });
+}
+
+function repeated(shape: Shape, list: readonly unknown[], steps: Steps): SteppedProblem[] {
+  const type = shape['x-kubernetes-list-type'];
+  if (type !== 'map' && type !== 'set') return [];
+  const keys = shape['x-kubernetes-list-map-keys'] ?? [];
+  const seen = new Set<string>();
+  return list.flatMap((item, i) => {
+    const identity = JSON.stringify(isObject(item) ? keys.map((key) => item[key]) : item);
+    if (!seen.has(identity)) {
+      seen.add(identity);
+      return [];
+    }
+    const where = [...steps, i, ...(type === 'map' ? keys.slice(0, 1) : [])];
+    const what =
+      type === 'map' ? `the same ${keys.join(' and ')} as an item before it` : 'the same as an item before it';
+    return [
+      { steps: where, path: pathText(where), reason: 'InvalidValue', message: `is ${what}; remove or rename it` },
+    ];
+  });
+}
+
+const startsWith = (steps: Steps, prefix: Steps): boolean => prefix.every((step, i) => steps[i] === step);
+
+/** Whether the schema found something that a rule at `steps` would trip over. Unknown members disturb no rule. */
+const disturbed = (steps: Steps, rule: Rule, problems: readonly SteppedProblem[]): boolean =>
+  problems.some((problem) => {
+    if (problem.reason === 'UnknownField') return false;
+    if (startsWith(steps, problem.steps)) return true;
+    // A rule on the whole object looks at the name and at one field; the rest of the object may be wrong.
+    const area = steps.length === 0 && rule.field !== undefined ? rule.field.split('.').slice(0, 2) : steps;
+    if (startsWith(problem.steps, area) || startsWith(area, problem.steps)) return true;
+    return steps.length === 0 && problem.steps[0] === 'metadata';
+  });
+
+function broken(rule: Rule, object: unknown, found: readonly SteppedProblem[]): Problem[] {
+  return places(object, rule.path).flatMap(({ steps, value }) => {
+    if (disturbed(steps, rule, found) || rule.check(value as never)) return [];
+    const where = rule.field === undefined ? steps : [...steps, ...rule.field.split('.')];
+    const reason = rule.field === 'metadata.name' ? 'InvalidName' : 'RuleViolated';
+    return [{ path: pathText(where), reason, message: rule.message }];
+  });
+}
+
+/**
+ * Everything that the API server would refuse in an object of this kind, and unknown fields, all at once; the rules in
+ * the words of the cluster. The object is left as it is. Throws on an unknown kind.
+ */
+export function validateObject(kind: string, object: unknown): Problem[] {
+  const { schema, rules } = kindOf(kind);
+  const complete = defaulted(schema, object);
+  const validate = validator(kind);
+  validate(complete);
+  const problems = [
+    ...oneEach((validate.errors ?? []).map((error) => toProblem(error, complete))),
+    ...duplicates(schema, complete, []),
+  ];
+  return [
+    ...problems.map(({ path, reason, message }) => ({ path, reason, message })),
+    ...rules.flatMap((rule) => broken(rule, complete, problems)),
+  ];
+}
+
+/** A copy of an object with the defaults of its kind, as the API server would store it. Throws on an unknown kind. */
+export const withDefaults = <Object>(kind: string, object: Object): Object =>
+  defaulted(kindOf(kind).schema, object) as Object;

@@ -1,0 +1,153 @@
+import { at, rule, safeHeaders, union, type Rule } from '../../gateway/contract/rule.ts';
+import { authServerRules } from './auth-server-config.ts';
+import { authzRules } from './authz.ts';
+import { audienceRules, oidcConfigRules } from './oidc.ts';
+import { limitsUsers, limitsUsersCel } from './rate-limiting.ts';
+import { sessionStorageRules } from './session-storage.ts';
+import { vmcpConfigRules } from './vmcp-config-rules.ts';
+
+type Set = Readonly<Record<string, unknown>>;
+
+interface Incoming {
+  readonly type: string;
+  readonly oidcConfig?: {
+    readonly inline?: { readonly issuer: string; readonly clientId?: string };
+    readonly kubernetes?: unknown;
+  };
+  readonly oidcConfigRef?: unknown;
+  readonly requireClientId?: boolean;
+}
+
+const isSet = (self: object, member: string): boolean => (self as Set)[member] !== undefined;
+
+/** Members of `incomingAuth` that would have no effect without users. */
+const ACCESS_CONTROL = ['authzConfig', 'authzConfigRef', 'requiredScopes', 'clockSkewSeconds'];
+
+const incomingRules: Rule[] = [
+  rule<Incoming>('', {
+    rule: "self.type != 'oidc' || has(self.oidcConfig) != has(self.oidcConfigRef)",
+    message: 'when type is oidc, set exactly one of oidcConfig and oidcConfigRef',
+    check: (self) => self.type !== 'oidc' || isSet(self, 'oidcConfig') !== isSet(self, 'oidcConfigRef'),
+  }),
+  ...['oidcConfig', 'oidcConfigRef'].map((member) =>
+    rule<Incoming>('', {
+      field: member,
+      rule: `self.type != 'anonymous' || !has(self.${member})`,
+      message: `when type is anonymous, ${member} has no effect; remove it or set type to oidc`,
+      check: (self) => self.type !== 'anonymous' || !isSet(self, member),
+    }),
+  ),
+  ...ACCESS_CONTROL.map((member) =>
+    rule<Incoming>('', {
+      field: member,
+      rule: `self.type != 'anonymous' || !has(self.${member})`,
+      message: `when type is anonymous, nobody is checked and ${member} has no effect; set type to oidc`,
+      check: (self) => self.type !== 'anonymous' || !isSet(self, member),
+    }),
+  ),
+  rule<Incoming>('', {
+    field: 'requireClientId',
+    rule: "self.type != 'anonymous' || !has(self.requireClientId) || !self.requireClientId",
+    message: 'when type is anonymous, nobody is checked and requireClientId has no effect; set type to oidc',
+    check: (self) => self.type !== 'anonymous' || self.requireClientId !== true,
+  }),
+  rule<Incoming>('', {
+    field: 'requireClientId',
+    rule: '!has(self.requireClientId) || !self.requireClientId || !has(self.oidcConfig) || (has(self.oidcConfig.inline) && has(self.oidcConfig.inline.clientId))',
+    message: 'requireClientId needs oidcConfig.inline.clientId',
+    check: (self) =>
+      self.requireClientId !== true || self.oidcConfig === undefined || self.oidcConfig.inline?.clientId !== undefined,
+  }),
+  ...audienceRules,
+  ...oidcConfigRules('oidcConfig'),
+  ...authzRules,
+];
+
+interface Spec {
+  readonly groupRef: { readonly name: string };
+  readonly incomingAuth: Incoming;
+  readonly authServerConfig?: { readonly issuer: string; readonly upstreamProviders: readonly unknown[] };
+  readonly authServerUpstreamFilter?: unknown;
+  readonly config?: {
+    readonly groupRef?: string;
+    readonly rateLimiting?: Parameters<typeof limitsUsers>[0];
+    readonly optimizer?: { readonly embeddingProvider?: string };
+  };
+  readonly embeddingServerRef?: unknown;
+}
+
+const authServerPlaceRules: Rule[] = [
+  rule<Spec>('', {
+    field: 'authServerConfig',
+    rule: "!has(self.authServerConfig) || self.incomingAuth.type == 'oidc'",
+    message: 'authServerConfig needs incomingAuth.type oidc',
+    check: (self) => self.authServerConfig === undefined || self.incomingAuth.type === 'oidc',
+  }),
+  rule<Spec>('', {
+    field: 'incomingAuth.oidcConfig',
+    rule: '!has(self.authServerConfig) || !has(self.incomingAuth.oidcConfig) || (has(self.incomingAuth.oidcConfig.inline) && self.incomingAuth.oidcConfig.inline.issuer == self.authServerConfig.issuer)',
+    message: 'with authServerConfig, use oidcConfigRef, or an inline oidcConfig with the same issuer',
+    check: ({ authServerConfig, incomingAuth: { oidcConfig } }) =>
+      authServerConfig === undefined ||
+      oidcConfig === undefined ||
+      oidcConfig.inline?.issuer === authServerConfig.issuer,
+  }),
+  rule<Spec>('', {
+    field: 'authServerUpstreamFilter',
+    rule: '!has(self.authServerUpstreamFilter) || (has(self.authServerConfig) && size(self.authServerConfig.upstreamProviders) >= 2)',
+    message: 'authServerUpstreamFilter needs an authServerConfig with at least two upstream providers',
+    check: (self) =>
+      self.authServerUpstreamFilter === undefined || (self.authServerConfig?.upstreamProviders ?? []).length >= 2,
+  }),
+];
+
+const configRules: Rule[] = [
+  rule<Spec>('', {
+    field: 'config.groupRef',
+    rule: '!has(self.config) || !has(self.config.groupRef) || self.config.groupRef == self.groupRef.name',
+    message: 'config.groupRef must equal groupRef.name; it can be left out',
+    check: (self) => self.config?.groupRef === undefined || self.config.groupRef === self.groupRef.name,
+  }),
+  rule<Spec>('', {
+    field: 'config.rateLimiting',
+    rule: `!has(self.config) || !has(self.config.rateLimiting) || !${limitsUsersCel('self.config.rateLimiting')} || self.incomingAuth.type == 'oidc'`,
+    message: 'a perUser limit needs incomingAuth.type oidc',
+    check: (self) => !limitsUsers(self.config?.rateLimiting) || self.incomingAuth.type === 'oidc',
+  }),
+  rule<Spec>('', {
+    field: 'embeddingServerRef',
+    rule: "!has(self.embeddingServerRef) || !has(self.config) || !has(self.config.optimizer) || self.config.optimizer.embeddingProvider != 'openai'",
+    message: 'embeddingServerRef does not go with embeddingProvider openai',
+    check: (self) => self.embeddingServerRef === undefined || self.config?.optimizer?.embeddingProvider !== 'openai',
+  }),
+];
+
+const REFERENCE = [{ type: 'externalAuthConfigRef', member: 'externalAuthConfigRef' }];
+
+/** Rules of `spec`. */
+export const virtualMCPServerRules: Rule[] = [
+  ...authServerPlaceRules,
+  ...configRules,
+  ...at('incomingAuth', incomingRules),
+  ...union('outgoingAuth.backends{}', 'type', REFERENCE),
+  ...union('outgoingAuth.default', 'type', REFERENCE),
+  ...authServerRules('authServerConfig'),
+  ...sessionStorageRules('sessionStorage'),
+  ...vmcpConfigRules('config'),
+  safeHeaders('passthroughHeaders'),
+];
+
+interface Whole {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly config?: { readonly name?: string } };
+}
+
+/** Rules that need the name of the object. */
+export const virtualMCPServerObjectRules: Rule[] = [
+  rule<Whole>('', {
+    field: 'spec.config.name',
+    rule: '!has(self.spec.config) || !has(self.spec.config.name) || self.spec.config.name == self.metadata.name',
+    message: 'spec.config.name must equal metadata.name; it can be left out',
+    check: ({ metadata, spec }) => spec.config?.name === undefined || spec.config.name === metadata.name,
+  }),
+];

@@ -1,0 +1,32 @@
+import type { Gateway } from '../../gateway/main.ts';
+
+/** What `vmcp up` prints when it listens: every endpoint, and one command to go on with. */
+export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
+  const rows = [
+    ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
+    ...servers.map(({ name, mcpUrl }) => [name, mcpUrl, '-', managementUrl]),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const [first] = servers;
+  const next = first
+    ? [
+        `List the tools:  npx @modelcontextprotocol/inspector --cli ${first.mcpUrl} --transport http --method tools/list`,
+      ]
+    : [];
+  return [
+    '',
+    ...lines,
+    '',
+    ...next,
+    `See the backends:  curl -s ${managementUrl}/status`,
+    'Stop with Ctrl-C.',
+    '',
+    '',
+  ].join('\n');
+}

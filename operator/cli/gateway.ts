@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Logger } from 'winston';
+import { readGatewayConfig } from '../../gateway/contract/read-gateway-config.ts';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { ListenError } from '../../gateway/listener.ts';
+import { startGateway } from '../../gateway/main.ts';
+import { createLog } from '../../gateway/telemetry/log.ts';
+import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
+import { untilSignal } from './signals.ts';
+import { PROJECT_ROOT, VERSION } from './version.ts';
+
+export interface GatewayOptions {
+  readonly config: string;
+  readonly host: string;
+  readonly port: number;
+  readonly managementHost: string;
+  readonly managementPort: number;
+  readonly state?: string;
+}
+
+/** `vmcp gateway`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 wrong configuration. */
+export async function gateway(options: GatewayOptions): Promise<number> {
+  const { stderr } = process;
+  const file = resolve(options.config);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    stderr.write(
+      `${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): correct --config\n`,
+    );
+    return undefined;
+  });
+  if (text === undefined) return 2;
+  const read = readGatewayConfig(text);
+  if ('problems' in read) {
+    for (const { path, message, reason } of read.problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
+    return 2;
+  }
+  const { config } = read;
+  const log = createLog(stderr, config.vmcp.operational.log_level ?? (config.debug === true ? 'debug' : 'info'));
+  const launcher = await createLauncherFor(config, options.state, log);
+  const signalled = untilSignal(stderr);
+  try {
+    const running = await startGateway({
+      servers: [{ config, host: options.host, port: options.port }],
+      management: { host: options.managementHost, port: options.managementPort },
+      log,
+      version: VERSION,
+      launcher,
+    });
+    log.info('gateway listens', { url: running.servers[0]?.mcpUrl, management: running.managementUrl });
+    await signalled;
+    await running.stop();
+    log.info('gateway stopped');
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 2;
+  } finally {
+    await launcher?.close();
+  }
+}
+
+/** Only a configuration with backends that are processes needs one, and then a state folder. */
+async function createLauncherFor(
+  config: GatewayConfig,
+  state: string | undefined,
+  log: Logger,
+): Promise<Launcher | undefined> {
+  if (!config.vmcp.backends.some(({ process: child }) => child !== undefined)) return undefined;
+  const { createLauncher } = await import('../../gateway/workloads/runner/launcher.ts');
+  const { defaultStateDir } = await import('../target/local/state.ts');
+  const stateDir = state ?? defaultStateDir(process.env);
+  return createLauncher({ stateDir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
+}

@@ -1,0 +1,108 @@
+import { enableCompileCache } from 'node:module';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { VERSION } from './version.ts';
+
+enableCompileCache();
+
+const EXIT_USAGE = 2;
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 65_535)
+    throw new InvalidArgumentError('a port is a number from 0 to 65535.');
+  return value;
+}
+
+/** True when the user wrote the option, so that a default may move where an explicit value may not. */
+const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
+
+interface UpFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly managementPort: number;
+  readonly state?: string;
+  readonly secretsDir?: string;
+  readonly watch?: boolean;
+}
+
+interface GatewayFlags {
+  readonly config: string;
+  readonly host: string;
+  readonly port: number;
+  readonly managementHost: string;
+  readonly managementPort: number;
+  readonly state?: string;
+}
+
+function createProgram(): Command {
+  const io = { stdout: process.stdout, stderr: process.stderr };
+  const program = new Command('vmcp')
+    .description('One endpoint over many MCP servers.')
+    .version(VERSION)
+    .showHelpAfterError('Run "vmcp --help" for the commands and options.')
+    .exitOverride();
+
+  program
+    .command('up')
+    .description('run every VirtualMCPServer found in these files or folders, here, without a cluster')
+    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .option('--host <address>', 'address of the MCP endpoints', '127.0.0.1')
+    .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
+    .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
+    .option('--state <dir>', 'where ports, packages and secrets are kept (default: $XDG_STATE_HOME/vmcp)')
+    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
+    .option('--watch', 'take changes of the files while running')
+    .action(async (paths: string[], flags: UpFlags, command: Command) => {
+      const { up } = await import('./up.ts');
+      process.exitCode = await up(paths, {
+        ...flags,
+        watch: flags.watch ?? false,
+        portIsExplicit: isExplicit(command, 'port'),
+        managementPortIsExplicit: isExplicit(command, 'managementPort'),
+      });
+    });
+
+  program
+    .command('validate')
+    .description('print every problem as file:line: Kind/name: path: message [Reason]')
+    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
+    .action(async (paths: string[], flags: { secretsDir?: string }) => {
+      const { validate } = await import('./validate.ts');
+      process.exitCode = await validate(paths, flags, io);
+    });
+
+  program
+    .command('render')
+    .description('print the configuration that a VirtualMCPServer becomes, without secret values')
+    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .option('--name <name>', 'which VirtualMCPServer, when there are several')
+    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
+    .action(async (paths: string[], flags: { name?: string; secretsDir?: string }) => {
+      const { render } = await import('./render.ts');
+      process.exitCode = await render(paths, flags, io);
+    });
+
+  program
+    .command('gateway')
+    .description('run one rendered configuration: what the pods run')
+    .requiredOption('--config <file>', 'GatewayConfig as JSON')
+    .option('--host <address>', 'address of the MCP endpoint', '0.0.0.0')
+    .option('--port <port>', 'port of the MCP endpoint', port, 4483)
+    .option('--management-host <address>', 'address of /metrics and /status', '127.0.0.1')
+    .option('--management-port <port>', 'port of /metrics and /status', port, 8080)
+    .addOption(new Option('--state <dir>', 'where packages of npx:// and uvx:// backends are kept'))
+    .action(async (flags: GatewayFlags) => {
+      const { gateway } = await import('./gateway.ts');
+      process.exitCode = await gateway(flags);
+    });
+
+  return program;
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+}

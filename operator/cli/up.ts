@@ -1,0 +1,193 @@
+import { resolve } from 'node:path';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { ListenError } from '../../gateway/listener.ts';
+import { startGateway, type Gateway, type ServerSpec } from '../../gateway/main.ts';
+import { createLog } from '../../gateway/telemetry/log.ts';
+import { createLauncher } from '../../gateway/workloads/runner/launcher.ts';
+import { openPortBook, isPortFree } from '../../gateway/workloads/runner/ports.ts';
+import { reapOrphans } from '../../gateway/workloads/runner/reaper.ts';
+import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
+import { createHttpWorkloads, type HttpWorkloads } from '../target/local/http-workloads.ts';
+import { chooseManagementPort, choosePublicPorts, PortInUse } from '../target/local/ports.ts';
+import { defaultStateDir, openState, StateInUse, type State } from '../target/local/state.ts';
+import { writeMounts } from '../target/local/mounts.ts';
+import { DOCUMENT, FILE } from '../source/files/located.ts';
+import { examine, localPlatform, type Examination } from './examine.ts';
+import { endpointTable } from './endpoint-table.ts';
+import { formatProblems, summarize } from './problems-output.ts';
+import { untilSignal } from './signals.ts';
+import { PROJECT_ROOT, VERSION } from './version.ts';
+import { watchPaths } from './watch-paths.ts';
+
+export interface UpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly portIsExplicit: boolean;
+  readonly managementPort: number;
+  readonly managementPortIsExplicit: boolean;
+  readonly state?: string;
+  readonly secretsDir?: string;
+  readonly watch: boolean;
+}
+
+const EXIT_INVALID = 2;
+
+/** `vmcp up`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 nothing that can run, or no port. */
+export async function up(paths: readonly string[], options: UpOptions): Promise<number> {
+  const stateDir = resolve(options.state ?? defaultStateDir(process.env));
+  const first = await look(paths, options, stateDir);
+  if (!first) return EXIT_INVALID;
+  let state: State | undefined;
+  try {
+    state = openState(stateDir);
+    return await run(paths, options, state, first);
+  } catch (error) {
+    if (!(error instanceof StateInUse || error instanceof PortInUse || error instanceof ListenError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return EXIT_INVALID;
+  } finally {
+    state?.close();
+  }
+}
+
+/**
+ * Reads the files and prints what is wrong; undefined when nothing can run. A file that cannot be read as a whole may
+ * hold anything: starting without it would be a guess.
+ */
+async function look(paths: readonly string[], options: UpOptions, stateDir: string): Promise<Examination | undefined> {
+  const { stderr } = process;
+  const seen = await examine(
+    paths,
+    options.secretsDir === undefined ? {} : { secretsDir: options.secretsDir },
+    localPlatform(stateDir),
+  );
+  stderr.write(formatProblems(seen.problems, seen.warnings));
+  const runnable = seen.servers.filter(({ config }) => config !== undefined).length;
+  if (runnable > 0 && seen.manifests.problems.every(({ kind }) => kind !== FILE && kind !== DOCUMENT)) return seen;
+  const nothing =
+    seen.servers.length === 0 && seen.problems.length === 0 ? 'there is no VirtualMCPServer in what was named' : '';
+  stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}: nothing was started\n`);
+  return undefined;
+}
+
+async function run(paths: readonly string[], options: UpOptions, state: State, first: Examination): Promise<number> {
+  const { stdout, stderr } = process;
+  const log = createLog(
+    stderr,
+    first.servers.some(({ config }) => config?.vmcp.operational.log_level) ? 'debug' : 'info',
+  );
+  await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
+  const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
+  const workloads = createHttpWorkloads({
+    launcher,
+    ports: openPortBook(state.workloadPortsFile),
+    log,
+    now: () => performance.now(),
+  });
+  const signalled = untilSignal(stderr);
+  let watcher: { close(): void } | undefined;
+  try {
+    const specs = await place(first, options, state, workloads, []);
+    const publicPorts = specs.map(({ port }) => port);
+    const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
+    const managementPort = await chooseManagementPort(
+      options.managementPort,
+      options.managementPortIsExplicit,
+      publicPorts,
+      isFree,
+    );
+    const gateway = await startGateway({
+      servers: specs,
+      management: { host: '127.0.0.1', port: managementPort },
+      log,
+      version: VERSION,
+      launcher,
+    });
+    prepareBackends(gateway, specs, launcher);
+    stdout.write(endpointTable(gateway));
+    if (options.watch) watcher = watchPaths(paths, () => reload(paths, options, state, workloads, gateway));
+    await signalled;
+    watcher?.close();
+    await gateway.stop();
+    return 0;
+  } finally {
+    await workloads.close();
+    await launcher.close();
+  }
+}
+
+/** Installs what stdio backends need ahead of their first use, and has them asked as soon as that is done. */
+function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launcher: Launcher): void {
+  for (const { name, process: child, transport } of specs.flatMap(({ config }) => config.vmcp.backends)) {
+    if (!child || transport !== 'stdio') continue;
+    launcher.prepare(child, name).then(
+      () => {
+        gateway.checkNow(name);
+      },
+      () => undefined, // the probe of the backend says why
+    );
+  }
+}
+
+/** Writes secrets, starts HTTP workloads and gives every server its port. */
+async function place(
+  seen: Examination,
+  options: UpOptions,
+  state: State,
+  workloads: HttpWorkloads,
+  open: readonly number[],
+): Promise<ServerSpec[]> {
+  const servers = seen.servers.filter(
+    (server): server is typeof server & { config: GatewayConfig } => server.config !== undefined,
+  );
+  await writeMounts(
+    servers.flatMap(({ mounts }) => mounts),
+    seen.manifests.secretValues,
+    state.dir,
+  );
+  const names = servers.map(({ namespace, name }) => `${namespace}/${name}`);
+  const { ports, moved } = await choosePublicPorts({
+    names,
+    base: options.port,
+    explicit: options.portIsExplicit,
+    host: options.host,
+    file: state.portsFile,
+    open,
+  });
+  for (const { name, from, to } of moved) {
+    process.stderr.write(
+      `${name} moved from port ${String(from)} to ${String(to)}: another program listens on ${String(from)}\n`,
+    );
+  }
+  const configs = await workloads.run(servers.map(({ config }) => config));
+  return configs.map((config, index) => ({
+    config,
+    host: options.host,
+    port: ports[names[index] ?? ''] ?? 0,
+    local: true,
+  }));
+}
+
+/** Takes the files as they are now; with a mistake in them everything goes on as it was. */
+async function reload(
+  paths: readonly string[],
+  options: UpOptions,
+  state: State,
+  workloads: HttpWorkloads,
+  gateway: Gateway,
+): Promise<void> {
+  const { stderr, stdout } = process;
+  const seen = await look(paths, options, state.dir);
+  if (!seen || seen.problems.length > 0) {
+    stderr.write('the files were not taken: what ran before goes on\n');
+    return;
+  }
+  const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
+  try {
+    await gateway.swap(await place(seen, options, state, workloads, open));
+    stdout.write(endpointTable(gateway));
+  } catch (error) {
+    if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;
+    stderr.write(`${error.message}\n`);
+  }
+}

@@ -1,0 +1,173 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { render, type RenderOptions } from './render.ts';
+import { validate } from './validate.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'vmcp-validate-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const write = (name: string, text: string) => writeFile(join(dir, name), text);
+
+/** Runs a command on the folder, or on the given paths. */
+async function run(
+  command: (paths: readonly string[], io: Parameters<typeof validate>[2]) => Promise<number>,
+  paths: string[] = [dir],
+) {
+  const out = { stdout: '', stderr: '' };
+  const io = {
+    stdout: { write: (text: string) => (out.stdout += text) },
+    stderr: { write: (text: string) => (out.stderr += text) },
+  };
+  const code = await command(paths, io);
+  return { code, stdout: out.stdout.replaceAll(`${dir}/`, ''), stderr: out.stderr.replaceAll(`${dir}/`, '') };
+}
+const validateFolder = (paths?: string[]) => run((given, io) => validate(given, {}, io), paths);
+const renderFolder = (options: RenderOptions = {}) => run((given, io) => render(given, options, io));
+
+const API = 'apiVersion: vmcp.dev/v1alpha1';
+const TOOLS = `${API}
+kind: MCPGroup
+metadata: {name: tools}
+spec: {}
+---
+${API}
+kind: MCPServer
+metadata: {name: files}
+spec: {image: "npx://files", groupRef: {name: tools}}
+`;
+const vmcp = (name: string, more = '', group = 'tools', namespace = 'default') => `${API}
+kind: VirtualMCPServer
+metadata: {name: ${name}, namespace: ${namespace}}
+spec:
+  groupRef: {name: ${group}}
+  incomingAuth: {type: anonymous}
+${more}`;
+
+describe('vmcp validate', () => {
+  it('counts what is fine', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('desk')}`);
+    expect(await validateFolder()).toEqual({ code: 0, stdout: 'ok: 1 VirtualMCPServer, 1 backend\n', stderr: '' });
+  });
+
+  it('prints every problem of every file as file:line: Kind/name: path: message [Reason], by place', async () => {
+    await write('b.yaml', vmcp('desk', '', 'nowhere'));
+    await write('a.yaml', `${TOOLS}---\n${vmcp('other', '  config: {agregation: {}}\n')}`);
+    await write('c.yaml', 'x: y: z\n');
+    const { code, stdout, stderr } = await validateFolder();
+    expect(code).toBe(2);
+    expect(stdout.split('\n').slice(0, -1)).toEqual([
+      expect.stringMatching(
+        /^a\.yaml:17: VirtualMCPServer\/other: spec\.config\.agregation: .*aggregation.* \[UnknownField\]$/u,
+      ),
+      expect.stringMatching(/^b\.yaml:5: VirtualMCPServer\/desk: spec\.groupRef\.name: .* \[GroupRefNotFound\]$/u),
+      expect.stringMatching(/^c\.yaml:1: Document\/1: -: .* \[InvalidYAML\]$/u),
+    ]);
+    expect(stderr).toBe('3 problems in 3 files\n');
+  });
+
+  it('marks warnings and still exits 0', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('desk', '  replicas: 2\n')}`);
+    const { code, stdout, stderr } = await validateFolder();
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^a\.yaml:17: warning: VirtualMCPServer\/desk: spec\.replicas: .* \[ClusterOnly\]\nok: 1 VirtualMCPServer, 1 backend\n$/u,
+    );
+    expect(stderr).toBe('1 warning\n');
+  });
+
+  it('prints a mistake in a shared backend once', async () => {
+    await write('a.yaml', `${TOOLS.replace('npx://files', 'ftp://files')}---\n${vmcp('one')}---\n${vmcp('two')}`);
+    const { stdout, stderr } = await validateFolder();
+    expect(stdout.match(/InvalidImageReference/gu)).toHaveLength(1);
+    expect(stderr).toBe('1 problem in 1 file\n');
+  });
+
+  it('reports dangling references of objects that no server uses', async () => {
+    await write(
+      'a.yaml',
+      `${TOOLS}---\n${vmcp('desk')}---\n${API}\nkind: MCPServer\nmetadata: {name: stray}\nspec: {image: "npx://a", groupRef: {name: tols}}\n`,
+    );
+    const { code, stdout } = await validateFolder();
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^a\.yaml:21: MCPServer\/stray: spec\.groupRef\.name: .* \[GroupRefNotFound\]\n$/u);
+  });
+
+  it('does not repeat a refused object at everything that refers to it', async () => {
+    await write('a.yaml', `${TOOLS.replace('spec: {}', 'spec: {x: 1}')}---\n${vmcp('desk')}`);
+    const { stdout } = await validateFolder();
+    expect(stdout.split('\n')).toHaveLength(2);
+    expect(stdout).toContain('[UnknownField]');
+  });
+
+  it('exits 2 on a path that is not there', async () => {
+    const { code, stdout, stderr } = await validateFolder([join(dir, 'nope.yaml')]);
+    expect(code).toBe(2);
+    expect(stdout).toBe('nope.yaml:1: File/nope.yaml: -: no such file or folder: correct the path [FileNotFound]\n');
+    expect(stderr).toBe('1 problem in 1 file\n');
+  });
+});
+
+describe('vmcp render', () => {
+  it('prints the configuration with sorted keys, twice the same', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('desk')}`);
+    const { code, stdout, stderr } = await renderFolder();
+    expect([code, stderr]).toEqual([0, '']);
+    const config = JSON.parse(stdout) as Record<string, unknown>;
+    expect(Object.keys(config)).toEqual(['group', 'name', 'schema_version', 'vmcp']);
+    expect((await renderFolder()).stdout).toBe(stdout);
+  });
+
+  it('prints paths of secrets and never their values', async () => {
+    const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: api}\nstringData: {key: canary}\n';
+    await write(
+      'a.yaml',
+      `${secret}---\n${TOOLS.replace('groupRef', 'secrets: [{name: api, key: key}], groupRef')}---\n${vmcp('desk')}`,
+    );
+    const { stdout } = await renderFolder({ stateDir: '/state' });
+    expect(stdout).toContain('"key": "/state/secrets/default/api/key"');
+    expect(stdout).not.toContain('canary');
+  });
+
+  it('asks for a name when there are several, and lists them', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('two')}---\n${vmcp('one')}`);
+    const { code, stdout, stderr } = await renderFolder();
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe('there are 2 VirtualMCPServers: choose one with --name (default/one, default/two)\n');
+    expect(JSON.parse((await renderFolder({ name: 'one' })).stdout)).toMatchObject({ name: 'one' });
+    expect(await renderFolder({ name: 'three' })).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it('tells servers of one name apart by namespace', async () => {
+    const other = TOOLS.replaceAll(/name: (tools|files)\}\nspec/gu, 'name: $1, namespace: other}\nspec');
+    await write('a.yaml', `${TOOLS}---\n${other}---\n${vmcp('desk')}---\n${vmcp('desk', '', 'tools', 'other')}`);
+    expect((await renderFolder({ name: 'desk' })).stderr).toContain('--name NAMESPACE/desk');
+    expect(JSON.parse((await renderFolder({ name: 'other/desk' })).stdout)).toMatchObject({
+      vmcp: { namespace: 'other' },
+    });
+  });
+
+  it('prints problems on stderr and nothing on stdout', async () => {
+    await write('a.yaml', vmcp('desk'));
+    const { code, stdout, stderr } = await renderFolder();
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^a\.yaml:5: .*\[GroupRefNotFound\]\n1 problem in 1 file\n$/u);
+  });
+
+  it('renders a good server beside a bad one', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('good')}---\n${vmcp('bad', '', 'nowhere')}`);
+    expect((await renderFolder({ name: 'good' })).code).toBe(0);
+    expect((await renderFolder({ name: 'bad' })).code).toBe(2);
+  });
+
+  it('says that there is nothing to render', async () => {
+    await write('a.yaml', TOOLS);
+    const { code, stderr } = await renderFolder();
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no VirtualMCPServer');
+  });
+});

@@ -1,0 +1,23 @@
+import { examine, localPlatform } from './examine.ts';
+import { count, formatProblems, summarize, type Io } from './problems-output.ts';
+
+export interface ValidateOptions {
+  readonly secretsDir?: string;
+}
+
+/** Rendered paths are not shown, so any folder does. */
+const NO_STATE = '/';
+
+/** `vmcp validate PATH...`: prints everything that is wrong; the exit code is 0 when nothing is, else 2. */
+export async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<number> {
+  const { servers, problems, warnings } = await examine(paths, options, localPlatform(NO_STATE));
+  io.stdout.write(formatProblems(problems, warnings));
+  if (problems.length > 0) {
+    io.stderr.write(`${summarize(problems, warnings)}\n`);
+    return 2;
+  }
+  const backends = servers.reduce((sum, { config }) => sum + (config?.vmcp.backends.length ?? 0), 0);
+  io.stdout.write(`ok: ${count(servers.length, 'VirtualMCPServer')}, ${count(backends, 'backend')}\n`);
+  if (warnings.length > 0) io.stderr.write(`${count(warnings.length, 'warning')}\n`);
+  return 0;
+}

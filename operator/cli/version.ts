@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The folder of the package: where package.json and node_modules are. */
+export const PROJECT_ROOT = findRoot(import.meta.dirname);
+
+export const VERSION = (JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string })
+  .version;
+
+function findRoot(from: string): string {
+  try {
+    readFileSync(join(from, 'package.json'));
+    return from;
+  } catch (error) {
+    if (dirname(from) === from) throw error;
+    return findRoot(dirname(from));
+  }
+}

@@ -1,0 +1,93 @@
+import ipaddr from 'ipaddr.js';
+import type { Report } from './scope.ts';
+
+/** What an address rule needs to know about where a URL stands and what was allowed for it. */
+export interface UrlRules {
+  readonly mode: 'local' | 'cluster';
+  readonly allowPrivate: boolean;
+  readonly allowHttp: boolean;
+  /** Members to set to allow the two, for the message. */
+  readonly privateFlag: string;
+  readonly httpFlag: string;
+}
+
+export type HostClass = 'public' | 'private' | 'loopback' | 'forbidden';
+
+/** The class of a host as it stands in a URL. Names are judged by their text alone: nothing is looked up. */
+export function classifyHost(hostname: string): HostClass {
+  const host = hostname
+    .replace(/^\[|\]$/gu, '')
+    .replace(/\.$/u, '')
+    .toLowerCase();
+  if (ipaddr.isValid(host)) return classifyAddress(host);
+  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
+  if (/^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u.test(host)) return 'forbidden';
+  if (/^(metadata|metadata\.google\.internal|instance-data)$/u.test(host)) return 'forbidden';
+  if (host.endsWith('.cluster.local') || host.endsWith('.svc')) return 'private';
+  return 'public';
+}
+
+/** Ranges of ipaddr.js that no flag opens. */
+const FORBIDDEN_RANGES: ReadonlySet<string> = new Set([
+  'linkLocal',
+  'unspecified',
+  'broadcast',
+  'multicast',
+  'reserved',
+]);
+const METADATA_ADDRESSES: ReadonlySet<string> = new Set(['100.100.100.200', 'fd00:ec2::254']);
+
+function classifyAddress(text: string): HostClass {
+  const address = ipaddr.process(text); // an IPv4-mapped IPv6 address counts as the IPv4 one
+  if (METADATA_ADDRESSES.has(address.toString())) return 'forbidden';
+  const range = address.range();
+  if (range === 'loopback') return 'loopback';
+  if (FORBIDDEN_RANGES.has(range)) return 'forbidden';
+  return range === 'unicast' ? 'public' : 'private';
+}
+
+/** Checks a URL that a user named; undefined when something was reported. */
+export function checkUrl(text: string, path: string, rules: UrlRules, report: Report): URL | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/u.test(url.protocol)) {
+    report.problem('InvalidUrl', path, 'not an http or https URL: write https://HOST/PATH');
+    return undefined;
+  }
+  if (url.username !== '' || url.password !== '') {
+    report.problem('CredentialsInUrl', path, 'the URL holds a user name or password: put the credential into a Secret');
+    return undefined;
+  }
+  if (url.hash !== '') {
+    report.problem('InvalidUrl', path, 'the URL has a fragment, which is never sent: remove everything from the # on');
+    return undefined;
+  }
+  const refusal = refuseAddress(url, rules);
+  if (refusal) report.problem(refusal.reason, path, refusal.message);
+  return refusal ? undefined : url;
+}
+
+function refuseAddress(url: URL, rules: UrlRules): { reason: string; message: string } | undefined {
+  const host = url.hostname;
+  const hostClass = classifyHost(host);
+  if (hostClass === 'loopback') {
+    return rules.mode === 'local'
+      ? undefined
+      : { reason: 'LoopbackAddress', message: `"${host}" is the pod itself: name a host that the pod can reach` };
+  }
+  if (hostClass === 'forbidden') {
+    return {
+      reason: 'ForbiddenAddress',
+      message: `"${host}" is a link-local, metadata, multicast or API server address, which is never called: name another host`,
+    };
+  }
+  if (hostClass === 'private' && !rules.allowPrivate) {
+    return {
+      reason: 'PrivateAddress',
+      message: `"${host}" is a private address: set ${rules.privateFlag}: true to allow it`,
+    };
+  }
+  if (url.protocol === 'http:' && !rules.allowHttp) {
+    return { reason: 'InsecureUrl', message: `http is not encrypted: use https, or set ${rules.httpFlag}: true` };
+  }
+  return undefined;
+}

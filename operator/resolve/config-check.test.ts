@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { checkConfig, sortKeys } from './config-check.ts';
+import type { ObjectProblem } from './problems.ts';
+import { reportInto } from './scope.ts';
+
+describe('checkConfig', () => {
+  it('reports each place where the gateway would refuse the configuration', () => {
+    const problems: ObjectProblem[] = [];
+    const wrong = { schema_version: 'v0.1.0', name: 1, unknown: true } as unknown as GatewayConfig;
+    checkConfig(wrong, reportInto({ kind: 'VirtualMCPServer', namespace: 'n', name: 'x' }, problems, []));
+    expect(problems.map(({ reason }) => reason)).toEqual(problems.map(() => 'RenderedConfigInvalid'));
+    const texts = problems.map(({ message }) => message).join('\n');
+    for (const member of ['name', 'unknown', 'vmcp']) expect(texts).toContain(member);
+  });
+});
+
+describe('sortKeys', () => {
+  it('orders members at every depth and leaves lists alone', () => {
+    expect(JSON.stringify(sortKeys({ b: [{ d: 1, c: 2 }, 0], a: null, B: 'x' }))).toBe(
+      '{"B":"x","a":null,"b":[{"c":2,"d":1},0]}',
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import { STRATEGIES } from '../../gateway/outgoing/index.ts';
+import type { Problem } from '../../gateway/contract/problem.ts';
+import { occurrences, type FieldPattern } from './field-pattern.ts';
+import type { Report } from './scope.ts';
+import type { Resource } from './snapshot.ts';
+
+/** A control that the schema has and the gateway has not: a server that sets it does not start. */
+export interface UnbuiltField {
+  readonly kind: Resource['kind'];
+  readonly pattern: FieldPattern;
+  /** The feature that brings the control. */
+  readonly feature: string;
+  /** Whether a value asks for nothing, such as the default or an explicit "off". */
+  readonly isInert?: (value: unknown) => boolean;
+  /** What to do; removing the field when absent. */
+  readonly instead?: string;
+}
+
+const REASON = 'NotSupportedYet';
+
+const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
+const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
+const isMemory = (value: unknown): boolean => member(value, 'provider') === 'memory';
+const isAnonymous = (value: unknown): boolean => value === 'anonymous';
+
+const INCOMING = 'authentication of clients';
+const AUTHORIZATION = 'authorization by policies';
+const AUTH_SERVER = 'the embedded authorization server';
+const COMPOSITE = 'the composition of tools';
+const OPTIMIZER = 'the optimizer';
+const TELEMETRY = 'telemetry export';
+const RATE_LIMIT = 'rate limiting';
+const AUDIT = 'the audit stream';
+const KVSTORE = 'session storage in a kvstore';
+const SANDBOX = 'isolation of local servers';
+const TOOL_CONFIG = 'sharing of tool rules';
+/** In front of one MCPServer rather than of a group. */
+const PER_SERVER = 'access control of a single server';
+
+/** One line per control that has no effect yet. Building the control deletes its line. */
+export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
+  ...ofKind('VirtualMCPServer', [
+    ['spec.incomingAuth.type', INCOMING, isAnonymous, 'use type anonymous, on a loopback address'],
+    ['spec.incomingAuth.oidcConfig', INCOMING],
+    ['spec.incomingAuth.oidcConfigRef', INCOMING],
+    ['spec.incomingAuth.audience', INCOMING],
+    ['spec.incomingAuth.requiredScopes', INCOMING],
+    ['spec.incomingAuth.clockSkewSeconds', INCOMING],
+    ['spec.incomingAuth.requireClientId', INCOMING],
+    ['spec.incomingAuth.authzConfig', AUTHORIZATION],
+    ['spec.incomingAuth.authzConfigRef', AUTHORIZATION],
+    ['spec.authServerConfig', AUTH_SERVER],
+    ['spec.authServerUpstreamFilter', AUTH_SERVER],
+    ['spec.sessionStorage', KVSTORE, isMemory],
+    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.embeddingServerRef', OPTIMIZER],
+    ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
+    ['spec.config.audit', AUDIT, isOff],
+    ['spec.config.codeMode', 'code mode', isOff],
+    ['spec.config.compositeToolRefs', COMPOSITE],
+    ['spec.config.compositeTools', COMPOSITE],
+    ['spec.config.optimizer', OPTIMIZER],
+    ['spec.config.rateLimiting', RATE_LIMIT],
+  ]),
+  ...ofKind('MCPServer', [
+    ['spec.audit', AUDIT, isOff],
+    ['spec.authServerRef', PER_SERVER],
+    ['spec.authzConfig', PER_SERVER],
+    ['spec.authzConfigRef', PER_SERVER],
+    ['spec.oidcConfigRef', PER_SERVER],
+    ['spec.permissionProfile', SANDBOX],
+    ['spec.rateLimiting', RATE_LIMIT],
+    ['spec.sessionStorage', KVSTORE, isMemory],
+    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.toolConfigRef', TOOL_CONFIG],
+    ['spec.volumes', SANDBOX],
+    ['spec.webhookConfigRef', 'calling of webhooks'],
+  ]),
+];
+
+type Row = readonly [
+  pattern: FieldPattern,
+  feature: string,
+  isInert?: UnbuiltField['isInert'],
+  instead?: UnbuiltField['instead'],
+];
+
+function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[] {
+  return rows.map(([pattern, feature, isInert, instead]) => ({
+    kind,
+    pattern,
+    feature,
+    ...(isInert && { isInert }),
+    ...(instead !== undefined && { instead }),
+  }));
+}
+
+/** Reports every field of an object that asks for a control that is not built. */
+export function checkUnbuilt(object: Resource, report: Report): void {
+  for (const { kind, pattern, feature, isInert, instead = 'remove this field' } of UNBUILT_FIELDS) {
+    if (kind !== object.kind) continue;
+    for (const { path, value } of occurrences(object, pattern)) {
+      if (!isInert?.(value)) report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
+    }
+  }
+}
+
+/** What is wrong with an MCPExternalAuthConfig of a type that the registry lists and nobody has built. */
+export function unbuiltStrategy(type: string): Problem | undefined {
+  if (STRATEGIES.some((strategy) => strategy.type === type && strategy.supported)) return undefined;
+  return { reason: REASON, path: 'spec.type', message: `strategy ${type} is not built yet: use type unauthenticated` };
+}

@@ -1,0 +1,130 @@
+import { pathText } from '../../crds/kinds/object-path.ts';
+import type { FieldPath } from './field-path.ts';
+import { CONSEQUENCE_REASON } from './problems.ts';
+import type { Report } from './scope.ts';
+import type { Resource, Snapshot } from './snapshot.ts';
+
+export type ReferenceTarget = 'MCPGroup' | 'MCPOIDCConfig' | 'MCPExternalAuthConfig' | 'Secret' | 'ConfigMap';
+
+/** One place where an object names another one of its namespace. */
+export interface Reference {
+  readonly path: string;
+  readonly target: ReferenceTarget;
+  readonly name: string;
+  /** Key within a Secret or ConfigMap; absent when the whole object is meant. */
+  readonly key?: string;
+  readonly optional: boolean;
+}
+
+/** Members whose value is `{name}` or `{name, key}`, by what they name. */
+const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
+  ['groupRef', 'MCPGroup'],
+  ['oidcConfigRef', 'MCPOIDCConfig'],
+  ['externalAuthConfigRef', 'MCPExternalAuthConfig'],
+  ['authServerRef', 'MCPExternalAuthConfig'],
+  ['configMapRef', 'ConfigMap'],
+  ['configMap', 'ConfigMap'],
+  ['passwordRef', 'Secret'],
+  ['initialAccessTokenRef', 'Secret'],
+  ['secrets', 'Secret'],
+]);
+const SECRET_MEMBER = /SecretRefs?$/u;
+/** Free-form parts: what looks like a reference there is not ours. */
+const FREE_FORM: ReadonlySet<string> = new Set(['podTemplateSpec', 'resourceOverrides', 'compositeTools', 'metadata']);
+const DEFAULT_CA_KEY = 'ca.crt';
+
+/** Every reference an object makes, in the order in which its members stand. */
+export const references = (object: Resource): Reference[] => collect(object.spec, ['spec']);
+
+function collect(node: unknown, path: FieldPath): Reference[] {
+  if (typeof node !== 'object' || node === null) return [];
+  if (Array.isArray(node)) return node.flatMap((item, index) => collect(item, [...path, index]));
+  return Object.entries(node).flatMap(([member, value]) => {
+    if (FREE_FORM.has(member)) return [];
+    const here = [...path, member];
+    const target = TARGETS.get(member) ?? (SECRET_MEMBER.test(member) ? 'Secret' : undefined);
+    if (!target) return collect(value, here);
+    if (Array.isArray(value)) return value.flatMap((item, index) => reference(item, [...here, index], target));
+    return reference(value, here, target);
+  });
+}
+
+function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Reference[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { name, key, optional } = value as { name?: unknown; key?: unknown; optional?: unknown };
+  if (typeof name !== 'string' || name === '') return [];
+  const inBundle = target === 'ConfigMap' && path.at(-2) === 'caBundleRef';
+  const keyName = typeof key === 'string' && key !== '' ? key : inBundle ? DEFAULT_CA_KEY : undefined;
+  return [
+    {
+      path: pathText(path),
+      target,
+      name,
+      optional: optional === true,
+      ...(keyName !== undefined && (target === 'Secret' || target === 'ConfigMap') && { key: keyName }),
+    },
+  ];
+}
+
+/** Reports what an object refers to and what is not there, or lacks the key. */
+export function checkReferences(object: Resource, snapshot: Snapshot, report: Report): void {
+  for (const reference of references(object)) checkReference(reference, snapshot, report);
+}
+
+const NOT_FOUND: Readonly<Record<ReferenceTarget, string>> = {
+  MCPGroup: 'GroupRefNotFound',
+  MCPOIDCConfig: 'OIDCConfigRefNotFound',
+  MCPExternalAuthConfig: 'ExternalAuthConfigRefNotFound',
+  Secret: 'SecretNotFound',
+  ConfigMap: 'ConfigMapNotFound',
+};
+
+function checkReference({ path, target, name, key, optional }: Reference, snapshot: Snapshot, report: Report): void {
+  if (snapshot.broken.has(`${target}/${name}`)) {
+    const message = `${target} "${name}" has problems of its own: correct them first`;
+    report.problem(CONSEQUENCE_REASON, `${path}.name`, message);
+    return;
+  }
+  if (optional) return;
+  const keys = keysOf(target, name, snapshot);
+  if (!keys) {
+    const known = namesOf(target, snapshot);
+    const there =
+      known.length > 0 ? `there is ${known.join(', ')}` : `there is none in namespace ${snapshot.namespace}`;
+    report.problem(
+      NOT_FOUND[target],
+      `${path}.name`,
+      `${target} "${name}" does not exist (${there}): create it or correct the name`,
+    );
+  } else if (key !== undefined && !keys.includes(key)) {
+    const there = keys.length > 0 ? `it has ${keys.join(', ')}` : 'it is empty';
+    report.problem(
+      `${target}KeyNotFound`,
+      `${path}.key`,
+      `${target} "${name}" has no key "${key}" (${there}): add it or correct the key`,
+    );
+  }
+}
+
+/** The keys of an object, none for objects without keys; undefined when there is no such object. */
+function keysOf(target: ReferenceTarget, name: string, snapshot: Snapshot): readonly string[] | undefined {
+  if (target === 'Secret') return snapshot.secrets.get(name)?.keys;
+  const data = snapshot.configMaps.get(name)?.data;
+  if (target === 'ConfigMap') return data && Object.keys(data).toSorted();
+  return namesOf(target, snapshot).includes(name) ? [] : undefined;
+}
+
+function namesOf(target: ReferenceTarget, snapshot: Snapshot): string[] {
+  switch (target) {
+    case 'MCPGroup':
+      return [...snapshot.groups.keys()];
+    case 'MCPOIDCConfig':
+      return [...snapshot.oidcConfigs.keys()];
+    case 'MCPExternalAuthConfig':
+      return [...snapshot.externalAuthConfigs.keys()];
+    case 'Secret':
+      return [...snapshot.secrets.keys()];
+    case 'ConfigMap':
+      return [...snapshot.configMaps.keys()];
+  }
+}

@@ -1,0 +1,90 @@
+import type { Backend } from '../../gateway/contract/gateway-config.ts';
+import { checkUrl, classifyHost } from './addresses.ts';
+import { childPath } from './field-path.ts';
+import { isHeaderValue, isProtocolHeader } from './header-names.ts';
+import type { Report, Scope } from './scope.ts';
+import type { MCPServerEntry } from './snapshot.ts';
+
+const DEFAULT_CA_KEY = 'ca.crt';
+
+/** An MCPServerEntry: a server that runs somewhere already, called at its own URL. */
+export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
+  const report = scope.on(entry);
+  const { remoteUrl, transport, insecureAllowHTTP } = entry.spec;
+  const allowPrivate = entry.spec.allowPrivateEndpoint === true || entry.spec.allowPrivateIPs === true;
+  const url = checkUrl(
+    remoteUrl,
+    'spec.remoteUrl',
+    {
+      mode: scope.platform.mode,
+      allowPrivate,
+      allowHttp: insecureAllowHTTP === true,
+      privateFlag: 'spec.allowPrivateEndpoint',
+      httpFlag: 'spec.insecureAllowHTTP',
+    },
+    report,
+  );
+  const onLoopback = url !== undefined && classifyHost(url.hostname) === 'loopback';
+  const bundle = resolveBundle(entry, scope, report);
+  const headers = resolveHeaders(entry, scope, report);
+  return {
+    name: entry.metadata.name,
+    transport,
+    url: remoteUrl,
+    ...((onLoopback || allowPrivate) && { allow_private_ips: true }),
+    ...((onLoopback || insecureAllowHTTP === true) && { insecure_allow_http: true }),
+    ...(bundle !== undefined && { ca_bundle_file: bundle }),
+    ...(headers && { header_forward: headers }),
+  };
+}
+
+function resolveBundle({ spec }: MCPServerEntry, scope: Scope, report: Report): string | undefined {
+  const reference = spec.caBundleRef?.configMapRef;
+  if (!reference) return undefined;
+  const { name, key = DEFAULT_CA_KEY, optional } = reference;
+  const bundle = scope.snapshot.configMaps.get(name)?.data[key];
+  if (bundle === undefined) return optional === true ? undefined : scope.mount('ConfigMap', name, key);
+  if (!bundle.includes('-----BEGIN CERTIFICATE-----')) {
+    const message = `key "${key}" of ConfigMap "${name}" holds no PEM certificate: put the CA's certificate there`;
+    report.problem('CABundleRefInvalid', 'spec.caBundleRef.configMapRef.key', message);
+  }
+  return scope.mount('ConfigMap', name, key);
+}
+
+function resolveHeaders({ spec }: MCPServerEntry, scope: Scope, report: Report): Backend['header_forward'] | undefined {
+  const plain = Object.entries(spec.headerForward?.addPlaintextHeaders ?? {});
+  const secret = spec.headerForward?.addHeadersFromSecret ?? [];
+  const path = 'spec.headerForward';
+  const seen = new Set<string>();
+  for (const [name, value] of plain) {
+    const here = childPath(`${path}.addPlaintextHeaders`, name);
+    checkHeader(name, here, seen, report);
+    if (!isHeaderValue(value)) {
+      report.problem(
+        'InvalidHeaderValue',
+        here,
+        'the value holds a line break or another character that no header may hold: remove it',
+      );
+    }
+  }
+  secret.forEach(({ headerName }, index) => {
+    checkHeader(headerName, `${path}.addHeadersFromSecret[${String(index)}].headerName`, seen, report);
+  });
+  if (plain.length + secret.length === 0) return undefined;
+  const files = secret.map(
+    ({ headerName, valueSecretRef: { name, key } }) => [headerName, scope.mount('Secret', name, key)] as const,
+  );
+  return {
+    ...(plain.length > 0 && { add_plaintext_headers: Object.fromEntries(plain) }),
+    ...(files.length > 0 && { add_headers_from_file: Object.fromEntries(files) }),
+  };
+}
+
+function checkHeader(name: string, path: string, seen: Set<string>, report: Report): void {
+  if (isProtocolHeader(name)) {
+    report.problem('RestrictedHeader', path, `"${name}" is written by the protocol itself: remove it`);
+  } else if (seen.has(name.toLowerCase())) {
+    report.problem('DuplicateHeader', path, `"${name}" is set twice: remove one`);
+  }
+  seen.add(name.toLowerCase());
+}

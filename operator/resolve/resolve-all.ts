@@ -1,0 +1,58 @@
+import { checkReferences } from './references.ts';
+import { distinct, type ObjectProblem } from './problems.ts';
+import { reportInto, type Platform } from './scope.ts';
+import { compareText, type Resource, type Snapshot } from './snapshot.ts';
+import { resolve, type Resolution } from './vmcp.ts';
+
+/** The outcome for one VirtualMCPServer. */
+export interface ResolvedServer extends Resolution {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface ResolvedAll {
+  /** By namespace, then name. */
+  readonly servers: readonly ResolvedServer[];
+  /** Dangling references of objects that no server uses; they keep nothing from starting. */
+  readonly unused: readonly ObjectProblem[];
+}
+
+/** Resolves every VirtualMCPServer of every namespace. `platformOf` gives the facts for one namespace. */
+export function resolveAll(
+  { snapshots }: { readonly snapshots: ReadonlyMap<string, Snapshot> },
+  platformOf: Platform | ((namespace: string) => Platform),
+): ResolvedAll {
+  const ordered = [...snapshots.values()].toSorted((a, b) => compareText(a.namespace, b.namespace));
+  const servers = ordered.flatMap((snapshot) => {
+    const platform = typeof platformOf === 'function' ? platformOf(snapshot.namespace) : platformOf;
+    const vmcps = [...snapshot.vmcps.values()].toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
+    return vmcps.map((vmcp) => ({
+      namespace: snapshot.namespace,
+      name: vmcp.metadata.name,
+      ...resolve(vmcp, snapshot, platform),
+    }));
+  });
+  const reported = servers.flatMap(({ problems }) => problems);
+  const dangling = ordered.flatMap(danglingReferences);
+  return { servers, unused: distinct([...reported, ...dangling]).slice(distinct(reported).length) };
+}
+
+function danglingReferences(snapshot: Snapshot): ObjectProblem[] {
+  const problems: ObjectProblem[] = [];
+  const resources: Resource[] = [
+    ...snapshot.vmcps.values(),
+    ...snapshot.servers.values(),
+    ...snapshot.entries.values(),
+    ...snapshot.externalAuthConfigs.values(),
+    ...snapshot.oidcConfigs.values(),
+  ];
+  for (const object of resources) {
+    const { kind, metadata } = object;
+    checkReferences(
+      object,
+      snapshot,
+      reportInto({ kind, namespace: snapshot.namespace, name: metadata.name }, problems, []),
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,100 @@
+import type { Backend, BackendProcess } from '../../gateway/contract/gateway-config.ts';
+import { checkImage } from './images.ts';
+import type { Report, Scope } from './scope.ts';
+import type { MCPServer } from './snapshot.ts';
+
+const DEFAULT_PORT = 8080;
+const DEFAULT_PROXY_MODE = 'streamable-http';
+/** What Kubernetes takes as the name of an environment variable; a Secret's key may also start with a digit. */
+const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/u;
+
+/** An MCPServer: a process of the gateway's own locally, its Service in a cluster. */
+export function resolveServer(server: MCPServer, scope: Scope): Backend {
+  const report = scope.on(server);
+  const { spec } = server;
+  checkImage(spec.image, 'spec.image', scope.platform, report);
+  checkTransportFields(spec, report);
+  checkEnvironment(spec, report);
+  return scope.platform.mode === 'local'
+    ? localBackend(server, scope)
+    : clusterBackend(server, scope.snapshot.namespace);
+}
+
+function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec'], report: Report): void {
+  if (transport === 'stdio') {
+    const message = 'a stdio server listens on no port: remove it or correct spec.transport';
+    if (mcpPort !== undefined) report.warning('NoEffect', 'spec.mcpPort', message);
+    return;
+  }
+  if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE) {
+    const message = `proxyMode says how a stdio server is exposed and this one speaks ${transport ?? 'stdio'}: remove it`;
+    report.problem('StdioOnly', 'spec.proxyMode', message);
+  }
+}
+
+/** Every variable has one source and a name that it can have. */
+function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report: Report): void {
+  const owners = new Map<string, string>();
+  const take = (name: string, path: string): void => {
+    const owner = owners.get(name);
+    if (owner !== undefined) {
+      report.problem('DuplicateEnv', path, `"${name}" is set by ${owner} already: remove one of them`);
+    } else if (!ENV_NAME.test(name)) {
+      report.problem('InvalidEnvName', path, `"${name}" cannot name an environment variable: set targetEnvName`);
+    }
+    owners.set(name, path);
+  };
+  env.forEach(({ name }, index) => {
+    take(name, `spec.env[${String(index)}].name`);
+  });
+  secrets.forEach(({ key, targetEnvName }, index) => {
+    take(
+      targetEnvName ?? key,
+      `spec.secrets[${String(index)}].${targetEnvName === undefined ? 'key' : 'targetEnvName'}`,
+    );
+  });
+}
+
+/** For a process of the gateway's own; in a cluster the server's own pod gets its environment, and the gateway no key of it. */
+function localEnvironment({ spec }: MCPServer, scope: Scope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
+  const { env = [], secrets = [] } = spec;
+  const files = secrets.map(
+    ({ name, key, targetEnvName }) => [targetEnvName ?? key, scope.mount('Secret', name, key)] as const,
+  );
+  return {
+    ...(env.length > 0 && { env_vars: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
+    ...(files.length > 0 && { env_var_files: Object.fromEntries(files) }),
+  };
+}
+
+function localBackend(server: MCPServer, scope: Scope): Backend {
+  const { metadata, spec } = server;
+  const transport = spec.transport ?? 'stdio';
+  return {
+    name: metadata.name,
+    transport,
+    process: {
+      image: spec.image,
+      ...(spec.args && { args: spec.args }),
+      ...localEnvironment(server, scope),
+      ...(transport !== 'stdio' && spec.mcpPort !== undefined && { target_port: spec.mcpPort }),
+    },
+    ...(transport === 'stdio' && spec.isolation && { isolation: spec.isolation }),
+    ...(transport === 'stdio' && spec.maxProcesses !== undefined && { max_processes: spec.maxProcesses }),
+  };
+}
+
+/** The Service `mcp-<name>` that the operator makes; its address is exempt from the rules for addresses of users. */
+function clusterBackend({ metadata, spec }: MCPServer, namespace: string): Backend {
+  const spoken = spec.transport === undefined || spec.transport === 'stdio' ? spec.proxyMode : spec.transport;
+  const transport = spoken ?? DEFAULT_PROXY_MODE;
+  const port = String(spec.proxyPort ?? DEFAULT_PORT);
+  const path = transport === 'sse' ? '/sse' : '/mcp';
+  return {
+    name: metadata.name,
+    transport,
+    url: `http://mcp-${metadata.name}.${namespace}.svc.cluster.local:${port}${path}`,
+    allow_private_ips: true,
+    insecure_allow_http: true,
+  };
+}

@@ -1,0 +1,164 @@
+import {
+  LineCounter,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  visit,
+  type Document,
+  type Node,
+  type Pair,
+  type YAMLMap,
+} from 'yaml';
+import { pathText } from '../../../crds/kinds/object-path.ts';
+import type { FieldPath } from '../../resolve/field-path.ts';
+import { DOCUMENT, type LocatedProblem, type Position } from './located.ts';
+import { syntaxMessage } from './syntax-message.ts';
+
+const MAX_ALIASES = 100;
+
+/** One YAML document of a file: its plain value, and where each part of it stands. */
+export interface ManifestDocument {
+  readonly value: unknown;
+  /** Position of the nearest part of the path that exists: of the key in a map, of the item in a list. */
+  locate(path: FieldPath): Position;
+}
+
+export interface ParsedText {
+  readonly documents: readonly ManifestDocument[];
+  readonly problems: readonly LocatedProblem[];
+}
+
+type PositionAt = (offset: number) => Position;
+
+/** Parses the text of one manifest, YAML or JSON. Documents that are not YAML become one problem each, the others stand. */
+export function parseDocuments(file: string, text: string): ParsedText {
+  const lines = new LineCounter();
+  const positionAt: PositionAt = (offset) => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const parsed = parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: true,
+    stringKeys: true,
+    uniqueKeys: false, // quadratic in the library, and it does not name the key: see duplicateKeys
+    logLevel: 'silent',
+  });
+  if ('empty' in parsed) return { documents: [], problems: [] };
+  const read = parsed.map((document, index) => readDocument(document, index + 1, positionAt));
+  return {
+    documents: read.flatMap(({ document }) => document ?? []),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+function readDocument(
+  document: Document.Parsed,
+  number: number,
+  positionAt: PositionAt,
+): { document?: ManifestDocument; problems: LocatedProblem[] } {
+  const problem = (offset: number, path: string, reason: string, message: string): LocatedProblem => ({
+    ...positionAt(offset),
+    kind: DOCUMENT,
+    namespace: '',
+    name: String(number),
+    path,
+    reason,
+    message,
+  });
+  const [error] = [...document.errors, ...document.warnings];
+  if (error) return { problems: [problem(error.pos[0], '-', 'InvalidYAML', syntaxMessage(error.code))] };
+  const start = document.contents?.range[0] ?? document.range[0];
+  const problems = duplicateKeys(document).map(({ path, offset, first }) =>
+    problem(
+      offset,
+      pathText(path),
+      'DuplicateKey',
+      `the key stands here a second time, first in line ${String(positionAt(first).line)}: keep one of them`,
+    ),
+  );
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    if (value === null) return { problems };
+    return { document: { value, locate: (path) => positionAt(offsetOf(document, path) ?? start) }, problems };
+  } catch (failure) {
+    const unresolved = failure instanceof ReferenceError && failure.message.startsWith('Unresolved alias');
+    const [reason, message] = unresolved
+      ? ['InvalidYAML', 'an alias (*name) has no anchor (&name) before it: define the anchor, or write the value out']
+      : ['TooManyAliases', `aliases expand to too much: use at most ${String(MAX_ALIASES)}, or write the values out`];
+    return { problems: [...problems, problem(start, '-', reason, message)] };
+  }
+}
+
+interface DuplicateKey {
+  readonly path: FieldPath;
+  readonly offset: number;
+  /** Where the key stands first. */
+  readonly first: number;
+}
+
+function duplicateKeys(document: Document.Parsed): DuplicateKey[] {
+  const found: DuplicateKey[] = [];
+  visit(document, {
+    Map(_key, map, ancestors) {
+      const firsts = new Map<string, number>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        const offset = key.range?.[0] ?? 0;
+        const name = String(key.value);
+        const first = firsts.get(name);
+        if (first === undefined) firsts.set(name, offset);
+        else found.push({ path: [...pathTo(ancestors, map), name], offset, first });
+      }
+    },
+  });
+  return found;
+}
+
+type Ancestor = Document | Node | Pair;
+
+function pathTo(ancestors: readonly Ancestor[], node: Node): FieldPath {
+  const chain: readonly Ancestor[] = [...ancestors, node];
+  return chain.flatMap((ancestor, index) => {
+    const next = chain[index + 1];
+    if (isSeq(ancestor)) return ancestor.items.indexOf(next);
+    if (isMap(ancestor) && next !== undefined && 'key' in next) return isScalar(next.key) ? String(next.key.value) : [];
+    return [];
+  });
+}
+
+function offsetOf(document: Document.Parsed, path: FieldPath): number | undefined {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const step of path) {
+    const container: unknown = isAlias(node) ? node.resolve(document) : node;
+    if (isMap(container)) {
+      const pair = findPair(document, container, String(step));
+      if (!pair) break;
+      offset = isScalar(pair.key) ? pair.key.range?.[0] : offset;
+      node = pair.value;
+    } else if (isSeq(container) && typeof step === 'number' && step < container.items.length) {
+      node = container.items[step];
+      offset = (node as Node | null)?.range?.[0] ?? offset;
+    } else break;
+  }
+  return offset;
+}
+
+/** The pair of a key, in the map itself or in what it merges with `<<`. */
+function findPair(document: Document.Parsed, map: YAMLMap, name: string): Pair | undefined {
+  const own = map.items.findLast(({ key }) => isScalar(key) && String(key.value) === name);
+  if (own) return own;
+  for (const { key, value } of map.items) {
+    if (!isScalar(key) || key.value !== '<<') continue;
+    for (const source of isSeq(value) ? value.items : [value]) {
+      const target: unknown = isAlias(source) ? source.resolve(document) : source;
+      const merged = isMap(target) ? findPair(document, target, name) : undefined;
+      if (merged) return merged;
+    }
+  }
+  return undefined;
+}

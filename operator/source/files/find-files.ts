@@ -1,0 +1,78 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileProblem, type LocatedProblem } from './located.ts';
+
+const MANIFEST = /\.(ya?ml|json)$/u;
+const SKIPPED_FOLDER = /^(\.|node_modules$)/u;
+
+export interface FoundFiles {
+  /** Sorted, each real file once, as reached from the given paths. */
+  readonly files: readonly string[];
+  readonly problems: readonly LocatedProblem[];
+}
+
+interface Search {
+  readonly seen: Set<string>;
+  readonly files: string[];
+  readonly problems: LocatedProblem[];
+}
+
+/** The manifests below some files and folders. Hidden folders and `node_modules` are not entered; symbolic links are followed. */
+export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
+  const search: Search = { seen: new Set(), files: [], problems: [] };
+  for (const path of paths) await visit(path, search, true);
+  return { files: search.files.toSorted(), problems: search.problems };
+}
+
+async function visit(path: string, search: Search, named: boolean): Promise<void> {
+  let real: string;
+  let folder: boolean;
+  try {
+    folder = (await stat(path)).isDirectory();
+    real = await realpath(path).catch(() => path); // a pipe, such as <(...) of a shell, has no path of its own
+  } catch (error) {
+    search.problems.push(unreadable(path, error));
+    return;
+  }
+  if (search.seen.has(real)) return;
+  search.seen.add(real);
+  if (!folder) {
+    search.files.push(path);
+    return;
+  }
+  const before = search.files.length + search.problems.length;
+  await visitFolder(path, search);
+  if (named && search.files.length + search.problems.length === before) {
+    search.problems.push(
+      fileProblem(path, 'NoManifests', 'the folder holds no .yaml, .yml or .json file: name another folder or file'),
+    );
+  }
+}
+
+async function visitFolder(path: string, search: Search): Promise<void> {
+  let entries;
+  try {
+    entries = await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    search.problems.push(unreadable(path, error));
+    return;
+  }
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const child = join(path, entry.name);
+    const target = entry.isSymbolicLink() ? await stat(child).catch(() => undefined) : entry;
+    if (target === undefined)
+      search.problems.push(fileProblem(child, 'BrokenLink', 'the symbolic link leads nowhere: repair or remove it'));
+    else if (target.isDirectory() && !SKIPPED_FOLDER.test(entry.name)) await visit(child, search, false);
+    else if (target.isFile() && MANIFEST.test(entry.name)) await visit(child, search, false);
+  }
+}
+
+function unreadable(path: string, error: unknown): LocatedProblem {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT') return fileProblem(path, 'FileNotFound', 'no such file or folder: correct the path');
+  if (code === 'EACCES')
+    return fileProblem(path, 'FileNotReadable', 'permission denied: make the path readable for this user');
+  if (code === 'ELOOP')
+    return fileProblem(path, 'BrokenLink', 'the symbolic link leads to itself: repair or remove it');
+  return fileProblem(path, 'FileNotReadable', `cannot be read (${code ?? 'unknown error'}): check the path`);
+}

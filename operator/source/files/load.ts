@@ -1,0 +1,177 @@
+import {
+  newSnapshot,
+  compareText,
+  type BrokenObject,
+  type Resource,
+  type SecretMeta,
+  type ConfigMapData,
+  type Snapshot,
+} from '../../resolve/snapshot.ts';
+import type { ObjectRef } from '../../resolve/problems.ts';
+import { parseDocuments } from './document.ts';
+import { secretValues, valueKey, type SecretValues } from './file-values.ts';
+import { findFiles } from './find-files.ts';
+import { judge, type Verdict } from './judge.ts';
+import { fileProblem, type LocatedProblem, type Position } from './located.ts';
+import { isManifestObject, isObject, objectsOf, type ManifestObject } from './manifest-object.ts';
+import { readText } from './read-text.ts';
+import { openSecretsDir, type SecretsDir } from './secrets-dir.ts';
+
+export const MAX_OBJECTS = 10_000;
+
+/** Everything that some files and folders hold. */
+export interface Manifests {
+  /** Every file that was read, sorted. */
+  readonly files: readonly string[];
+  /** Every object that could be told apart, refused ones too, in the order of files and lines. */
+  readonly objects: readonly ManifestObject[];
+  /** One per namespace that holds an accepted object. */
+  readonly snapshots: ReadonlyMap<string, Snapshot>;
+  readonly secretValues: SecretValues;
+  /** Everything wrong with the files and with single objects; mistakes between objects are found by `resolve`. */
+  readonly problems: readonly LocatedProblem[];
+  /** Where a field of an object stands, or its nearest part that exists; undefined for an object of no file. */
+  locate(object: ObjectRef, path: string): Position | undefined;
+}
+
+export interface LoadOptions {
+  /** Folder of further Secrets, `<secret>/<key>`, for every namespace. */
+  readonly secretsDir?: string;
+}
+
+interface Judged {
+  readonly object: ManifestObject;
+  readonly verdict: Verdict;
+}
+
+/** Reads and judges manifests. Never throws for what stands in the files: every mistake is in `problems`. */
+export async function loadManifests(paths: readonly string[], options: LoadOptions = {}): Promise<Manifests> {
+  const dir = options.secretsDir === undefined ? undefined : await openSecretsDir(options.secretsDir);
+  const { files, objects, problems } = await readAll(paths);
+  const judged = objects.map((object) => ({ object, verdict: judge(object) }));
+  const { unique, duplicates } = splitDuplicates(judged);
+  const refused = judged.flatMap(({ verdict }) => (verdict.is === 'refused' ? verdict.problems : []));
+  return {
+    files,
+    objects,
+    snapshots: snapshotsOf(unique, dir),
+    secretValues: valuesOf(unique, dir),
+    problems: [...problems, ...(dir?.problems ?? []), ...duplicates, ...refused],
+    locate: locator(unique),
+  };
+}
+
+interface Read {
+  readonly files: readonly string[];
+  readonly objects: ManifestObject[];
+  readonly problems: LocatedProblem[];
+}
+
+async function readAll(paths: readonly string[]): Promise<Read> {
+  const { files, problems: missing } = await findFiles(paths);
+  const objects: ManifestObject[] = [];
+  const problems = [...missing];
+  for (const file of files) {
+    const read = await readObjects(file);
+    objects.push(...read.objects);
+    problems.push(...read.problems);
+    if (objects.length <= MAX_OBJECTS) continue;
+    const message = `more than ${String(MAX_OBJECTS)} objects: name fewer files, or run several gateways`;
+    return { files, objects: [], problems: [...problems, fileProblem(file, 'TooManyObjects', message)] };
+  }
+  if (objects.length === 0 && problems.length === 0) {
+    const message = 'there is no object in what was named: name files that hold resources';
+    problems.push(fileProblem(paths[0] ?? '.', 'NoManifests', message));
+  }
+  return { files, objects, problems };
+}
+
+async function readObjects(file: string): Promise<{ objects: ManifestObject[]; problems: LocatedProblem[] }> {
+  const text = await readText(file);
+  if ('reason' in text) return { objects: [], problems: [fileProblem(file, text.reason, text.message)] };
+  const { documents, problems } = parseDocuments(file, text.text);
+  if (documents.length === 0 && problems.length === 0) {
+    return {
+      objects: [],
+      problems: [fileProblem(file, 'EmptyFile', 'the file holds no object: write a resource into it, or remove it')],
+    };
+  }
+  const all = documents.flatMap((document) => objectsOf(document));
+  const objects = all.filter(isManifestObject);
+  return { objects, problems: [...problems, ...all.filter((read): read is LocatedProblem => !isManifestObject(read))] };
+}
+
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => JSON.stringify([kind, namespace, name]);
+
+/** Of objects with equal kind, namespace and name the first stands; each further one is a problem at its own place. */
+function splitDuplicates(judged: readonly Judged[]): { unique: Judged[]; duplicates: LocatedProblem[] } {
+  const firsts = new Map<string, Judged>();
+  const duplicates: LocatedProblem[] = [];
+  for (const each of judged) {
+    const { object } = each;
+    const first = firsts.get(keyOf(object));
+    if (!first) firsts.set(keyOf(object), each);
+    else if (typeof (object.value['metadata'] as { name?: unknown } | undefined)?.name === 'string') {
+      const { file, line } = first.object.locate('metadata.name');
+      const message = `${object.kind} "${object.name}" of namespace "${object.namespace}" stands in ${file}:${String(line)} already: rename or remove one`;
+      duplicates.push(object.problem('DuplicateObject', 'metadata.name', message));
+    }
+  }
+  return { unique: [...firsts.values()], duplicates };
+}
+
+function locator(judged: readonly Judged[]): Manifests['locate'] {
+  const objects = new Map(judged.map(({ object }) => [keyOf(object), object]));
+  return (ref, path) => objects.get(keyOf(ref))?.locate(path);
+}
+
+function snapshotsOf(judged: readonly Judged[], dir: SecretsDir | undefined): ReadonlyMap<string, Snapshot> {
+  const namespaces = [...new Set(judged.map(({ object }) => object.namespace))].toSorted(compareText);
+  return new Map(
+    namespaces.map((namespace) => {
+      const here = judged.filter(({ object }) => object.namespace === namespace);
+      return [namespace, newSnapshot(namespace, { ...contentsOf(here), secrets: secretsOf(here, dir) })];
+    }),
+  );
+}
+
+function contentsOf(judged: readonly Judged[]): {
+  resources: Resource[];
+  configMaps: ConfigMapData[];
+  broken: BrokenObject[];
+} {
+  const resources = judged.flatMap(({ verdict }) => (verdict.is === 'resource' ? verdict.resource : []));
+  const broken = judged.filter(({ verdict }) => verdict.is === 'refused').map(({ object }) => brokenObject(object));
+  const configMaps = judged.flatMap(({ object, verdict }) => {
+    if (verdict.is !== 'data' || object.kind !== 'ConfigMap') return [];
+    const data = [...verdict.data.values].map(([key, bytes]) => [key, Buffer.from(bytes).toString('utf8')] as const);
+    return { name: object.name, data: Object.fromEntries(data) };
+  });
+  return { resources, configMaps, broken };
+}
+
+function brokenObject({ kind, name, value }: ManifestObject): BrokenObject {
+  const spec = isObject(value['spec']) ? value['spec'] : {};
+  const group = isObject(spec['groupRef']) ? spec['groupRef']['name'] : undefined;
+  const isMember = kind === 'MCPServer' || kind === 'MCPServerEntry';
+  return { kind, name, ...(isMember && typeof group === 'string' && { group }) };
+}
+
+function secretsOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretMeta[] {
+  const keys = new Map<string, Set<string>>([...(dir?.keys ?? [])].map(([name, names]) => [name, new Set(names)]));
+  for (const { object, verdict } of judged) {
+    if (verdict.is !== 'data' || object.kind !== 'Secret') continue;
+    keys.set(object.name, new Set([...(keys.get(object.name) ?? []), ...verdict.data.values.keys()]));
+  }
+  return [...keys].map(([name, names]) => ({ name, keys: [...names].toSorted(compareText) }));
+}
+
+function valuesOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretValues {
+  const values = new Map<string, Uint8Array>();
+  for (const { object, verdict } of judged) {
+    if (verdict.is !== 'data' || (object.kind !== 'Secret' && object.kind !== 'ConfigMap')) continue;
+    for (const [key, bytes] of verdict.data.values)
+      values.set(valueKey({ kind: object.kind, namespace: object.namespace, name: object.name, key }), bytes);
+  }
+  return secretValues(values, dir);
+}

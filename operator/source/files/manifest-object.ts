@@ -1,0 +1,62 @@
+import type { FieldPath } from '../../resolve/field-path.ts';
+import { parsePath } from '../../resolve/field-path.ts';
+import type { ObjectRef } from '../../resolve/problems.ts';
+import type { ManifestDocument } from './document.ts';
+import type { LocatedProblem, Position } from './located.ts';
+
+export const DEFAULT_NAMESPACE = 'default';
+const UNNAMED = '(unnamed)';
+
+/** One object of a document, before anything about it is believed. */
+export interface ManifestObject extends ObjectRef {
+  readonly apiVersion: string | undefined;
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Position of a JSON path of this object, or of its nearest part that exists. */
+  locate(path: string): Position;
+  problem(reason: string, path: string, message: string): LocatedProblem;
+}
+
+export type ReadObject = ManifestObject | LocatedProblem;
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isManifestObject = (read: ReadObject): read is ManifestObject => 'value' in read;
+
+/** The objects of a document; a List gives its items. */
+export function objectsOf(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
+  if (!isObject(value)) {
+    const kind = 'Document';
+    const message = 'not an object: a resource has apiVersion, kind, metadata and spec';
+    return [{ ...document.locate(at), kind, namespace: '', name: '-', path: '-', reason: 'NotAnObject', message }];
+  }
+  const { items } = value;
+  if (value['apiVersion'] === 'v1' && value['kind'] === 'List' && Array.isArray(items)) {
+    return items.flatMap((item: unknown, index) => objectsOf(document, [...at, 'items', index], item));
+  }
+  return [manifestObject(document, at, value)];
+}
+
+function manifestObject(
+  document: ManifestDocument,
+  at: FieldPath,
+  value: Readonly<Record<string, unknown>>,
+): ManifestObject {
+  const metadata = isObject(value['metadata']) ? value['metadata'] : {};
+  const ref = {
+    kind: textOr(value['kind'], '(no kind)'),
+    namespace: textOr(metadata['namespace'], DEFAULT_NAMESPACE),
+    name: textOr(metadata['name'], UNNAMED),
+  };
+  const locate = (path: string): Position => document.locate([...at, ...parsePath(path)]);
+  return {
+    ...ref,
+    apiVersion: typeof value['apiVersion'] === 'string' ? value['apiVersion'] : undefined,
+    value,
+    locate,
+    problem: (reason, path, message) => ({ ...locate(path), ...ref, path, reason, message }),
+  };
+}
+
+const textOr = (value: unknown, otherwise: string): string =>
+  typeof value === 'string' && value !== '' ? value : otherwise;

@@ -1,0 +1,79 @@
+import { childPath } from '../../resolve/field-path.ts';
+import { isObject, type ManifestObject } from './manifest-object.ts';
+import type { LocatedProblem } from './located.ts';
+
+/** The members of a Secret or ConfigMap as bytes by key, or what is wrong with it. No message quotes a value. */
+export interface KeyedData {
+  readonly values: ReadonlyMap<string, Uint8Array>;
+  readonly problems: readonly LocatedProblem[];
+}
+
+type Decode = (text: string) => Uint8Array | undefined;
+
+const KEY = /^[-._a-zA-Z0-9]{1,253}$/u;
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/u;
+
+const decodeText: Decode = (text) => Buffer.from(text, 'utf8');
+const decodeBase64: Decode = (text) => {
+  const compact = text.replace(/\s/gu, '');
+  return BASE64.test(compact) ? Buffer.from(compact, 'base64') : undefined;
+};
+
+/** Where each kind holds its data; a later member wins over an earlier one. */
+const PLAIN_KINDS: Readonly<Record<string, Readonly<Record<string, Decode>>>> = {
+  Secret: { data: decodeBase64, stringData: decodeText },
+  ConfigMap: { data: decodeText, binaryData: decodeBase64 },
+};
+const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  Secret: ['apiVersion', 'kind', 'metadata', 'type', 'immutable'],
+  ConfigMap: ['apiVersion', 'kind', 'metadata', 'immutable'],
+};
+
+export const isPlainKind = (kind: string): boolean => Object.hasOwn(PLAIN_KINDS, kind);
+export const PLAIN_KIND_NAMES: readonly string[] = Object.keys(PLAIN_KINDS);
+
+/** Reads kind `Secret` or `ConfigMap` as the API server would. */
+export function readKeyedData(object: ManifestObject): KeyedData {
+  const members = PLAIN_KINDS[object.kind] ?? {};
+  const known = [...(OTHER_MEMBERS[object.kind] ?? []), ...Object.keys(members)];
+  const problems = Object.keys(object.value)
+    .filter((member) => !known.includes(member))
+    .map((member) =>
+      object.problem('UnknownField', childPath('', member), `no such field; there is ${known.join(', ')}`),
+    );
+  if (!NAME.test(object.name) || object.name.length > 253) {
+    problems.push(
+      object.problem('InvalidName', 'metadata.name', 'set a name of lowercase letters, digits, "-" and "."'),
+    );
+  }
+  const values = new Map<string, Uint8Array>();
+  for (const [member, decode] of Object.entries(members)) readMember(object, member, decode, values, problems);
+  return { values, problems };
+}
+
+function readMember(
+  object: ManifestObject,
+  member: string,
+  decode: Decode,
+  values: Map<string, Uint8Array>,
+  problems: LocatedProblem[],
+): void {
+  const data = object.value[member];
+  if (data === undefined || data === null) return;
+  if (!isObject(data)) {
+    problems.push(object.problem('InvalidType', member, 'must be a map of key to text'));
+    return;
+  }
+  for (const [key, value] of Object.entries(data)) {
+    const path = childPath(member, key);
+    const bytes = typeof value === 'string' ? decode(value) : undefined;
+    if (!KEY.test(key) || /^\.\.?$/u.test(key)) {
+      problems.push(object.problem('InvalidName', path, 'a key is 1 to 253 letters, digits, "-", "_" or "."'));
+    } else if (typeof value !== 'string') {
+      problems.push(object.problem('InvalidType', path, 'must be a text: put the value in quotes'));
+    } else if (bytes === undefined) {
+      problems.push(object.problem('InvalidValue', path, 'not base64: encode the value, or move it to stringData'));
+    } else values.set(key, bytes);
+  }
+}

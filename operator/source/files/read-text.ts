@@ -1,0 +1,29 @@
+import { createReadStream } from 'node:fs';
+
+/** Largest manifest that is read. */
+export const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+export type FileText = { readonly text: string } | { readonly reason: string; readonly message: string };
+
+/** The text of a manifest, or why it has none. A pipe is read too; nothing is read beyond the size limit. */
+export async function readText(file: string): Promise<FileText> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_FILE_BYTES) {
+        return { reason: 'FileTooLarge', message: 'larger than 5 MiB: split it into several files' };
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    return { reason: 'FileNotReadable', message: `cannot be read (${code}): make it a readable file` };
+  }
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)) };
+  } catch {
+    return { reason: 'InvalidEncoding', message: 'not UTF-8 text: save the file as UTF-8' };
+  }
+}
