@@ -1,0 +1,58 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from '../harness/vmcp.ts';
+
+/** Folders whose code gives a reason to a mistake. */
+const SOURCES = ['operator/**/*.ts', 'crds/kinds/*.ts', 'gateway/contract/*.ts', 'gateway/workloads/**/*.ts'].concat(
+  'gateway/vmcp/aggregation/*.ts',
+);
+/** Words of that form which are not reasons: kinds, names of error classes, values of Kubernetes fields. */
+const OTHER_WORD = /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
+
+/** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
+function reasonsInCode(): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !name.endsWith('.test.ts'))) {
+    const text = readFileSync(join(root, file), 'utf8');
+    for (const [, word = ''] of text.matchAll(/'([A-Z]+[a-z]+[A-Z][A-Za-z]*)'/gu)) {
+      if (!OTHER_WORD.test(word)) found.set(word, file);
+    }
+  }
+  return found;
+}
+
+const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root });
+
+describe('documents', () => {
+  const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+  const firstCells = [...text.matchAll(/^\| (`[^|]*)\|/gmu)].map(([, cell = '']) => cell);
+  const explained = firstCells.flatMap((cell) =>
+    [...cell.matchAll(/`([A-Z][A-Za-z]+)`/gu)].map(([, reason = '']) => reason),
+  );
+  const given = reasonsInCode();
+
+  it('explain every reason that the code gives', () => {
+    const missing = [...given].filter(([reason]) => !explained.includes(reason));
+    expect(missing.map(([reason, file]) => `add ${reason} (${file}) to docs/troubleshooting.md`)).toEqual([]);
+  });
+
+  it('explain no reason that the code does not give, and none twice', () => {
+    expect(explained.filter((reason) => !given.has(reason))).toEqual([]);
+    expect(explained.filter((reason, index) => explained.indexOf(reason) !== index)).toEqual([]);
+  });
+
+  it.each(documents)('%s links to files that exist', (document) => {
+    const text = readFileSync(join(root, document), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/gu)].map(([, link = '']) => link);
+    expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+  });
+
+  it.each(documents)('%s names files and folders of this project that exist', (document) => {
+    const text = readFileSync(join(root, document), 'utf8');
+    const paths = [...text.matchAll(/`((?:crds|docs|e2e|examples|gateway|operator)\/[\w./-]*[\w/])`/gu)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});

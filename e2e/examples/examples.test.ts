@@ -1,0 +1,287 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { freePort } from '../harness/free-port.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { root, vmcpResult } from '../harness/vmcp.ts';
+import { startEverything, startExample } from './run-example.ts';
+
+const EVERYTHING = [
+  'echo',
+  'get-annotated-message',
+  'get-env',
+  'get-resource-links',
+  'get-resource-reference',
+  'get-structured-content',
+  'get-sum',
+  'get-tiny-image',
+  'gzip-file-as-resource',
+  'simulate-research-query',
+  'toggle-simulated-logging',
+  'toggle-subscriber-updates',
+  'trigger-long-running-operation',
+];
+const MEMORY = [
+  'add_observations',
+  'create_entities',
+  'create_relations',
+  'delete_entities',
+  'delete_observations',
+  'delete_relations',
+  'open_nodes',
+  'read_graph',
+  'search_nodes',
+];
+/** False on a machine without python3 or its venv: the Makefile says so as `not applicable`. */
+const hasPython = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
+const prefixed = (prefix: string, names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
+
+async function toolNames(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map((tool) => tool.name);
+}
+
+interface CallResult {
+  content: { type: string; text?: string }[];
+  isError?: boolean;
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<CallResult> {
+  return (await client.callTool({ name, arguments: args })) as unknown as CallResult;
+}
+
+const textOf = (result: CallResult): string => result.content.map((block) => block.text ?? '').join('');
+
+describe('examples', () => {
+  it('quickstart: two servers answer behind one endpoint', async () => {
+    const client = await (await startExample(testScope(), 'quickstart')).client();
+    expect(await toolNames(client)).toEqual([...prefixed('everything_', EVERYTHING), ...prefixed('memory_', MEMORY)]);
+    expect(textOf(await call(client, 'everything_echo', { message: 'hello' }))).toBe('Echo: hello');
+    expect(textOf(await call(client, 'memory_read_graph'))).toContain('entities');
+  });
+
+  it('conflicts-prefix: every tool carries the name of its server', async () => {
+    const client = await (await startExample(testScope(), 'conflicts-prefix')).client();
+    expect(await toolNames(client)).toEqual([...prefixed('east__', EVERYTHING), ...prefixed('west__', EVERYTHING)]);
+    expect(textOf(await call(client, 'west__get-env'))).toContain('"REGION": "west"');
+    expect(textOf(await call(client, 'east__get-env'))).toContain('"REGION": "east"');
+  });
+
+  it('conflicts-priority: the first server of the order owns the name', async () => {
+    const client = await (await startExample(testScope(), 'conflicts-priority')).client();
+    expect(await toolNames(client)).toEqual([...EVERYTHING, ...MEMORY].sort());
+    expect(textOf(await call(client, 'get-env'))).toContain('"REGION": "west"');
+    expect(textOf(await call(client, 'read_graph'))).toContain('entities');
+  });
+
+  it('conflicts-manual: overrides settle every clash', async () => {
+    const client = await (await startExample(testScope(), 'conflicts-manual')).client();
+    expect(await toolNames(client)).toEqual([...prefixed('archive_', MEMORY), ...MEMORY].sort());
+    const entity = { name: 'lighthouse', entityType: 'place', observations: ['is white'] };
+    await call(client, 'archive_create_entities', { entities: [entity] });
+    expect(textOf(await call(client, 'archive_read_graph'))).toContain('lighthouse');
+    expect(textOf(await call(client, 'read_graph'))).not.toContain('lighthouse');
+  });
+
+  it('conflicts-none: names stay as the servers wrote them', async () => {
+    const client = await (await startExample(testScope(), 'conflicts-none')).client();
+    expect(await toolNames(client)).toEqual([...EVERYTHING, ...MEMORY].sort());
+    expect(textOf(await call(client, 'echo', { message: 'plain' }))).toBe('Echo: plain');
+  });
+
+  it('tool-filter: what is not offered is unknown when called', async () => {
+    const client = await (await startExample(testScope(), 'tool-filter')).client();
+    expect(await toolNames(client)).toEqual(['echo', 'get-sum']);
+    await expect(call(client, 'get-env')).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('tool-override: the new name works, the old one is unknown, the schema stays', async () => {
+    const client = await (await startExample(testScope(), 'tool-override')).client();
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(1);
+    expect(tools[0]).toMatchObject({
+      name: 'add',
+      description: 'Adds two numbers and says the result in words.',
+      annotations: { title: 'Add', readOnlyHint: true, openWorldHint: false },
+    });
+    expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).toEqual(['a', 'b']);
+    expect(textOf(await call(client, 'add', { a: 2, b: 3 }))).toBe('The sum of 2 and 3 is 5.');
+    await expect(call(client, 'get-sum', { a: 2, b: 3 })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('visibility: only the server that was named shows its tools', async () => {
+    const client = await (await startExample(testScope(), 'visibility')).client();
+    expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
+    await expect(call(client, 'memory_read_graph')).rejects.toMatchObject({ code: -32602 });
+    const { resources } = await client.listResources();
+    expect(resources.map((resource) => resource.uri)).toContain('memory://knowledge-graph');
+  });
+
+  it('remote-http: a server that already runs is one more backend', async () => {
+    const ports = { 3901: await startEverything(testScope(), 'streamableHttp') };
+    const client = await (await startExample(testScope(), 'remote-http', { ports })).client();
+    expect(await toolNames(client)).toEqual(prefixed('docs_', EVERYTHING));
+    expect(textOf(await call(client, 'docs_echo', { message: 'over-http' }))).toBe('Echo: over-http');
+  });
+
+  it('remote-sse: a server of the 2024-11-05 transport is reached from a streamable HTTP client', async () => {
+    const ports = { 3902: await startEverything(testScope(), 'sse') };
+    const client = await (await startExample(testScope(), 'remote-sse', { ports })).client();
+    expect(await toolNames(client)).toEqual(prefixed('older_', EVERYTHING));
+    expect(textOf(await call(client, 'older_get-sum', { a: 20, b: 22 }))).toBe('The sum of 20 and 22 is 42.');
+  });
+
+  it('header-forward: both headers reach the server and the key stays out of the rendered configuration', async () => {
+    const seen: { team: unknown; key: unknown }[] = [];
+    const server = createServer((request, response) => {
+      seen.push({ team: request.headers['x-team'], key: request.headers['x-api-key'] });
+      response.writeHead(404).end();
+    });
+    const port = await freePort();
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    testScope().defer(async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    });
+    const client = await (await startExample(testScope(), 'header-forward', { ports: { 3903: port } })).client();
+    expect(await toolNames(client)).toEqual([]);
+    expect(seen).not.toHaveLength(0);
+    for (const headers of seen) expect(headers).toEqual({ team: 'platform', key: 'demo-key-of-the-example' });
+    const rendered = await vmcpResult(testScope(), ['render', join(root, 'examples', 'header-forward')]);
+    expect(rendered.code).toBe(0);
+    expect(rendered.stdout).toContain('X-Api-Key');
+    expect(rendered.stdout).not.toContain('demo-key-of-the-example');
+  });
+
+  it('http-process: a server that speaks HTTP is started and reached', async () => {
+    const client = await (await startExample(testScope(), 'http-process')).client();
+    await eventually('the process listens', async () => (await toolNames(client)).length > 0);
+    expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
+    expect(textOf(await call(client, 'everything_echo', { message: 'http' }))).toBe('Echo: http');
+  });
+
+  it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, async () => {
+    const client = await (await startExample(testScope(), 'python-uvx')).client();
+    const args = { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' };
+    const listed = async () => (await toolNames(client)).length > 0;
+    await eventually('the package is installed and answers', listed, { timeoutMs: 200_000, intervalMs: 1_000 });
+    expect(await toolNames(client)).toEqual(['time_convert_time', 'time_get_current_time']);
+    expect(textOf(await call(client, 'time_convert_time', args))).toContain('21:00');
+  });
+
+  it('two-gateways: each has its own URL and its own tools', async () => {
+    const example = await startExample(testScope(), 'two-gateways', { gateways: ['readers', 'writers'] });
+    expect(example.url('readers')).not.toBe(example.url('writers'));
+    const readers = await example.client('readers');
+    const writers = await example.client('writers');
+    expect(await toolNames(readers)).toEqual(['memory_open_nodes', 'memory_read_graph', 'memory_search_nodes']);
+    expect(await toolNames(writers)).toEqual([...prefixed('everything_', EVERYTHING), ...prefixed('memory_', MEMORY)]);
+    await expect(call(readers, 'memory_create_entities', { entities: [] })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('timeouts-and-circuit-breaker: a slow call is cut off, the circuit opens, the other server answers', async () => {
+    const example = await startExample(testScope(), 'timeouts-and-circuit-breaker');
+    const client = await example.client();
+    const slow = { name: 'everything_trigger-long-running-operation', args: { duration: 10, steps: 2 } };
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const result = await call(client, slow.name, slow.args);
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(/timed out/u);
+    }
+    const startedAt = Date.now();
+    const refused = await call(client, slow.name, slow.args);
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain('everything');
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+    expect(textOf(await call(client, 'steady_echo', { message: 'still here' }))).toBe('Echo: still here');
+    const health = await (await fetch(`${example.vmcp.management}/api/backends/health`)).text();
+    expect(health).toContain('"circuit_state":"open"');
+  });
+
+  it('partial-failure: strict refuses the list, tolerant names what is missing', async () => {
+    const ports = { 3909: await freePort() };
+    const example = await startExample(testScope(), 'partial-failure', { gateways: ['strict', 'tolerant'], ports });
+    const strict = await example.client('strict');
+    const tolerant = await example.client('tolerant');
+    await expect(strict.listTools()).rejects.toMatchObject({
+      code: -32603,
+      message: expect.stringContaining('absent') as string,
+    });
+    const list = await tolerant.listTools();
+    expect(list.tools.map((tool) => tool.name)).toEqual(prefixed('everything_', EVERYTHING));
+    expect(list._meta?.['vmcp.dev/unavailableBackends']).toEqual(['absent']);
+    expect(textOf(await call(strict, 'everything_echo', { message: 'one' }))).toBe('Echo: one');
+    expect(textOf(await call(tolerant, 'everything_echo', { message: 'two' }))).toBe('Echo: two');
+  });
+
+  it('secrets-env: the server sees its secret and nothing else of this shell', async () => {
+    const env = { VMCP_EXAMPLE_CANARY: 'canary-of-the-shell' };
+    const client = await (await startExample(testScope(), 'secrets-env', { env })).client();
+    const seen = textOf(await call(client, 'everything_get-env'));
+    expect(seen).toContain('"DEMO_TOKEN": "token-of-the-example"');
+    expect(seen).toContain('"MODE": "demo"');
+    expect(seen).not.toContain('canary-of-the-shell');
+    const rendered = await vmcpResult(testScope(), ['render', join(root, 'examples', 'secrets-env')]);
+    expect(rendered.stdout).toContain('DEMO_TOKEN');
+    expect(rendered.stdout).not.toContain('token-of-the-example');
+  });
+
+  it('stdio-isolation: one child per session beside the one of the health checks, one for all', async () => {
+    const example = await startExample(testScope(), 'stdio-isolation');
+    const [first, second] = [await example.client(), await example.client()];
+    for (const client of [first, second]) {
+      for (const server of ['per-principal', 'per-session', 'one-for-all']) {
+        expect(textOf(await call(client, `${server}_echo`, { message: server }))).toBe(`Echo: ${server}`);
+      }
+    }
+    const children = await example.vmcp.descendants();
+    const running = (label: string): number =>
+      children.filter(({ command }) => command.endsWith(`stdio ${label}`)).length;
+    expect({
+      principal: running('per-principal'),
+      session: running('per-session'),
+      all: running('one-for-all'),
+    }).toEqual({ principal: 1, session: 3, all: 1 });
+  });
+
+  it('resources-and-prompts: URIs stay, prompts carry the prefix, completion reaches the server', async () => {
+    const client = await (await startExample(testScope(), 'resources-and-prompts')).client();
+    const uri = 'demo://resource/static/document/features.md';
+    expect((await client.listResources()).resources.map((resource) => resource.uri)).toContain(uri);
+    expect((await client.readResource({ uri })).contents[0]).toMatchObject({ uri, mimeType: 'text/markdown' });
+    const templated = await client.readResource({ uri: 'demo://resource/dynamic/text/7' });
+    expect(templated.contents[0]).toMatchObject({ uri: 'demo://resource/dynamic/text/7' });
+    const prompt = await client.getPrompt({ name: 'everything_args-prompt', arguments: { city: 'Oslo' } });
+    expect(JSON.stringify(prompt.messages)).toContain('Oslo');
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: 'everything_completable-prompt' },
+      argument: { name: 'department', value: 'S' },
+    });
+    expect(completion.values).toContain('Sales');
+  });
+});
+
+describe('the folder of examples', () => {
+  const folders = readdirSync(join(root, 'examples'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+
+  it('is complete: every folder has a README and a test of its own', () => {
+    const source = readFileSync(new URL(import.meta.url), 'utf8');
+    for (const folder of folders) {
+      expect(readdirSync(join(root, 'examples', folder)), folder).toContain('README.md');
+      expect(source, `no test starts with "${folder}: "`).toContain(`('${folder}: `);
+    }
+  });
+
+  it.each(folders)('%s is valid', async (folder) => {
+    const result = await vmcpResult(testScope(), ['validate', join(root, 'examples', folder)]);
+    expect({ code: result.code, stderr: result.stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,94 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { freePort } from '../harness/free-port.ts';
+import { eventually } from '../harness/poll.ts';
+import type { Scope } from '../harness/scope.ts';
+import { root, startVmcp, temporaryFolder, type RunOptions, type Vmcp } from '../harness/vmcp.ts';
+
+/** A `vmcp up` of one example's files. */
+export interface RunningExample {
+  readonly vmcp: Vmcp;
+  /** MCP URL of the gateway of this name, as the table says it. */
+  url(gateway: string): string;
+  /** A connected SDK client of this gateway, else of the first one; closed with the scope. */
+  client(gateway?: string): Promise<Client>;
+}
+
+export interface ExampleOptions extends RunOptions {
+  /** The VirtualMCPServers that the example declares; its own name unless given. */
+  readonly gateways?: readonly string[];
+  /** Fixed port of the example's text to the port that the test uses in its place. */
+  readonly ports?: Readonly<Record<string, number>>;
+}
+
+/** The YAML files of an example, with its fixed ports and paths exchanged so that tests do not meet each other. */
+function exampleFiles(name: string, work: string, ports: Readonly<Record<string, number>>): Record<string, string> {
+  const folder = join(root, 'examples', name);
+  const names = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
+  return Object.fromEntries(
+    names.map((file) => {
+      let text = readFileSync(join(folder, file), 'utf8').replaceAll('/tmp/vmcp-', `${work}/`);
+      for (const [from, to] of Object.entries(ports)) text = text.replaceAll(`:${from}/`, `:${to}/`);
+      return [file, text];
+    }),
+  );
+}
+
+/** MCP URL by gateway name, from the table that `up` prints. */
+function readTable(output: string, gateways: readonly string[]): Map<string, string> {
+  const urls = new Map<string, string>();
+  for (const line of output.split('\n')) {
+    const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/u.exec(line)?.[0];
+    const name = gateways.find((gateway) => new RegExp(`(^|[\\s/])${gateway}\\s`, 'u').test(line));
+    if (url !== undefined && name !== undefined && !urls.has(name)) urls.set(name, url);
+  }
+  return urls;
+}
+
+/** Runs `vmcp up` on the files of `examples/<name>` and expects exit code 0 when the scope ends it with SIGTERM. */
+export async function startExample(scope: Scope, name: string, options: ExampleOptions = {}): Promise<RunningExample> {
+  const { gateways = [name], ports = {}, ...run } = options;
+  const files = exampleFiles(name, await temporaryFolder(scope), ports);
+  const vmcp = await startVmcp(scope, { files, ...run });
+  scope.defer(async () => {
+    expect(await vmcp.stop(), 'after SIGTERM').toMatchObject({ code: 0 });
+  });
+  const urls = await eventually(`the table names ${gateways.join(', ')}`, () => {
+    const table = readTable(vmcp.stdout(), gateways);
+    return table.size === gateways.length && table;
+  });
+  const url = (gateway: string): string => urls.get(gateway) ?? expect.fail(`no gateway "${gateway}" in the table`);
+  return {
+    vmcp,
+    url,
+    async client(gateway = gateways[0] ?? name) {
+      const client = new Client({ name: 'examples', version: '1.0.0' });
+      await client.connect(new StreamableHTTPClientTransport(new URL(url(gateway))));
+      scope.defer(() => client.close());
+      return client;
+    },
+  };
+}
+
+/** `server-everything` over HTTP in a process of its own, as the READMEs tell the reader to start it; returns its port. */
+export async function startEverything(scope: Scope, mode: 'streamableHttp' | 'sse'): Promise<number> {
+  const port = await freePort();
+  const main = join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
+  const child = spawn(process.execPath, [main, mode], { env: { PORT: String(port) }, stdio: 'ignore' });
+  scope.defer(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await eventually(`server-everything answers on port ${port}`, async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    await response.body?.cancel();
+    return true;
+  });
+  return port;
+}

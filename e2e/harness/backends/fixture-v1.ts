@@ -1,0 +1,100 @@
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+import {
+  beginningWith,
+  CITIES,
+  crash,
+  environmentJson,
+  greetingUri,
+  itemTemplate,
+  PEOPLE,
+  pictureUri,
+  PNG,
+  slowly,
+} from './fixture.ts';
+
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
+
+/** The fixture server on SDK 1.x. */
+export function fixtureV1(name: string): McpServer {
+  const server = new McpServer(
+    { name: `fixture-${name}`, version: '1.2.3' },
+    { instructions: `fixture server ${name}`, capabilities: { logging: {} } },
+  );
+  registerTools(server, name);
+  registerResources(server, name);
+  server.registerPrompt(
+    'greet',
+    {
+      title: 'Greet',
+      description: 'Greets somebody.',
+      argsSchema: { who: completable(z.string(), (start) => beginningWith(PEOPLE, start)) },
+    },
+    ({ who }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Say hello to ${who}.` } }] }),
+  );
+  return server;
+}
+
+function registerTools(server: McpServer, name: string): void {
+  server.registerTool(
+    'echo',
+    {
+      title: 'Echo',
+      description: 'Says it again.',
+      inputSchema: { text: z.string() },
+      annotations: { readOnlyHint: true },
+    },
+    ({ text: said }) => text(said),
+  );
+  server.registerTool(
+    'add',
+    { description: 'Adds two numbers.', inputSchema: { a: z.number(), b: z.number() } },
+    ({ a, b }) => text(String(a + b)),
+  );
+  server.registerTool(
+    'slow',
+    { description: 'Takes its time.', inputSchema: { ms: z.number() } },
+    async ({ ms }, { signal }) => text(await slowly(ms, signal)),
+  );
+  server.registerTool(
+    'structured',
+    {
+      description: 'Weather, as data.',
+      inputSchema: { city: z.string() },
+      outputSchema: { city: z.string(), celsius: z.number() },
+    },
+    ({ city }) => ({ ...text(`21 degrees in ${city}`), structuredContent: { city, celsius: 21 } }),
+  );
+  server.registerTool('big', { description: 'Much text.', inputSchema: { bytes: z.number() } }, ({ bytes }) =>
+    text('x'.repeat(bytes)),
+  );
+  server.registerTool('failing', { description: 'Always fails.' }, () => ({
+    ...text('this tool always fails'),
+    isError: true,
+  }));
+  server.registerTool('image', { description: 'A picture.' }, () => ({
+    content: [{ type: 'image', data: PNG, mimeType: 'image/png' }],
+  }));
+  server.registerTool('environment', { description: 'Environment of the server.' }, () => text(environmentJson()));
+  server.registerTool('whoami', { description: 'Name of the server.' }, () => text(`${name} ${process.pid}`));
+  server.registerTool('crash', { description: 'Ends the server.' }, () => crash());
+}
+
+function registerResources(server: McpServer, name: string): void {
+  server.registerResource('greeting', greetingUri(name), { mimeType: 'text/plain', title: 'A greeting' }, (uri) => ({
+    contents: [{ uri: uri.href, mimeType: 'text/plain', text: `hello from ${name}` }],
+  }));
+  server.registerResource('picture', pictureUri(name), { mimeType: 'image/png' }, (uri) => ({
+    contents: [{ uri: uri.href, mimeType: 'image/png', blob: PNG }],
+  }));
+  server.registerResource(
+    'item',
+    new ResourceTemplate(itemTemplate(name), {
+      list: undefined,
+      complete: { id: (start) => beginningWith(CITIES, start) },
+    }),
+    { mimeType: 'text/plain', description: 'One item.' },
+    (uri, { id }) => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text: `item ${String(id)} of ${name}` }] }),
+  );
+}

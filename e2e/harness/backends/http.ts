@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ReadableStream } from 'node:stream/web';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { fixtureV1 } from './fixture-v1.ts';
+import { fixtureV2 } from './fixture-v2.ts';
+import { hostBackend, type Handle, type HttpBackend } from './host.ts';
+import { pagedServer } from './paged.ts';
+import type { Scope } from '../scope.ts';
+
+/** A kind of HTTP server: makes what answers its requests. */
+export interface HttpKind {
+  readonly transport: 'streamable-http' | 'sse';
+  readonly path: string;
+  create(name: string): Handle;
+}
+
+/** The SDK's classes declare optional members in a way that `exactOptionalPropertyTypes` does not accept. */
+const connect = (server: McpServer | Server, transport: unknown): Promise<void> =>
+  server.connect(transport as Transport);
+
+const refuse = (res: ServerResponse, status: number): void => void res.writeHead(status).end();
+
+function stateful(makeServer: (name: string) => McpServer | Server): HttpKind['create'] {
+  return (name) => {
+    const transports = new Map<string, StreamableHTTPServerTransport>();
+    return async (req, res, body) => {
+      const id = req.headers['mcp-session-id'];
+      const known = typeof id === 'string' ? transports.get(id) : undefined;
+      if (typeof id === 'string' && known === undefined) {
+        refuse(res, 404);
+        return;
+      }
+      const transport = known ?? newSession(transports);
+      if (known === undefined) await connect(makeServer(name), transport);
+      await transport.handleRequest(req, res, body);
+    };
+  };
+}
+
+function newSession(transports: Map<string, StreamableHTTPServerTransport>): StreamableHTTPServerTransport {
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: (id) => void transports.set(id, transport),
+    onsessionclosed: (id) => void transports.delete(id),
+  });
+  return transport;
+}
+
+const stateless: HttpKind['create'] = (name) => async (req, res, body) => {
+  if (req.method !== 'POST') {
+    refuse(res, 405);
+    return;
+  }
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  await connect(fixtureV1(name), transport);
+  res.once('close', () => void transport.close());
+  await transport.handleRequest(req, res, body);
+};
+
+const sse: HttpKind['create'] = (name) => {
+  const transports = new Map<string, SSEServerTransport>();
+  return async (req, res, body) => {
+    const url = new URL(req.url ?? '/', 'http://localhost');
+    if (req.method === 'GET' && url.pathname === '/sse') {
+      const transport = new SSEServerTransport('/messages', res);
+      transports.set(transport.sessionId, transport);
+      res.once('close', () => transports.delete(transport.sessionId));
+      await connect(fixtureV1(name), transport);
+      return;
+    }
+    const transport = transports.get(url.searchParams.get('sessionId') ?? '');
+    if (transport === undefined) refuse(res, 404);
+    else await transport.handlePostMessage(req, res, body);
+  };
+};
+
+/** SDK 2.x: 2026-07-28, and the older revisions without sessions. */
+const v2: HttpKind['create'] = (name) => {
+  const handler = createMcpHandler(() => fixtureV2(name));
+  return async (req, res, body) => {
+    await respond(res, await handler.fetch(webRequest(req, body), { parsedBody: body }));
+  };
+};
+
+function webRequest(req: IncomingMessage, body: unknown): Request {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < req.rawHeaders.length; at += 2) {
+    headers.append(req.rawHeaders[at] ?? '', req.rawHeaders[at + 1] ?? '');
+  }
+  headers.delete('content-length');
+  const method = req.method ?? 'GET';
+  const url = `http://${req.headers.host ?? 'localhost'}${req.url ?? '/'}`;
+  return new Request(url, { method, headers, ...(method === 'POST' && { body: JSON.stringify(body ?? null) }) });
+}
+
+async function respond(res: ServerResponse, response: Response): Promise<void> {
+  res.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) {
+    res.end();
+    return;
+  }
+  const stream = Readable.fromWeb(response.body as ReadableStream);
+  res.once('close', () => stream.destroy());
+  for await (const chunk of stream) res.write(chunk as Buffer);
+  res.end();
+}
+
+/** Every HTTP server there is. */
+export const HTTP_KINDS = {
+  'sdk-1-stateful': { transport: 'streamable-http', path: '/mcp', create: stateful(fixtureV1) },
+  'sdk-1-stateless': { transport: 'streamable-http', path: '/mcp', create: stateless },
+  'sdk-1-sse': { transport: 'sse', path: '/sse', create: sse },
+  'sdk-1-paged': { transport: 'streamable-http', path: '/mcp', create: stateful(pagedServer) },
+  'sdk-2': { transport: 'streamable-http', path: '/mcp', create: v2 },
+} as const satisfies Record<string, HttpKind>;
+
+export type HttpKindName = keyof typeof HTTP_KINDS;
+
+/** Serves a fixture from this process until the scope ends. */
+export function startHttpBackend(scope: Scope, kind: HttpKindName, name: string, port = 0): Promise<HttpBackend> {
+  const { path, create } = HTTP_KINDS[kind];
+  return hostBackend(scope, path, create(name), port);
+}

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface PollOptions {
+  readonly timeoutMs?: number;
+  readonly intervalMs?: number;
+}
+
+/**
+ * Asks until the answer is neither undefined nor false, and returns it. A throw counts as "not yet".
+ * @throws Error after `timeoutMs` (30,000), naming `what` and the last throw
+ */
+export async function eventually<T>(
+  what: string,
+  ask: () => T | Promise<T>,
+  { timeoutMs = 30_000, intervalMs = 50 }: PollOptions = {},
+): Promise<Exclude<T, undefined | false>> {
+  const deadline = Date.now() + timeoutMs;
+  let cause: unknown;
+  do {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer as Exclude<T, undefined | false>;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    await sleep(intervalMs);
+  } while (Date.now() < deadline);
+  const last = cause instanceof Error ? `: ${cause.message}` : '';
+  throw new Error(`not within ${timeoutMs} ms: ${what}${last}`, { cause });
+}

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly command: string;
+}
+
+/** Every process of this machine that is not a zombie. */
+export async function processes(): Promise<ProcessInfo[]> {
+  const columns = ['pid=', 'ppid=', 'pgid=', 'stat=', 'args='].flatMap((column) => ['-o', column]);
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', ...columns], { maxBuffer: 32 * 1024 * 1024 });
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, parent, group, state = 'Z', command = ''] =
+      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    if (state.startsWith('Z')) return [];
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), command }];
+  });
+}
+
+/** What `pid` started, and what those started, the nearest first. */
+export async function descendants(pid: number): Promise<ProcessInfo[]> {
+  const all = await processes();
+  const found: ProcessInfo[] = [];
+  const parents = [pid];
+  for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
+    const children = all.filter((process) => process.parent === parent);
+    found.push(...children);
+    parents.push(...children.map((child) => child.pid));
+  }
+  return found;
+}
+
+/** Those of `candidates` that still run: same id and same command line. */
+export async function stillRunning(candidates: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
+  const all = await processes();
+  return candidates.filter(({ pid, command }) =>
+    all.some((process) => process.pid === pid && process.command === command),
+  );
+}
