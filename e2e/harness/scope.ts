@@ -8,7 +8,9 @@ export interface Scope {
 /** Ends with the running test. */
 export const testScope = (): Scope => ({
   defer: (stop) => {
-    onTestFinished(async () => void (await stop()));
+    onTestFinished(async () => {
+      await stop();
+    });
   },
 });
 
@@ -16,7 +18,15 @@ export const testScope = (): Scope => ({
 export function blockScope(): Scope {
   const stops: (() => unknown)[] = [];
   afterAll(async () => {
-    for (const stop of stops.splice(0).reverse()) await stop();
+    const failures: unknown[] = [];
+    for (const stop of stops.splice(0).reverse()) {
+      try {
+        await stop();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be stopped');
   });
   return { defer: (stop) => void stops.push(stop) };
 }

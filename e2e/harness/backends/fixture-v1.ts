@@ -22,7 +22,8 @@ export function fixtureV1(name: string): McpServer {
     { name: `fixture-${name}`, version: '1.2.3' },
     { instructions: `fixture server ${name}`, capabilities: { logging: {} } },
   );
-  registerTools(server, name);
+  registerTools(server);
+  registerOddTools(server, name);
   registerResources(server, name);
   server.registerPrompt(
     'greet',
@@ -36,7 +37,7 @@ export function fixtureV1(name: string): McpServer {
   return server;
 }
 
-function registerTools(server: McpServer, name: string): void {
+function registerTools(server: McpServer): void {
   server.registerTool(
     'echo',
     {
@@ -69,6 +70,9 @@ function registerTools(server: McpServer, name: string): void {
   server.registerTool('big', { description: 'Much text.', inputSchema: { bytes: z.number() } }, ({ bytes }) =>
     text('x'.repeat(bytes)),
   );
+}
+
+function registerOddTools(server: McpServer, name: string): void {
   server.registerTool('failing', { description: 'Always fails.' }, () => ({
     ...text('this tool always fails'),
     isError: true,

@@ -21,7 +21,8 @@ export function fixtureV2(name: string): McpServer {
     { name: `fixture-${name}`, version: '1.2.3' },
     { instructions: `fixture server ${name}`, capabilities: { logging: {} } },
   );
-  registerTools(server, name);
+  registerTools(server);
+  registerOddTools(server, name);
   registerResources(server, name);
   server.registerPrompt(
     'greet',
@@ -35,7 +36,7 @@ export function fixtureV2(name: string): McpServer {
   return server;
 }
 
-function registerTools(server: McpServer, name: string): void {
+function registerTools(server: McpServer): void {
   server.registerTool(
     'echo',
     {
@@ -68,6 +69,9 @@ function registerTools(server: McpServer, name: string): void {
   server.registerTool('big', { description: 'Much text.', inputSchema: z.object({ bytes: z.number() }) }, ({ bytes }) =>
     text('x'.repeat(bytes)),
   );
+}
+
+function registerOddTools(server: McpServer, name: string): void {
   server.registerTool('failing', { description: 'Always fails.' }, () => ({
     ...text('this tool always fails'),
     isError: true,

@@ -66,7 +66,9 @@ export async function hostBackend(scope: Scope, path: string, handle: Handle, po
     port: chosen,
     running: () => state.inFlight,
     crash,
-    recover: async () => void (await listen(server, chosen)),
+    recover: async () => {
+      await listen(server, chosen);
+    },
   });
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReadableStream } from 'node:stream/web';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
@@ -106,9 +105,9 @@ async function respond(res: ServerResponse, response: Response): Promise<void> {
     res.end();
     return;
   }
-  const stream = Readable.fromWeb(response.body as ReadableStream);
+  const stream = Readable.fromWeb(response.body);
   res.once('close', () => stream.destroy());
-  for await (const chunk of stream) res.write(chunk as Buffer);
+  for await (const chunk of stream) res.write(chunk);
   res.end();
 }
 

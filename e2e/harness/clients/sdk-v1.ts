@@ -2,7 +2,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { everyPage, outcomesOf, type RunClient, type Step, type Target } from './client.ts';
 
 /** A connected client of SDK 1.x, for tests that do more than a script of steps. */
@@ -16,7 +15,7 @@ export interface ConnectedV1 {
 export async function connectV1(target: Target): Promise<ConnectedV1> {
   const client = new Client({ name: 'e2e-sdk-1', version: '1.0.0' });
   const transport = openTransport(target);
-  await client.connect(transport as Transport);
+  await client.connect(transport);
   return {
     client,
     sessionId: () => (transport instanceof StreamableHTTPClientTransport ? transport.sessionId : undefined),

@@ -1,9 +1,4 @@
-import {
-  Client,
-  SSEClientTransport,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { everyPage, outcomesOf, type RunClient, type Step, type Target } from './client.ts';
 
@@ -13,7 +8,7 @@ export const sdkV2 =
   async (target, steps) => {
     const client = new Client({ name: 'e2e-sdk-2', version: '1.0.0' }, { versionNegotiation: { mode } });
     const transport = openTransport(target);
-    await client.connect(transport as Transport);
+    await client.connect(transport);
     try {
       const sessionId = transport instanceof StreamableHTTPClientTransport ? transport.sessionId : undefined;
       const outcomes = await outcomesOf(steps, (step) => perform(client, step));

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFailed } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { initializeRequest, MCP_HEADERS, openSession, raw, textOf } from '../harness/clients/raw.ts';
+import { entry, gatewayOver, server } from '../harness/manifests.ts';
+import { npmRegistry, npx } from '../harness/packages.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { startVmcp, within, type Vmcp } from '../harness/vmcp.ts';
+
+const GRACE_MS = 40_000;
+const WORKERS = 16;
+const LOAD_MS = 5_000;
+
+async function start(...extra: Parameters<typeof gatewayOver>[0]) {
+  const scope = testScope();
+  const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
+  const files = gatewayOver([entry('alpha', backend.url), ...extra]);
+  const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
+  onTestFailed(() => {
+    console.error(vmcp.output());
+  });
+  return { vmcp, backend };
+}
+
+const exitOf = (vmcp: Vmcp) => within(vmcp.exited, GRACE_MS, () => `vmcp does not end:\n${vmcp.output()}`);
+
+interface Attempt {
+  readonly startedAt: number;
+  readonly outcome: 'answered' | 'refused';
+  readonly detail: string;
+}
+
+/** Calls without a pause until `LOAD_MS` have passed or nobody answers any more. */
+async function worker(vmcp: Vmcp, attempts: Attempt[]): Promise<void> {
+  const session = await openSession(vmcp.url);
+  const until = performance.now() + LOAD_MS;
+  while (performance.now() < until) {
+    const startedAt = performance.now();
+    try {
+      const reply = await session.call('alpha_slow', { ms: 200 });
+      const answered = textOf(reply) === 'waited 200 ms';
+      attempts.push({ startedAt, outcome: answered ? 'answered' : 'refused', detail: `${reply.status} ${reply.text}` });
+    } catch (error) {
+      attempts.push({ startedAt, outcome: 'refused', detail: String(error) });
+      return;
+    }
+  }
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('%s under load loses no call that was taken', async (signal) => {
+  const { vmcp, backend } = await start();
+  const attempts: Attempt[] = [];
+  const load = Promise.all(Array.from({ length: WORKERS }, () => worker(vmcp, attempts)));
+  await sleep(LOAD_MS / 2);
+  const signalledAt = performance.now();
+  vmcp.signal(signal);
+  await load;
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+  const lost = attempts.filter(({ outcome, startedAt }) => outcome === 'refused' && startedAt < signalledAt - 50);
+  expect(lost).toEqual([]);
+  const answered = attempts.filter(({ outcome }) => outcome === 'answered').length;
+  expect(answered).toBeGreaterThan(WORKERS * 3);
+  expect(backend.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(answered);
+});
+
+it('a call of some seconds is completed while new sessions and readiness are refused', async () => {
+  const { vmcp } = await start();
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const call = session.call('alpha_slow', { ms: 4_000 });
+  await sleep(300);
+  vmcp.signal('SIGTERM');
+  await eventually('/readyz is off', async () => {
+    const ready = await raw(`${vmcp.origin}/readyz`).catch(() => ({ status: 0 }));
+    return ready.status !== 200;
+  });
+  const opened = await raw(vmcp.url, { method: 'POST', headers: MCP_HEADERS, body: initializeRequest() }).catch(() => ({
+    status: 0,
+    headers: {},
+  }));
+  expect([0, 503]).toContain(opened.status);
+  expect(textOf(await call)).toBe('waited 4000 ms');
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+});
+
+it('a call over stdio is completed before its server is stopped', async () => {
+  const { vmcp } = await start(server('local', npx('vmcp-fixture'), { args: ['local'] }));
+  const session = await openSession(vmcp.url);
+  await eventually('the server runs', async () => textOf(await session.call('local_echo', { text: 'up' })) === 'up', {
+    timeoutMs: 60_000,
+  });
+  const call = session.call('local_slow', { ms: 3_000 });
+  await sleep(300);
+  vmcp.signalGroup('SIGINT');
+  expect(textOf(await call)).toBe('waited 3000 ms');
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+});
+
+it('open event streams are ended, not cut, and do not delay the end', async () => {
+  const { vmcp } = await start();
+  const session = await openSession(vmcp.url);
+  const streamHeaders = { ...session.headers, accept: 'text/event-stream' };
+  const answer = await fetch(vmcp.url, { headers: streamHeaders });
+  expect(answer.status).toBe(200);
+  const body = answer.text();
+  const began = performance.now();
+  vmcp.signal('SIGTERM');
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+  await expect(body).resolves.toEqual(expect.any(String)); // a cut stream rejects
+  expect(performance.now() - began).toBeLessThan(15_000);
+});
+
+it('a call that never ends does not keep the process beyond its grace', { timeout: 120_000 }, async () => {
+  const scope = testScope();
+  const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
+  const operational = { timeouts: { default: '10m' } };
+  const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', backend.url)], { operational }) });
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const call = session.call('alpha_slow', { ms: 300_000 }, { timeoutMs: 100_000 }).catch((error: unknown) => error);
+  await sleep(300);
+  vmcp.signal('SIGTERM');
+  await within(vmcp.exited, 45_000, () => `vmcp outlives its grace:\n${vmcp.output()}`);
+  await call;
+});

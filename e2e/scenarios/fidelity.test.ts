@@ -1,0 +1,164 @@
+import type { ServerResponse } from 'node:http';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hostBackend, type Handle, type HttpBackend } from '../harness/backends/host.ts';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { openSession, raw, textOf, type RawSession } from '../harness/clients/raw.ts';
+import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { blockScope } from '../harness/scope.ts';
+import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
+
+/** Tools and results whose bytes a careless relay changes: numbers, unknown members, escapes, order, white space. */
+const TOOL = `{"name":"odd","title":"Odd  tool","inputSchema":{"type":"object","properties":{"n":{"type":"number","maximum":9007199254740993}}},"icons":[{"src":"data:image/png;base64,AA==","sizes":["1x1"]}],"annotations":{"readOnlyHint":true,"x-own":1.0},"_meta":{"com.example/a":1e400},"x-unknown":{"z":1,"a":-0}}`;
+const RESULT = String.raw`{"content":[{"type":"text","text":"\ud83d\ude42 \ud800 \u0000 A","_meta":{"k":[1.0,1E5,12345678901234567890]}},{"type":"x-new-kind","payload":{"b":1,"a":2}}],"isError":false,"_meta":{"com.example/trace":"t"},"x-extra":null}`;
+
+const ERROR = '{"code":-32042,"message":"URL elicitation required","data":{"elicitations":[{"url":"https://x"}]}}';
+
+interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: { readonly arguments?: { readonly fail?: unknown } };
+}
+
+const answer = (res: ServerResponse, { id }: Message, outcome: string, status = 200): void => {
+  const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${outcome}}`;
+  res.writeHead(status, { 'content-type': 'application/json' }).end(text);
+};
+
+const initializeResult = (name: string, capabilities: string): string =>
+  `"result":{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"0"}}`;
+
+/** A backend written by hand, whose every byte is known. */
+const odd: Handle = async (req, res, body) => {
+  const message = (body ?? {}) as Message;
+  if (message.method === 'initialize') answer(res, message, initializeResult('odd', '{"tools":{}}'));
+  else if (message.method === 'tools/list')
+    answer(res, message, `"result":{"tools":[${TOOL},null,{"name":5},{"title":"nameless"}]}`);
+  else if (message.method === 'ping') answer(res, message, '"result":{}');
+  else if (message.method !== 'tools/call') res.writeHead(req.method === 'POST' ? 202 : 405).end();
+  else if (message.params?.arguments?.fail === true) answer(res, message, `"error":${ERROR}`);
+  else answer(res, message, `"result":${RESULT}`);
+};
+
+/** A backend that declares what it does not have, in the ways of real servers. */
+const liar: Handle = async (req, res, body) => {
+  const message = (body ?? {}) as Message;
+  const declared = '{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{}}';
+  if (req.method === 'GET') res.writeHead(400).end('no stream here');
+  else if (message.method === 'initialize') answer(res, message, initializeResult('liar', declared));
+  else if (message.method === 'tools/list')
+    answer(res, message, '"result":{"tools":[{"name":"fib","inputSchema":{"type":"object"}}]}');
+  else if (message.method === 'ping') answer(res, message, '"result":{}');
+  else if (message.method === 'resources/list')
+    answer(res, message, '"error":{"code":-32601,"message":"Method not found"}', 404);
+  else if (message.method === 'resources/templates/list') res.writeHead(429).end('slow down');
+  else if (message.method === 'prompts/list') res.writeHead(405).end();
+  else res.writeHead(202).end();
+};
+
+const scope = blockScope();
+let backend: HttpBackend;
+let vmcp: Vmcp;
+let session: RawSession;
+
+beforeAll(async () => {
+  backend = await hostBackend(scope, '/mcp', odd);
+  const other = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  const { url } = await hostBackend(scope, '/mcp', liar);
+  const files = gatewayOver([entry('odd', backend.url), entry('alpha', other.url), entry('liar', url)]);
+  vmcp = await startVmcp(scope, { files });
+  session = await openSession(vmcp.url);
+});
+
+describe('what a backend says', () => {
+  it('of a tool is listed byte for byte, the name apart; what is no tool is left out', async () => {
+    const { text } = await session.request('tools/list');
+    expect(text).toContain(TOOL.replace('"odd"', '"odd_odd"'));
+    expect(text).not.toMatch(/nameless|null,/);
+  });
+
+  it('in a result arrives byte for byte', async () => {
+    const { text } = await session.call('odd_odd');
+    expect(text).toContain(RESULT);
+  });
+
+  it('with an error keeps its code, message and data', async () => {
+    const { error } = await session.call('odd_odd', { fail: true });
+    expect(error).toEqual({
+      code: -32042,
+      message: 'URL elicitation required',
+      data: { elicitations: [{ url: 'https://x' }] },
+    });
+  });
+});
+
+describe('what a client says', () => {
+  it('in arguments reaches the backend byte for byte, under the original name', async () => {
+    const args = '{"n":9007199254740993,"exact":1.10,"text":"\\u00fc\\ud800","nested":{"b":1,"a":[1e400]}}';
+    await session.post(
+      `{"jsonrpc":"2.0","id":"s-1","method":"tools/call","params":{"name":"odd_odd","arguments":${args}}}`,
+    );
+    const { body } = backend.seen.findLast(({ method }) => method === 'tools/call')!;
+    expect(body).toContain(args);
+    expect(JSON.parse(body)).toMatchObject({ method: 'tools/call', params: { name: 'odd' } });
+  });
+
+  it.each(['"text"', '0', '-7', '9007199254740991', '""'])('as an id %s comes back as it was', async (id) => {
+    const { body } = await session.post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+    expect(body).toContain(`"id":${id}`);
+  });
+
+  it('in headers stays with the gateway', async () => {
+    await session.call(
+      'liar_odd',
+      {},
+      { headers: { authorization: 'Bearer canary', cookie: 'a=canary', 'x-private': 'canary' } },
+    );
+    const { headers } = backend.seen.findLast(({ method }) => method === 'tools/call')!;
+    expect(JSON.stringify(headers)).not.toContain('canary');
+  });
+});
+
+describe('a backend that declares what it does not have', () => {
+  it('is healthy, and its tools are listed', async () => {
+    expect(await session.tools()).toEqual(expect.arrayContaining(['liar_fib', 'alpha_echo']));
+    await eventually('liar is healthy', async () => {
+      const { body } = await raw(`${vmcp.management}/status`);
+      return (JSON.parse(body) as { backends: { name: string; health: string }[] }).backends.some(
+        ({ name, health }) => name === 'liar' && health === 'healthy',
+      );
+    });
+  });
+
+  it('does not spoil the lists of the others', async () => {
+    expect((await session.request('resources/list')).result?.['resources']).toHaveLength(2);
+    expect((await session.request('resources/templates/list')).result?.['resourceTemplates']).toHaveLength(1);
+    expect((await session.request('prompts/list')).result?.['prompts']).toHaveLength(1);
+  });
+});
+
+describe('requests in flight together', () => {
+  it('with the same id in one session each get their own answer', async () => {
+    const ask = (text: string) =>
+      session.post(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: 7,
+          method: 'tools/call',
+          params: { name: 'alpha_echo', arguments: { text } },
+        }),
+      );
+    const words = Array.from({ length: 20 }, (_, at) => `word ${at}`);
+    const answers = await Promise.all(words.map(ask));
+    expect(answers.map(({ body }, at) => body.includes(`"${words[at]!}"`))).toEqual(words.map(() => true));
+  });
+
+  it('of many sessions each get their own answer', async () => {
+    const sessions = await Promise.all(Array.from({ length: 15 }, () => openSession(vmcp.url)));
+    const echoes = await Promise.all(
+      sessions.map(async (own, at) => textOf(await own.call('alpha_echo', { text: `session ${at}` }))),
+    );
+    expect(echoes).toEqual(sessions.map((_, at) => `session ${at}`));
+    await Promise.all(sessions.map((own) => own.end()));
+  });
+});

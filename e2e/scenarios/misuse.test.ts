@@ -1,0 +1,299 @@
+import { symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { openSession, raw, textOf } from '../harness/clients/raw.ts';
+import { freePort } from '../harness/free-port.ts';
+import { entry, gatewayOver, group, secret, server, virtualServer, yaml } from '../harness/manifests.ts';
+import { npmRegistry, npx } from '../harness/packages.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope, type Scope } from '../harness/scope.ts';
+import { root, runVmcp, startGateway, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
+
+const remote = entry('remote', 'http://127.0.0.1:9/mcp');
+
+/** Runs a command over a folder with these files. */
+async function over(command: string, files: Record<string, string>, ...args: string[]) {
+  const scope = testScope();
+  const folder = await temporaryFolder(scope);
+  await writeFiles(folder, files);
+  const state = command === 'up' ? ['--state', await temporaryFolder(scope), '--port', String(await freePort())] : [];
+  return vmcpResult(scope, [command, folder, ...state, ...args]);
+}
+
+async function occupy(scope: Scope): Promise<number> {
+  const port = await freePort();
+  const holder = createServer().listen(port, '127.0.0.1');
+  scope.defer(() => holder.close());
+  return port;
+}
+
+/** No stack trace, whatever happened. */
+const STACK = /^\s+at .*[:(]\d+:\d+|node:internal|UnhandledPromise/m;
+
+describe.each(['up', 'validate'])('vmcp %s', (command) => {
+  const good = gatewayOver([remote])['gateway.yaml']!;
+  const at = (text: string, needle: string) => text.slice(0, text.indexOf(needle)).split('\n').length;
+  const unknownField = good.replace('remoteUrl:', 'remoteUri:');
+  const wrongType = good.replace('name: fixtures', 'name: [fixtures]');
+
+  it.each([
+    ['bad YAML', 'kind: MCPGroup\nmetadata:\n\tname: x\n', /bad\.yaml:3: .*\[InvalidYAML\]/],
+    ['an unknown kind', good.replace('kind: MCPGroup', 'kind: MCPGrup'), /bad\.yaml:\d+: .*MCPGrup.*MCPGroup/],
+    [
+      'an unknown field',
+      unknownField,
+      new RegExp(
+        `bad\\.yaml:${at(unknownField, 'remoteUri:')}: MCPServerEntry/remote: .*remoteUri.*\\[UnknownField\\]`,
+      ),
+    ],
+    ['a wrong type', wrongType, /bad\.yaml:\d+: .*metadata\.name.*\[Invalid\w+\]/],
+    [
+      'a missing group',
+      good.replace(/groupRef:\n\s+name: fixtures/, 'groupRef:\n    name: nobody'),
+      /bad\.yaml:\d+: VirtualMCPServer\/gateway: .*groupRef.*nobody.*\[GroupRefNotFound\]/,
+    ],
+    ['one name twice', `${good}---\n${yaml(remote)}`, /bad\.yaml:\d+: MCPServerEntry\/remote: .*bad\.yaml:\d+/],
+    ['a file without an object', '# nothing\n', /nothing|no VirtualMCPServer|empty/i],
+  ])('with %s exits 2 with the place and what to do', async (_what, text, message) => {
+    const { code, output } = await over(command, { 'bad.yaml': text });
+    expect(output).toMatch(message);
+    expect(output).not.toMatch(STACK);
+    expect(code).toBe(2);
+  });
+
+  it('names every mistake of every file at once', async () => {
+    const files = {
+      'a.yaml': unknownField,
+      'b.yaml': 'kind: Nonsense\napiVersion: vmcp.dev/v1alpha1\nmetadata: {name: x}\n',
+    };
+    const { code, output } = await over(command, files);
+    expect(output).toMatch(/a\.yaml:\d+: .*remoteUri/);
+    expect(output).toMatch(/b\.yaml:\d+: .*Nonsense/);
+    expect(code).toBe(2);
+  });
+
+  it('with a path that does not exist exits 2 and names it', async () => {
+    const { code, output } = await vmcpResult(testScope(), [command, '/nowhere/to/be/found']);
+    expect(output).toContain('/nowhere/to/be/found');
+    expect(output).not.toMatch(STACK);
+    expect(code).toBe(2);
+  });
+
+  it('with a setting that is not built yet exits 2 and says so', async () => {
+    const files = { 'a.yaml': yaml(group(), virtualServer({ optimizer: { maxToolsToReturn: 3 } }), remote) };
+    const { code, output } = await over(command, files);
+    expect(output).toMatch(/a\.yaml:\d+: VirtualMCPServer\/gateway: .*optimizer.*\[NotSupportedYet\]/);
+    expect(code).toBe(2);
+  });
+});
+
+describe('the command line', () => {
+  it.each([[[]], [['destroy']], [['up']], [['up', '.', '--port', 'x']], [['up', '.', '--nonsense']], [['gateway']]])(
+    '%j is wrong usage: exit 2 and a line of help',
+    async (args) => {
+      const { code, output } = await vmcpResult(testScope(), args);
+      expect(output).toMatch(/vmcp/);
+      expect(output).not.toMatch(STACK);
+      expect(code).toBe(2);
+    },
+  );
+
+  it('--help and --version are exit 0 on stdout', async () => {
+    const help = await vmcpResult(testScope(), ['--help']);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('validate') as unknown, stderr: '' });
+    const version = await vmcpResult(testScope(), ['--version']);
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown });
+  });
+
+  it('validate of the quickstart is clean: exit 0', async () => {
+    const { code, output } = await vmcpResult(testScope(), ['validate', join(root, 'examples', 'quickstart')]);
+    expect({ code, output }).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a port', () => {
+  it.each(['--port', '--management-port'])('that is busy and asked for with %s is exit 2 and named', async (flag) => {
+    const scope = testScope();
+    const port = await occupy(scope);
+    const folder = await temporaryFolder(scope);
+    await writeFiles(folder, gatewayOver([remote]));
+    const other = flag === '--port' ? '--management-port' : '--port';
+    const args = [
+      'up',
+      folder,
+      '--state',
+      await temporaryFolder(scope),
+      flag,
+      String(port),
+      other,
+      String(await freePort()),
+    ];
+    const { code, output } = await vmcpResult(scope, args);
+    expect(output).toContain(String(port));
+    expect(output).not.toMatch(STACK);
+    expect(code).toBe(2);
+  });
+
+  it('is kept over a restart when the files change', async () => {
+    const scope = testScope();
+    const state = await temporaryFolder(scope);
+    const two = {
+      'all.yaml': yaml(group(), virtualServer({}, { name: 'b' }), virtualServer({}, { name: 'c' }), remote),
+    };
+    const three = { 'all.yaml': yaml(group(), ...['a', 'b', 'c'].map((name) => virtualServer({}, { name })), remote) };
+    const table = (stdout: string): Record<string, string | undefined> => {
+      const rows = stdout.matchAll(/^(?:default\/)?([abc])\s.*?:(\d+)\/mcp/gm);
+      return Object.fromEntries([...rows].map(([, name = '', port]) => [name, port]));
+    };
+    const first = await startVmcp(scope, { files: two, state });
+    const before = table(first.stdout());
+    await first.stop();
+    const second = await startVmcp(scope, {
+      files: three,
+      state,
+      port: first.port,
+      managementPort: first.managementPort,
+    });
+    expect(table(second.stdout())).toMatchObject(before);
+    expect(Object.keys(before)).toEqual(['b', 'c']);
+  });
+});
+
+describe('two processes', () => {
+  it('on one state: the second exits 2 and names the first', async () => {
+    const scope = testScope();
+    const first = await startVmcp(scope, { files: gatewayOver([remote]) });
+    const listen = ['--port', String(await freePort()), '--management-port', String(await freePort())];
+    const second = await vmcpResult(scope, ['up', first.folder, '--state', first.state, ...listen]);
+    expect(second.output).toContain(String(first.pid));
+    expect(second.output).not.toMatch(STACK);
+    expect(second.code).toBe(2);
+    expect((await raw(`${first.origin}/readyz`)).status).toBe(200);
+  });
+
+  it('one after the other on the state of a killed one', async () => {
+    const scope = testScope();
+    const first = await startVmcp(scope, { files: gatewayOver([remote]) });
+    first.signal('SIGKILL');
+    await first.exited;
+    const second = await startVmcp(scope, { files: gatewayOver([remote]), state: first.state });
+    expect(second.running()).toBe(true);
+  });
+});
+
+describe('a server that cannot run', () => {
+  it.each([
+    ['a package that does not exist', 'npx://vmcp-fixture-does-not-exist@1.0.0', /PackageNotFound|no package/],
+    ['a server that crashes in a loop', npx('vmcp-fixture-crash-loop'), /cannot find my configuration/],
+  ])('(%s) is named in one clear message, and the rest works', async (_what, image, message) => {
+    const scope = testScope();
+    const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+    const files = gatewayOver([entry('alpha', alpha.url), server('broken', image)]);
+    const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
+    const session = await openSession(vmcp.url);
+    await session.tools();
+    await eventually('the log says why', () =>
+      vmcp
+        .output()
+        .split('\n')
+        .some((line) => message.test(line) && line.includes('broken')),
+    );
+    expect(vmcp.output()).not.toMatch(STACK);
+    expect(textOf(await session.call('alpha_echo', { text: 'fine' }))).toBe('fine');
+    expect(vmcp.running()).toBe(true);
+  });
+
+  it('(HTTP, crashes in a loop) is restarted with growing pauses, and the rest works', async () => {
+    const scope = testScope();
+    const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+    const broken = server('broken', npx('vmcp-fixture-crash-loop'), { transport: 'streamable-http' });
+    const vmcp = await startVmcp(scope, {
+      files: gatewayOver([entry('alpha', alpha.url), broken]),
+      env: await npmRegistry(scope),
+    });
+    const crashes = () =>
+      vmcp
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('broken') && line.includes('cannot find my configuration'));
+    await eventually('it crashed three times', () => crashes().length >= 3, { timeoutMs: 60_000 });
+    expect(textOf(await (await openSession(vmcp.url)).call('alpha_echo', { text: 'fine' }))).toBe('fine');
+  });
+
+  it('an OCI image without an engine is a problem of that server', async () => {
+    const scope = testScope();
+    const tools = await temporaryFolder(scope);
+    for (const tool of ['dirname', 'readlink']) await symlink(`/usr/bin/${tool}`, join(tools, tool));
+    const folder = await temporaryFolder(scope);
+    await writeFiles(folder, gatewayOver([server('boxed', 'ghcr.io/example/server:1'), remote]));
+    const listen = ['--port', String(await freePort()), '--management-port', String(await freePort())];
+    const args = ['up', folder, '--state', await temporaryFolder(scope), ...listen];
+    const run = await runVmcp(scope, args, { env: { PATH: tools, DOCKER_HOST: 'unix:///nowhere' } });
+    const said = () =>
+      run
+        .output()
+        .split('\n')
+        .some((line) => line.includes('NoContainerEngine') && line.includes('boxed'));
+    await eventually('the missing engine is named', said).catch((error: unknown) => {
+      throw new Error(run.output(), { cause: error });
+    });
+    expect(run.output()).not.toMatch(STACK);
+  });
+});
+
+describe('several virtual servers in one folder', () => {
+  it('run although one of them has a mistake, which is printed', async () => {
+    const wrong = virtualServer({}, { name: 'wrong', groupName: 'nobody' });
+    const vmcp = await startVmcp(testScope(), { files: { 'all.yaml': yaml(group(), virtualServer(), wrong, remote) } });
+    expect(vmcp.output()).toMatch(/VirtualMCPServer\/wrong: .*\[GroupRefNotFound\]/);
+    expect(vmcp.stdout()).toContain(vmcp.url);
+  });
+});
+
+describe('vmcp render and vmcp gateway', () => {
+  it('print a configuration without secret values, from which a gateway runs', async () => {
+    const scope = testScope();
+    const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+    const headerForward = {
+      addHeadersFromSecret: [{ headerName: 'X-Key', valueSecretRef: { name: 'keys', key: 'k' } }],
+    };
+    const withSecret = {
+      'all.yaml': yaml(
+        group(),
+        virtualServer(),
+        entry('alpha', alpha.url, 'streamable-http', { headerForward }),
+        secret('keys', { k: 'canary-value' }),
+      ),
+    };
+    const rendered = await over('render', withSecret);
+    expect(rendered.code).toBe(0);
+    expect(rendered.output).not.toContain('canary-value');
+    expect(JSON.parse(rendered.stdout)).toMatchObject({ vmcp: { backends: [{ name: 'alpha' }] } });
+
+    const plain = await over('render', gatewayOver([entry('alpha', alpha.url)]));
+    const gateway = await startGateway(scope, plain.stdout);
+    expect(textOf(await (await openSession(gateway.url)).call('alpha_echo', { text: 'hi' }))).toBe('hi');
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['an unknown schema version', '{"schema_version":"v99"}'],
+    ['an unknown member', '{"schema_version":"v0.1.0","nonsense":1}'],
+  ])('gateway with %s exits 2 with one line for each mistake', async (_what, config) => {
+    const scope = testScope();
+    const folder = await temporaryFolder(scope);
+    await writeFiles(folder, { 'gateway.json': config });
+    const { code, output } = await vmcpResult(scope, [
+      'gateway',
+      '--config',
+      join(folder, 'gateway.json'),
+      '--port',
+      String(await freePort()),
+    ]);
+    expect(output).toContain('gateway.json');
+    expect(output).not.toMatch(STACK);
+    expect(code).toBe(2);
+  });
+});

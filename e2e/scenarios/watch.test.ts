@@ -1,0 +1,102 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFailed } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { openSession, raw, textOf } from '../harness/clients/raw.ts';
+import { connectV1 } from '../harness/clients/sdk-v1.ts';
+import { entry, group, virtualServer, yaml, type Manifest } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { startVmcp, writeFiles } from '../harness/vmcp.ts';
+
+const base = yaml(group(), virtualServer());
+
+async function start(...backends: string[]) {
+  const scope = testScope();
+  const urls = new Map<string, string>();
+  for (const name of ['alpha', 'beta']) urls.set(name, (await startHttpBackend(scope, 'sdk-1-stateful', name)).url);
+  const file = (name: string): Manifest => entry(name, urls.get(name)!);
+  const files = {
+    'base.yaml': base,
+    ...Object.fromEntries(backends.map((name) => [`${name}.yaml`, yaml(file(name))])),
+  };
+  const vmcp = await startVmcp(scope, { files, args: ['--watch'] });
+  onTestFailed(() => {
+    console.error(vmcp.output());
+  });
+  const write = (name: string, text = yaml(file(name))) => writeFiles(vmcp.folder, { [`${name}.yaml`]: text });
+  return { vmcp, write, remove: (name: string) => rm(join(vmcp.folder, `${name}.yaml`)) };
+}
+
+it('takes a new backend into sessions that are open, tells them, and keeps running calls', async () => {
+  const { vmcp, write } = await start('alpha');
+  const session = await openSession(vmcp.url);
+  expect(await session.tools()).not.toContain('beta_echo');
+  const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
+  let told = false;
+  const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told = true));
+  await client.listTools();
+  const running = session.call('alpha_slow', { ms: 4_000 });
+  await write('beta');
+  await eventually('beta is listed in the same session', async () => (await session.tools()).includes('beta_echo'));
+  expect(textOf(await session.call('beta_echo', { text: 'new' }))).toBe('new');
+  expect(textOf(await running)).toBe('waited 4000 ms');
+  await eventually('the other client is told', () => told);
+  expect(textOf(await session.call('alpha_echo', { text: 'old' }))).toBe('old');
+  await close();
+});
+
+it('drops a backend that was removed, and its tools are unknown then', async () => {
+  const { vmcp, remove } = await start('alpha', 'beta');
+  const session = await openSession(vmcp.url);
+  await eventually('beta is listed', async () => (await session.tools()).includes('beta_echo'));
+  await remove('beta');
+  await eventually('beta is gone', async () => !(await session.tools()).includes('beta_echo'));
+  expect((await session.call('beta_echo', { text: 'x' })).error).toMatchObject({ code: -32602 });
+  expect(textOf(await session.call('alpha_echo', { text: 'stays' }))).toBe('stays');
+});
+
+it('keeps what runs when the files have a mistake, and says which', async () => {
+  const { vmcp, write } = await start('alpha');
+  const session = await openSession(vmcp.url);
+  await write('broken', 'kind: MCPGroup\n\tbad: x');
+  await eventually('the mistake is printed', () => /broken\.yaml:2/.test(vmcp.output()));
+  expect(textOf(await session.call('alpha_echo', { text: 'still' }))).toBe('still');
+  expect((await raw(`${vmcp.origin}/readyz`)).status).toBe(200);
+  await write('broken', yaml(group('mended')));
+  await write('beta');
+  await eventually('the mended files are taken', async () => (await session.tools()).includes('beta_echo'));
+});
+
+it('takes another conflict strategy without dropping the session', async () => {
+  const { vmcp, write } = await start('alpha');
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const aggregation = { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: ['alpha'] } };
+  await write('base', yaml(group(), virtualServer({ aggregation })));
+  await eventually('names are bare', async () => (await session.tools()).includes('echo'));
+  expect(textOf(await session.call('echo', { text: 'hi' }))).toBe('hi');
+});
+
+it('starts a virtual server that was added, stops one that was removed, and keeps the sessions of the others', async () => {
+  const { vmcp, write, remove } = await start('alpha');
+  const session = await openSession(vmcp.url);
+  const added = async (count: number) => {
+    const lines = () => [...vmcp.stdout().matchAll(/^(?:default\/)?second\s.*?(http:\S+)/gm)];
+    return eventually(`second is started ${count} times`, () => lines()[count - 1]?.[1]);
+  };
+  for (const count of [1, 2]) {
+    await write('second', yaml(virtualServer({}, { name: 'second' })));
+    const url = await added(count);
+    await eventually('second serves', async () => (await (await openSession(url)).tools()).includes('alpha_echo'));
+    await remove('second');
+    await eventually('second is stopped', () =>
+      raw(url).then(
+        () => false,
+        () => true,
+      ),
+    );
+  }
+  expect(textOf(await session.call('alpha_echo', { text: 'still' }))).toBe('still');
+});
