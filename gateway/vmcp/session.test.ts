@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Sessions } from './session.ts';
 
+const CLIENT = { revision: '2025-11-25', capabilities: '{}', offers: new Set<string>() };
+
 function fixture(limit = 3) {
   const state = { now: 1_000_000, ids: 0, ended: [] as string[] };
   const sessions = new Sessions({
@@ -16,7 +18,7 @@ function fixture(limit = 3) {
 describe('Sessions', () => {
   it('gives a session to its principal only, and the stranger does not refresh it', () => {
     const { state, sessions } = fixture();
-    const { id } = sessions.create('alice', '2025-11-25');
+    const { id } = sessions.create('alice', CLIENT);
     expect(sessions.find(id, 'mallory')).toBeUndefined();
     state.now += 50_000;
     expect(sessions.find(id, 'mallory')).toBeUndefined();
@@ -28,7 +30,7 @@ describe('Sessions', () => {
 
   it('slides the time to live with every use', () => {
     const { state, sessions } = fixture();
-    const { id } = sessions.create('alice', '2025-11-25');
+    const { id } = sessions.create('alice', CLIENT);
     for (let use = 0; use < 5; use += 1) {
       state.now += 50_000;
       expect(sessions.find(id, 'alice')?.id).toBe(id);
@@ -39,19 +41,25 @@ describe('Sessions', () => {
 
   it('ends the least recently used session when there are too many', () => {
     const { state, sessions } = fixture(2);
-    const first = sessions.create('a', 'r');
-    const second = sessions.create('a', 'r');
+    const first = sessions.create('a', CLIENT);
+    const second = sessions.create('a', CLIENT);
     state.now += 20_000;
     sessions.find(first.id, 'a');
-    sessions.create('a', 'r');
+    sessions.create('a', CLIENT);
     expect(state.ended).toEqual([second.id]);
     expect(sessions.size).toBe(2);
   });
 
   it('keeps a session with a running call or an open stream', () => {
     const { state, sessions } = fixture();
-    const session = sessions.create('a', 'r');
-    session.running.add({ id: '1', cancel: () => undefined, resume: () => undefined });
+    const session = sessions.create('a', CLIENT);
+    session.running.add({
+      id: '1',
+      cancel: () => undefined,
+      resume: () => undefined,
+      hold: () => undefined,
+      proceed: () => undefined,
+    });
     state.now += 120_000;
     sessions.sweep();
     expect(sessions.find(session.id, 'a')).toBe(session);

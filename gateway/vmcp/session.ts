@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { SessionStreams } from './edge/event-stream.ts';
+import { ServerRequests } from './server-requests.ts';
 import type { Channel, RequestHandle } from './transport/channel.ts';
 
 /** A call that runs for a session; `id` is the JSON text of the client's id. */
@@ -26,10 +27,31 @@ export interface Session {
   ended: boolean;
   readonly channels: Map<string, SessionChannel>;
   readonly running: Set<RunningCall>;
-  /** The client's GET stream. */
-  stream: ServerResponse | undefined;
-  /** Digests of the lists that the client was last told of. */
-  viewDigest: string;
+  /** JSON text of the part of the client's capabilities that backends are told of. */
+  readonly capabilities: string;
+  /** Names of the capabilities in it. */
+  readonly offers: ReadonlySet<string>;
+  /** What backends have asked the client. */
+  readonly requests: ServerRequests;
+  readonly streams: SessionStreams;
+  /** URIs that the client subscribed to, with the backend of each. */
+  readonly subscriptions: Map<string, string>;
+  /** The lists as the client was last told of them. */
+  seen: ListDigests | undefined;
+}
+
+/** One text per list that clients are told changes of; equal texts mean equal lists. */
+export interface ListDigests {
+  readonly tools: string;
+  readonly resources: string;
+  readonly prompts: string;
+}
+
+/** What a client says of itself in `initialize`. */
+export interface ClientFacts {
+  readonly revision: string;
+  readonly capabilities: string;
+  readonly offers: ReadonlySet<string>;
 }
 
 export interface SessionsOptions {
@@ -42,6 +64,8 @@ export interface SessionsOptions {
 }
 
 const TOUCH_EVERY_MS = 10_000;
+
+const isBusy = ({ running, streams }: Session): boolean => running.size > 0 || streams.main.connected;
 
 /** The live sessions of one virtual server, the least recently used ending first when there are too many. */
 export class Sessions {
@@ -57,18 +81,20 @@ export class Sessions {
     return this.#live.size;
   }
 
-  create(principal: string, revision: string): Session {
+  create(principal: string, client: ClientFacts): Session {
     const session: Session = {
       id: this.#options.newId(),
       principal,
-      revision,
+      ...client,
       logLevel: -1,
       lastSeenAt: this.#options.now(),
       ended: false,
       channels: new Map(),
       running: new Set(),
-      stream: undefined,
-      viewDigest: '',
+      requests: new ServerRequests(),
+      streams: new SessionStreams(),
+      subscriptions: new Map(),
+      seen: undefined,
     };
     this.#live.set(session.id, session);
     if (this.#live.size > this.#options.limit) {
@@ -86,7 +112,7 @@ export class Sessions {
     if (session?.principal !== principal) return undefined;
     const now = this.#options.now();
     if (now - session.lastSeenAt > TOUCH_EVERY_MS) {
-      if (now - session.lastSeenAt > this.#options.ttlMs && session.running.size === 0 && !session.stream) {
+      if (now - session.lastSeenAt > this.#options.ttlMs && !isBusy(session)) {
         this.end(session);
         return undefined;
       }
@@ -108,7 +134,7 @@ export class Sessions {
   sweep(): void {
     const oldest = this.#options.now() - this.#options.ttlMs;
     for (const [, session] of this.#live) {
-      if (session.lastSeenAt < oldest && session.running.size === 0 && !session.stream) this.end(session);
+      if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session);
     }
   }
 

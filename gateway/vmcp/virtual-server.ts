@@ -9,9 +9,11 @@ import { forwardParams } from './aggregation/forward-params.ts';
 import type { AggregationResult, Route, View } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
-import { sseEvent, type Answer } from './edge/answer.ts';
+import { announce, digestsOf } from './announce.ts';
+import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
-import { Sessions, type Session } from './session.ts';
+import { relay } from './relay.ts';
+import { Sessions, type ClientFacts, type Session } from './session.ts';
 import type { Transport } from './transport/channel.ts';
 
 export interface VirtualServerDeps {
@@ -27,11 +29,6 @@ const SESSION_LIMIT = 20_000;
 const SESSION_TTL = '30m';
 const SWEEP_EVERY_MS = 30_000;
 const CHANNEL_IDLE_MS = 600_000;
-const LIST_CHANGED = [
-  ['tools', 'notifications/tools/list_changed'],
-  ['resources', 'notifications/resources/list_changed'],
-  ['prompts', 'notifications/prompts/list_changed'],
-] as const;
 
 /** One VirtualMCPServer while it runs: its backends, the view of them that clients get, and the clients' sessions. */
 export class VirtualServer {
@@ -63,6 +60,7 @@ export class VirtualServer {
     });
     this.fleet = new Fleet({
       ...deps,
+      onMessage: relay,
       onChange: () => {
         this.#queueRebuild();
       },
@@ -130,6 +128,48 @@ export class VirtualServer {
     return this.fleet.catalog(backend)?.capabilities['completions'] !== undefined;
   }
 
+  offersSubscriptions(backend: string): boolean {
+    const resources = this.fleet.catalog(backend)?.capabilities['resources'];
+    return (
+      typeof resources === 'object' && resources !== null && 'subscribe' in resources && resources.subscribe === true
+    );
+  }
+
+  /**
+   * Whether another session gets the updates of `uri` through the same process or session-less connection, so that the
+   * backend must not be told that nobody wants them any more.
+   */
+  sharesSubscription(session: Session, backend: string, uri: string): boolean {
+    const { transport, isolation = 'principal' } = this.fleet.runtime(backend)?.config ?? {};
+    if (transport !== 'stdio' || isolation === 'session') return false;
+    for (const other of this.sessions.all()) {
+      if (
+        other !== session &&
+        other.subscriptions.get(uri) === backend &&
+        (isolation === 'shared' || other.principal === session.principal)
+      )
+        return true;
+    }
+    return false;
+  }
+
+  openSession(principal: string, client: ClientFacts): Session {
+    const session = this.sessions.create(principal, client);
+    session.seen = digestsOf(this.view);
+    return session;
+  }
+
+  /** The client listens now: it hears what it missed, and backends that are open for it may speak. */
+  listen(session: Session): void {
+    announce(session, digestsOf(this.view));
+    for (const { channel } of session.channels.values()) channel?.listen();
+  }
+
+  /** Sends a notification of the client to every backend that is open for it. */
+  tellBackends(session: Session, message: Buffer): void {
+    for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);
+  }
+
   /** Sends a client's request to the backend of `route`; `name` is the span to rename when the route is renamed. */
   forward(
     session: Session,
@@ -189,7 +229,7 @@ export class VirtualServer {
   #release(session: Session): void {
     for (const call of session.running) call.cancel('the session ended');
     for (const name of [...session.channels.keys()]) closeChannel(session, name);
-    session.stream?.end();
+    session.streams.end();
   }
 
   #closeIdleChannels(before: number): void {
@@ -216,21 +256,11 @@ export class VirtualServer {
       for (const { reason, message } of problems) this.log.warn('aggregation', { reason, problem: message });
     }
     this.#problems = problems;
-    const before = this.#aggregation.view;
-    if (next.conflicts.length > 0 && this.#aggregation.conflicts.length === 0 && before.tools.size > 0) return;
+    const before = this.#aggregation;
+    if (next.conflicts.length > 0 && before.conflicts.length === 0 && before.view.tools.size > 0) return;
     this.#aggregation = next;
-    this.#announce(before, next.view);
-  }
-
-  /** Tells the clients that listen which lists changed. */
-  #announce(before: View, after: View): void {
-    const digest = ({ lists }: View, kind: (typeof LIST_CHANGED)[number][0]): string =>
-      kind === 'resources' ? lists.resources.digest + lists.templates.digest : lists[kind].digest;
-    const events = LIST_CHANGED.filter(([kind]) => digest(before, kind) !== digest(after, kind)).map(([, method]) =>
-      sseEvent(Buffer.from(JSON.stringify({ jsonrpc: '2.0', method }))),
-    );
-    if (events.length === 0) return;
-    for (const { stream } of this.sessions.all()) for (const event of events) stream?.write(event);
+    const digests = digestsOf(next.view);
+    for (const session of this.sessions.all()) announce(session, digests);
   }
 }
 

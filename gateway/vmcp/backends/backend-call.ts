@@ -1,6 +1,5 @@
 import type { Envelope } from '../../http/json-scan.ts';
-import { errorMessage, type Answer } from '../edge/answer.ts';
-import { CODE } from '../error-codes.ts';
+import type { Answer } from '../edge/answer.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from './backend.ts';
@@ -66,6 +65,14 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#handle?.resume();
   }
 
+  hold(): void {
+    this.#handle?.hold();
+  }
+
+  proceed(): void {
+    this.#handle?.proceed();
+  }
+
   reply(message: Buffer): void {
     this.#done('ok');
     this.#answer.reply(message);
@@ -88,9 +95,8 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   message(message: Buffer, envelope: Envelope): void {
-    const { id } = envelope;
-    if (id === undefined) this.#backend.onCallMessage(this.#session, this.#answer, message, envelope);
-    else this.#channel?.send(errorMessage(message.subarray(id.start, id.end), CODE.methodNotFound, 'not offered'));
+    const [session, channel, answer] = [this.#session, this.#channel, this.#answer];
+    if (channel) this.#backend.onMessage({ session, channel, message, envelope, answer, call: this });
   }
 
   fail(failure: BackendFailure): void {

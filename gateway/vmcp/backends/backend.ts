@@ -1,11 +1,9 @@
 import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
-import type { Envelope } from '../../http/json-scan.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
-import type { Answer } from '../edge/answer.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
-import { passesLogLevel } from '../log-level.ts';
+import { answerForNobody, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
 import {
   BackendError,
@@ -25,8 +23,10 @@ export interface BackendRuntimeOptions {
   readonly now: () => number;
   /** A call found the backend unavailable. */
   readonly onUnavailable: () => void;
-  /** A message that belongs to no call of a client: `list_changed` and the like. */
-  readonly onMessage: (message: Buffer, envelope: Envelope, owner: Session | undefined) => void;
+  /** A message for one client, in the middle of a call of his or not. */
+  readonly onMessage: (message: BackendMessage) => void;
+  /** The backend says that one of its lists changed. */
+  readonly onListChanged: () => void;
 }
 
 /** One backend of a virtual server while it runs: its channels, its circuit, its time limits. */
@@ -120,11 +120,10 @@ export class BackendRuntime {
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
   }
 
-  /** A notification of the backend in the middle of a call of `session`. */
-  onCallMessage(session: Session, answer: Answer, message: Buffer, envelope: Envelope): void {
-    if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
-    if (envelope.method?.endsWith('/list_changed')) this.#options.onMessage(message, envelope, session);
-    else answer.message(message, envelope);
+  /** A message of the backend for one client; what is about its lists concerns every client. */
+  onMessage(from: BackendMessage): void {
+    if (from.envelope.method?.endsWith('/list_changed')) this.#options.onListChanged();
+    else this.#options.onMessage(from);
   }
 
   async close(): Promise<void> {
@@ -133,19 +132,26 @@ export class BackendRuntime {
     await this.#options.transport.close();
   }
 
-  #open(session: Session | undefined): Promise<Channel> {
-    const { operational, transport, onMessage } = this.#options;
+  async #open(session: Session | undefined): Promise<Channel> {
+    const { operational, transport, onListChanged } = this.#options;
+    let channel: Channel | undefined;
     const owner: ChannelOwner & { readonly principal: string } = {
       key: session?.id ?? 'discovery',
       principal: session?.principal ?? 'anonymous',
-      capabilities: '{}',
+      capabilities: session?.capabilities ?? '{}',
       revision: session?.revision ?? LATEST_REVISION,
-      listen: listens(operational, this.name) && session === undefined,
       onMessage: (message, envelope) => {
-        onMessage(message, envelope, session);
+        if (session && channel) this.onMessage({ session, channel, message, envelope });
+        else if (envelope.method?.endsWith('/list_changed')) onListChanged();
+        else if (channel) answerForNobody(channel, message, envelope);
       },
     };
-    return transport.open(owner, AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]));
+    channel = await transport.open(
+      owner,
+      AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]),
+    );
+    if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
+    return channel;
   }
 }
 

@@ -8,6 +8,7 @@ import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import { BackendError, type BackendFailure, type Channel, type Transport } from '../transport/channel.ts';
 import { ask } from '../transport/request-reply.ts';
+import type { BackendMessage } from '../relay.ts';
 import { BackendRuntime } from './backend.ts';
 import { discover } from './discover.ts';
 
@@ -17,6 +18,8 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly metrics: CallObserver;
   readonly createTransport: (backend: Backend) => Transport;
+  /** A message of a backend for one client. */
+  readonly onMessage: (message: BackendMessage) => void;
   /** What the backends offer, or which of them are available, has changed. */
   readonly onChange: () => void;
 }
@@ -130,7 +133,7 @@ export class Fleet {
   }
 
   #add(config: Backend, operational: Operational): void {
-    const { log, now, metrics, createTransport } = this.#options;
+    const { log, now, metrics, createTransport, onMessage } = this.#options;
     const runtime = new BackendRuntime({
       config,
       operational,
@@ -142,9 +145,10 @@ export class Fleet {
         const last = this.#monitor?.health(config.name)?.lastCheckAt ?? 0;
         if (now() - last > RECHECK_AFTER_MS) this.checkNow(config.name);
       },
-      onMessage: (_message, envelope) => {
-        if (envelope.method?.endsWith('/list_changed')) this.#listChanged(config.name);
+      onListChanged: () => {
+        this.#listChanged(config.name);
       },
+      onMessage,
     });
     this.#members.set(config.name, {
       runtime,

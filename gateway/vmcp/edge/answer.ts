@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Envelope } from '../../http/json-scan.ts';
+import type { Session } from '../session.ts';
 import type { ReplySink } from '../transport/channel.ts';
+import { onceDrained, type EventStream } from './event-stream.ts';
 
 /** Where the reply to one client request goes, whatever the client's transport is. */
 export interface Answer extends Omit<ReplySink, 'fail'> {
@@ -30,37 +32,30 @@ const resultPieces = (id: Buffer, result: Buffer | string): [Buffer, Buffer, Buf
   CLOSE,
 ];
 
+export const resultMessage = (id: Buffer, result: Buffer | string): Buffer => Buffer.concat(resultPieces(id, result));
+
 export const errorMessage = (id: Buffer | null, code: number, message: string, data?: unknown): Buffer => {
   const error = JSON.stringify(data === undefined ? { code, message } : { code, message, data });
   return Buffer.from(`{"jsonrpc":"2.0","id":${id === null ? 'null' : id.toString()},"error":${error}}`);
 };
 
-/** One SSE event. Line breaks of the message, which JSON allows between values only, become spaces. */
-export function sseEvent(message: Buffer): Buffer {
-  return Buffer.concat([EVENT, oneLine(message), EVENT_END]);
-}
-
-const EVENT = Buffer.from('event: message\ndata: ');
-const EVENT_END = Buffer.from('\n\n');
-
-function oneLine(message: Buffer): Buffer {
-  if (!message.includes(0x0a) && !message.includes(0x0d)) return message;
-  const copy = Buffer.from(message);
-  for (let at = 0; at < copy.length; at += 1) if (copy[at] === 0x0a || copy[at] === 0x0d) copy[at] = 0x20;
-  return copy;
-}
-
 const JSON_TYPE = 'application/json';
+
+/** From this revision on a client understands an event without data, sent so that it can come back at once. */
+const PRIMED_SINCE = '2025-11-25';
 
 /** The reply to a POST: JSON, or an event stream as soon as a message comes before the reply. */
 export class PostAnswer implements Answer {
   readonly id: Buffer;
   readonly #res: ServerResponse;
-  #streaming = false;
+  readonly #session: Session | undefined;
+  #stream: EventStream | undefined;
   #inPart = false;
 
-  constructor(res: ServerResponse, id: Buffer) {
+  /** `session` is undefined for `initialize`, which is never answered by a stream. */
+  constructor(res: ServerResponse, id: Buffer, session: Session | undefined) {
     this.#res = res;
+    this.#session = session;
     this.id = id;
   }
 
@@ -69,12 +64,12 @@ export class PostAnswer implements Answer {
   }
 
   result(result: Buffer | string): void {
-    const [head, body, close] = resultPieces(this.id, result);
-    const res = this.#res;
-    if (this.#streaming) {
-      res.end(sseEvent(Buffer.concat([head, body, close])));
+    if (this.#stream) {
+      this.reply(resultMessage(this.id, result));
       return;
     }
+    const [head, body, close] = resultPieces(this.id, result);
+    const res = this.#res;
     res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': head.length + body.length + 1 });
     res.write(head);
     res.write(body);
@@ -86,56 +81,56 @@ export class PostAnswer implements Answer {
   }
 
   reply(message: Buffer): void {
-    const res = this.#res;
-    if (this.#streaming) {
-      res.end(sseEvent(message));
+    if (this.#stream) {
+      this.#stream.send(message);
+      this.#stream.end();
       return;
     }
-    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
-    res.end(message);
+    this.#res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    this.#res.end(message);
   }
 
   part(piece: Buffer): boolean {
     const res = this.#res;
-    if (this.#streaming) {
-      if (!this.#inPart) res.write(EVENT);
+    if (this.#stream) {
+      const first = !this.#inPart;
       this.#inPart = true;
-      return res.write(oneLine(piece)) || res.destroyed;
+      return this.#stream.sendPart(piece, first);
     }
     if (!res.headersSent) res.writeHead(200, { 'content-type': JSON_TYPE });
     return res.write(piece) || res.destroyed;
   }
 
   end(): void {
-    this.#res.end(this.#streaming ? EVENT_END : undefined);
+    if (this.#stream) this.#stream.endPart();
+    else this.#res.end();
   }
 
   message(message: Buffer, _envelope: Envelope): void {
-    if (!this.#streaming) {
-      this.#streaming = true;
-      this.#res.writeHead(200, {
-        'content-type': 'text/event-stream',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-      });
+    if (!this.#session) return;
+    if (!this.#stream) {
+      this.#stream = this.#session.streams.open();
+      this.#stream.attach(this.#res);
+      if (this.#session.revision >= PRIMED_SINCE) this.#stream.prime();
     }
-    this.#res.write(sseEvent(message));
+    this.#stream.send(message);
   }
 
   drop(): void {
-    if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
-    this.#res.end();
+    if (this.#stream) this.#stream.end();
+    else {
+      if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
+      this.#res.end();
+    }
   }
 
   cut(): void {
-    this.#res.destroy();
+    if (this.#stream) this.#stream.cut();
+    else this.#res.destroy();
   }
 
   onDrain(callback: () => void): void {
-    const done = (): void => {
-      this.#res.off('drain', done).off('close', done);
-      callback();
-    };
-    this.#res.once('drain', done).once('close', done);
+    if (this.#stream) this.#stream.onDrain(callback);
+    else onceDrained(this.#res, callback);
   }
 }

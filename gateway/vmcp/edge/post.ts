@@ -1,14 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { readBody } from '../../http/read-body.ts';
-import { readString, scanEnvelope, ScanError, scanParams, type Envelope } from '../../http/json-scan.ts';
-import { isObject, objectMembers } from '../../http/json-walk.ts';
-import { METHODS } from '../methods/index.ts';
+import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { PostAnswer } from './answer.ts';
-import { initializeResult, negotiate } from './initialize.ts';
+import { serveRequest, takeMessage } from './dispatch.ts';
+import { initializeResult, readClientFacts } from './initialize.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 export interface EdgeOptions {
@@ -66,19 +65,13 @@ function onMessage(server: VirtualServer, options: EdgeOptions, req: Request, re
   const session = findSession(server, req, res);
   if (!session) return;
   if (envelope.method === undefined || envelope.id === undefined) {
-    if (envelope.method === 'notifications/cancelled') cancelCall(session, body, envelope);
+    takeMessage(server, session, body, envelope);
     res.writeHead(202, { 'content-length': 0 });
     res.end();
     return;
   }
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end));
-  const method = METHODS.get(envelope.method);
-  if (!method) {
-    answer.error(CODE.methodNotFound, 'method not found');
-    return;
-  }
-  const params = scanParams(body, envelope.params);
-  method(server, session, { body, envelope, params, headers: passthrough(server, req) }, answer);
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), session);
+  serveRequest(server, session, req.headers, body, envelope, answer);
 }
 
 /** The session of the request, or undefined after a refusal. */
@@ -101,7 +94,7 @@ export function findSession(server: VirtualServer, req: Request, res: Response):
 }
 
 /** Who calls: put there by the incoming mode, `anonymous` without one. */
-const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? 'anonymous';
+export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? 'anonymous';
 
 function initialize(
   server: VirtualServer,
@@ -114,9 +107,9 @@ function initialize(
     refuse(res, 400, CODE.invalidRequest, 'initialize must be a request with an id');
     return;
   }
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end));
-  const revision = negotiate(body, envelope);
-  if (revision === undefined) {
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined);
+  const client = readClientFacts(body, envelope);
+  if (client === undefined) {
     answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
     return;
   }
@@ -125,29 +118,9 @@ function initialize(
     refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
     return;
   }
-  const session = server.sessions.create(principalOf(res), revision);
+  const session = server.openSession(principalOf(res), client);
   res.setHeader('mcp-session-id', session.id);
-  answer.result(initializeResult(revision, options.version));
-}
-
-function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {
-  if (params === undefined || !isObject(body, params)) return;
-  const members = objectMembers(body, params);
-  const id = members.get('requestId');
-  if (!id) return;
-  const text = body.toString('latin1', id.start, id.end);
-  const reason = readString(body, members.get('reason')) ?? 'cancelled by the client';
-  for (const call of session.running) if (call.id === text) call.cancel(reason.slice(0, 200));
-}
-
-function passthrough(server: VirtualServer, req: Request): Readonly<Record<string, string>> | undefined {
-  if (server.passthroughHeaders.length === 0) return undefined;
-  const headers: Record<string, string> = {};
-  for (const name of server.passthroughHeaders) {
-    const value = req.headers[name];
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
+  answer.result(initializeResult(client.revision, options.version, server.view.capabilities.resourcesSubscribe));
 }
 
 function onBug(server: VirtualServer, res: Response, error: unknown): void {

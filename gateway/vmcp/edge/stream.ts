@@ -1,13 +1,16 @@
 import type { RequestHandler } from 'express';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
+import { readEventId } from './event-stream.ts';
 import { findSession } from './post.ts';
 import { refuse } from './refuse.ts';
 
 const HEARTBEAT_MS = 30_000;
-const HEARTBEAT = ': keep-alive\n\n';
 
-/** `GET /mcp`: the stream on which a session hears of changes. A second one takes the place of the first. */
+/**
+ * `GET /mcp`: the stream on which a session hears what belongs to no call, or with `Last-Event-ID` the rest of any of its
+ * streams. A second connection takes the place of the first.
+ */
 export function mcpGet(server: VirtualServer): RequestHandler {
   return (req, res) => {
     if (!(req.headers.accept ?? '').includes('text/event-stream')) {
@@ -20,13 +23,14 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     }
     const session = findSession(server, req, res);
     if (!session) return;
-    session.stream?.end();
-    session.stream = res;
-    res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
-    res.flushHeaders();
-    res.on('close', () => {
-      if (session.stream === res) session.stream = undefined;
-    });
+    const last = req.headers['last-event-id'];
+    const event = typeof last === 'string' ? readEventId(last) : undefined;
+    const kept = event ? session.streams.find(event.stream) : undefined;
+    if (event && kept?.attach(res, event.sequence)) return;
+    if (last !== undefined)
+      server.log.info('events of a session are lost', { reason: 'not_kept', event: String(last).slice(0, 40) });
+    session.streams.main.attach(res);
+    server.listen(session);
   };
 }
 
@@ -44,6 +48,6 @@ export function mcpDelete(server: VirtualServer): RequestHandler {
 /** Keeps idle streams open through proxies: one timer for all of them. */
 export function startHeartbeat(server: VirtualServer): NodeJS.Timeout {
   return setInterval(() => {
-    for (const { stream } of server.sessions.all()) stream?.write(HEARTBEAT);
+    for (const { streams } of server.sessions.all()) streams.main.comment('keep-alive');
   }, HEARTBEAT_MS).unref();
 }

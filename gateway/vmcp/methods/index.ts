@@ -5,6 +5,7 @@ import { list } from './lists.ts';
 import type { Method } from './method.ts';
 import { readResource } from './read-resource.ts';
 import { setLevel } from './set-level.ts';
+import { subscription } from './subscribe.ts';
 
 /** Every request a session can make; `initialize` opens the session and stands in the edge. */
 export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
@@ -13,6 +14,8 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['resources/list', list('resources')],
   ['resources/templates/list', list('templates')],
   ['resources/read', readResource],
+  ['resources/subscribe', subscription(true)],
+  ['resources/unsubscribe', subscription(false)],
   ['prompts/list', list('prompts')],
   ['prompts/get', getPrompt],
   ['completion/complete', complete],

@@ -74,7 +74,13 @@ export interface RequestHandle {
   cancel(reason: string): void;
   /** The client's stream drained: go on after `part` returned false. */
   resume(): void;
+  /** The backend waits for the client: `timeoutMs` does not run until `proceed`, when it starts anew. */
+  hold(): void;
+  proceed(): void;
 }
+
+/** Longest time that a call is held, ms: somebody has to read and type. */
+export const LONGEST_HOLD_MS = 600_000;
 
 /** An initialized MCP connection to one backend. */
 export interface Channel {
@@ -82,6 +88,8 @@ export interface Channel {
   request(request: BackendRequest, sink: ReplySink): RequestHandle;
   /** Sends a notification, or a response to a request of the backend, as the JSON text of the whole message. Best effort. */
   send(message: Buffer): void;
+  /** Opens the backend's unsolicited stream (GET of streamable HTTP) where it is not open anyway; in the background, once. */
+  listen(): void;
   /** False after the connection or process died or the backend forgot the session: open a new one. */
   readonly alive: boolean;
   /** Ends the session at the backend (DELETE, process stop); never throws. */
@@ -98,8 +106,6 @@ export interface ChannelOwner {
   readonly revision: string;
   /** Notifications and requests of the backend that belong to no running request (list_changed, GET stream). */
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
-  /** Whether to keep the backend's unsolicited stream open (GET for streamable HTTP). */
-  readonly listen: boolean;
 }
 
 /** How one backend is reached: one object per backend and configuration. */

@@ -4,6 +4,7 @@ import { splice } from '../../http/json-walk.ts';
 import { ReplyRewriter } from '../../http/reply-rewriter.ts';
 import {
   BackendError,
+  LONGEST_HOLD_MS,
   type BackendFailure,
   type BackendRequest,
   type ReplySink,
@@ -11,6 +12,9 @@ import {
 } from './channel.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
 import { createSseParser, type SseParser } from './sse-parser.ts';
+
+/** Wait before a broken stream is gone on with, when the backend names no other. */
+const RESUME_AFTER_MS = 1_000;
 
 /** Replies longer than this are passed on while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
@@ -24,6 +28,8 @@ export interface ExchangeHost {
   /** Sends `notifications/cancelled` for our id. */
   cancelled(ownId: string): void;
   sessionLost(): void;
+  /** Headers of a GET that goes on behind an event. */
+  resumeHeaders(lastEventId: string): string[];
   /** Sees the reply's headers before the sink sees anything of it. */
   replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
 }
@@ -44,7 +50,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   readonly #sink: ReplySink;
   readonly #host: ExchangeHost;
   readonly #ownId: string;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #retryAfter: string | undefined;
@@ -52,6 +58,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #received = 0;
   #expected = -1;
   #events: SseParser | undefined;
+  #lastEventId: string | undefined;
+  #retryMs = RESUME_AFTER_MS;
+  #resuming: NodeJS.Timeout | undefined;
   #rewriter: ReplyRewriter | undefined;
   #done = false;
 
@@ -76,6 +85,14 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   resume(): void {
     this.#controller?.resume();
+  }
+
+  hold(): void {
+    this.#restartTimer(LONGEST_HOLD_MS);
+  }
+
+  proceed(): void {
+    this.#restartTimer(this.#request.timeoutMs);
   }
 
   timedOut(): void {
@@ -103,6 +120,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
     if (type.startsWith('text/event-stream') && status === 200) {
       this.#events = createSseParser((event) => {
+        this.#lastEventId = event.id;
+        if (event.retry !== undefined) this.#retryMs = event.retry;
         this.#onEvent(event.data);
       }, this.#host.maxReplyBytes);
     } else if (!type.startsWith('application/json')) {
@@ -130,10 +149,13 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#timer);
-    if (this.#done) return;
+    if (this.#done) {
+      clearTimeout(this.#timer);
+      return;
+    }
     try {
-      if (this.#events) this.fail({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
+      if (this.#events)
+        this.#onStreamBroken({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
       else if (this.#rewriter) {
         this.#rewriter.end();
         this.#finish();
@@ -145,8 +167,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.#timer);
-    this.fail(failureOfError(error));
+    if (this.#done) clearTimeout(this.#timer);
+    else this.#onStreamBroken(failureOfError(error));
   }
 
   fail(failure: BackendFailure): void {
@@ -157,9 +179,34 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#sink.fail(failure);
   }
 
+  /**
+   * A stream whose events have ids is gone on with by GET: a backend may close it at any time and expect that.
+   * @see MCP 2025-11-25, basic/transports, Resumability and Redelivery
+   */
+  #onStreamBroken(failure: BackendFailure): void {
+    const lastEventId = this.#lastEventId;
+    if (lastEventId === undefined || !this.#events) {
+      this.fail(failure);
+      return;
+    }
+    this.#events = undefined;
+    this.#resuming = setTimeout(() => {
+      const { dispatcher, origin, path } = this.#host;
+      const headers = this.#host.resumeHeaders(lastEventId);
+      dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
+    }, this.#retryMs);
+  }
+
+  #restartTimer(ms: number): void {
+    if (this.#done) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(onTimeout, ms, this);
+  }
+
   #finish(): void {
     this.#done = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#resuming);
   }
 
   #startStreaming(controller: Dispatcher.DispatchController): void {
@@ -193,6 +240,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });
   }
 
+  /** On a resumed stream replies to other requests may come too. */
   #isOwnReply(body: Buffer, envelope: Envelope): boolean {
     const { id } = envelope;
     return (

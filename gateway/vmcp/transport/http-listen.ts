@@ -15,6 +15,10 @@ export interface ListenerOptions {
 /** `Accept` of requests that are no GET. */
 export const ACCEPT_POST = 'application/json, text/event-stream';
 
+/** The headers of a GET of the stream, from those of a POST. */
+export const getHeaders = (headers: readonly string[]): string[] =>
+  headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
+
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -60,7 +64,7 @@ export class StreamListener {
     const { statusCode, headers, body } = await dispatcher.request({
       path,
       method: 'GET',
-      headers: [...sent.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value)), ...resume],
+      headers: [...getHeaders(sent), ...resume],
       signal: this.#abort.signal,
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -71,7 +71,6 @@ async function open(
     capabilities: '{}',
     revision: '2025-11-25',
     onMessage: () => undefined,
-    listen: false,
   };
   return transport.open(owner, AbortSignal.timeout(2_000));
 }
@@ -247,7 +246,7 @@ describe('httpTransport', () => {
     ],
   ])('fails on %s as %s', async (_name, kind, answer) => {
     const channel = await open(answer, { session: 's' });
-    const failure = await failureOf(call(channel, 300));
+    const failure = await failureOf(call(channel, kind === 'timeout' ? 300 : 5_000));
     expect(failure.kind).toBe(kind);
     expect(failure.detail).not.toContain('secret-canary');
     expect(channel.alive).toBe(kind !== 'session_lost');

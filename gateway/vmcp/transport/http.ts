@@ -13,7 +13,7 @@ import type {
 import { BackendError } from './channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
 import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
-import { ACCEPT_POST, StreamListener } from './http-listen.ts';
+import { ACCEPT_POST, getHeaders, StreamListener } from './http-listen.ts';
 import { requestReply } from './request-reply.ts';
 
 export interface HttpTransportOptions {
@@ -101,7 +101,6 @@ class HttpChannel implements Channel, ExchangeHost {
     if (this.#sessionId !== undefined) this.#headers.push('mcp-session-id', this.#sessionId);
     this.#headers.push('mcp-protocol-version', this.facts.revision);
     await this.#post(INITIALIZED);
-    if (this.#owner.listen) this.#listen();
     return this;
   }
 
@@ -121,6 +120,10 @@ class HttpChannel implements Channel, ExchangeHost {
   cancelled(ownId: string): void {
     if (this.facts === UNKNOWN) return;
     this.send(Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${ownId}}}`));
+  }
+
+  resumeHeaders(lastEventId: string): string[] {
+    return [...getHeaders(this.#headers), 'last-event-id', lastEventId];
   }
 
   sessionLost(): void {
@@ -185,8 +188,9 @@ class HttpChannel implements Channel, ExchangeHost {
       throw new BackendError({ kind: 'garbage', detail: `HTTP ${String(statusCode)} for a notification` });
   }
 
-  #listen(): void {
-    this.#listener = new StreamListener({
+  listen(): void {
+    if (!this.alive) return;
+    this.#listener ??= new StreamListener({
       dispatcher: this.dispatcher,
       path: this.path,
       headers: this.#headers,

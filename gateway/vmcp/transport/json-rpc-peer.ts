@@ -1,7 +1,13 @@
 import type { Logger } from 'winston';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
-import type { BackendFailure, BackendRequest, ReplySink, RequestHandle } from './channel.ts';
+import {
+  LONGEST_HOLD_MS,
+  type BackendFailure,
+  type BackendRequest,
+  type ReplySink,
+  type RequestHandle,
+} from './channel.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 
 /** How a peer's messages leave. Neither function throws. */
@@ -35,7 +41,7 @@ interface Call {
   readonly sink: ReplySink;
   readonly lane: Lane;
   readonly clientToken: Buffer | undefined;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
 }
 
 /** Notifications that are about the backend, not about a call. */
@@ -102,13 +108,19 @@ export class JsonRpcPeer {
     const { params, clientToken } = request.params
       ? withOwnToken(request.params, id)
       : { params: undefined, clientToken: undefined };
-    const timer = setTimeout(
-      () => {
-        this.#expire(call);
-      },
-      Math.min(request.timeoutMs, LONGEST_TIMER_MS),
-    );
-    const call: Call = { id, request, sink, lane, clientToken, timer };
+    const after = (ms: number): NodeJS.Timeout =>
+      setTimeout(
+        () => {
+          this.#expire(call);
+        },
+        Math.min(ms, LONGEST_TIMER_MS),
+      );
+    const restart = (ms: number): void => {
+      if (!this.#calls.has(id)) return;
+      clearTimeout(call.timer);
+      call.timer = after(ms);
+    };
+    const call: Call = { id, request, sink, lane, clientToken, timer: after(request.timeoutMs) };
     this.#calls.set(id, call);
     const refusal = this.#closed ?? (this.#lanes.has(lane) ? undefined : CLOSED_CHANNEL);
     if (refusal) queueMicrotask(() => this.failCall(id, refusal));
@@ -118,6 +130,12 @@ export class JsonRpcPeer {
         this.#cancel(call, reason);
       },
       resume: () => undefined,
+      hold: () => {
+        restart(LONGEST_HOLD_MS);
+      },
+      proceed: () => {
+        restart(request.timeoutMs);
+      },
     };
   }
 

@@ -128,6 +128,10 @@ class SseChannel implements Channel {
     this.#peer.send(message);
   }
 
+  listen(): void {
+    // the event stream is open from the start
+  }
+
   close(): Promise<void> {
     this.#peer.leave(this.#lane);
     this.#fail({ kind: 'cancelled', detail: 'the channel was closed' });

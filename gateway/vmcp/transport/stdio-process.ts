@@ -140,6 +140,7 @@ export class StdioProcess implements PooledProcess {
       send: (message) => {
         if (open) this.#peer.send(message);
       },
+      listen: () => undefined,
       close: async () => {
         if (!open) return;
         open = false;

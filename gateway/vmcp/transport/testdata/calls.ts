@@ -51,6 +51,5 @@ export const ownerOf = (key: string, rest: Partial<ChannelOwner> & { principal?:
   capabilities: '{"elicitation":{},"sampling":{},"roots":{}}',
   revision: '2025-11-25',
   onMessage: () => undefined,
-  listen: false,
   ...rest,
 });

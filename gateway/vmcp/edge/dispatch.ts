@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { readString, scanParams, type Envelope } from '../../http/json-scan.ts';
+import { isObject, objectMembers } from '../../http/json-walk.ts';
+import { CODE } from '../error-codes.ts';
+import { METHODS } from '../methods/index.ts';
+import type { Session } from '../session.ts';
+import type { VirtualServer } from '../virtual-server.ts';
+import type { Answer } from './answer.ts';
+
+/** Serves a request of a session. Throws `ScanError` before anything was sent when `params` cannot be read. */
+export function serveRequest(
+  server: VirtualServer,
+  session: Session,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  envelope: Envelope,
+  answer: Answer,
+): void {
+  const method = METHODS.get(envelope.method ?? '');
+  if (!method) {
+    answer.error(CODE.methodNotFound, 'method not found');
+    return;
+  }
+  const params = scanParams(body, envelope.params);
+  method(server, session, { body, envelope, params, headers: passthrough(server, headers) }, answer);
+}
+
+/** Takes what wants no reply: a notification, or the response to a request of a backend. */
+export function takeMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {
+  const { method } = envelope;
+  if (method === undefined) session.requests.answer(body, envelope);
+  else if (method === 'notifications/cancelled') cancelCall(session, body, envelope);
+  else if (method === 'notifications/roots/list_changed') server.tellBackends(session, body);
+}
+
+function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {
+  if (params === undefined || !isObject(body, params)) return;
+  const members = objectMembers(body, params);
+  const id = members.get('requestId');
+  if (!id) return;
+  const text = body.toString('latin1', id.start, id.end);
+  const reason = readString(body, members.get('reason')) ?? 'cancelled by the client';
+  for (const call of session.running) if (call.id === text) call.cancel(reason.slice(0, 200));
+}
+
+function passthrough(server: VirtualServer, from: IncomingHttpHeaders): Readonly<Record<string, string>> | undefined {
+  if (server.passthroughHeaders.length === 0) return undefined;
+  const headers: Record<string, string> = {};
+  for (const name of server.passthroughHeaders) {
+    const value = from[name];
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}

@@ -1,0 +1,193 @@
+import type { ServerResponse } from 'node:http';
+
+/** Most bytes and events of one stream that are kept for a client that comes back. */
+const KEPT_BYTES = 1024 * 1024;
+const KEPT_EVENTS = 1_000;
+
+interface KeptEvent {
+  readonly sequence: number;
+  readonly bytes: Buffer;
+}
+
+const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+
+/**
+ * One event stream of a session, which outlives the connection it is written to: a client that lost its connection goes
+ * on with `Last-Event-ID` behind the last event it saw. @see MCP 2025-11-25, basic/transports, Resumability
+ */
+export class EventStream {
+  readonly id: string;
+  #sequence = 0;
+  #kept: KeptEvent[] = [];
+  #keptBytes = 0;
+  #connection: ServerResponse | undefined;
+  #listenedTo = false;
+  #ended = false;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get connected(): boolean {
+    return this.#connection?.destroyed === false;
+  }
+
+  /** Writes to this connection from now on, first what was missed behind event `after`; false when that is not kept any more. */
+  attach(res: ServerResponse, after?: number): boolean {
+    const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
+    if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
+    this.#connection?.end();
+    this.#connection = res;
+    this.#listenedTo = true;
+    res.writeHead(200, SSE_HEADERS);
+    res.flushHeaders();
+    if (after !== undefined) for (const { sequence, bytes } of this.#kept) if (sequence > after) res.write(bytes);
+    if (this.#ended) res.end();
+    else {
+      res.on('close', () => {
+        if (this.#connection === res) this.#connection = undefined;
+      });
+    }
+    return true;
+  }
+
+  /** Writes to a connection whose stream was begun elsewhere. */
+  adopt(res: ServerResponse): void {
+    this.#connection = res;
+    this.#listenedTo = true;
+  }
+
+  /** An event without data whose id lets the client come back before anything else was sent. */
+  prime(): void {
+    this.#emit(NO_DATA);
+  }
+
+  /** One event. Line breaks of the message, which JSON allows between values only, become spaces. */
+  send(message: Buffer): void {
+    this.#emit(oneLine(message));
+  }
+
+  /** A piece of a long event, not kept: who loses the connection here asks again. False: wait for `onDrain`. */
+  sendPart(piece: Buffer, first: boolean): boolean {
+    const res = this.#connection;
+    if (!res) return true;
+    if (first) res.write(`event: message\nid: ${this.#nextId()}\ndata: `);
+    return res.write(oneLine(piece)) || res.destroyed;
+  }
+
+  endPart(): void {
+    this.#connection?.write('\n\n');
+    this.end();
+  }
+
+  comment(text: string): void {
+    this.#connection?.write(`: ${text}\n\n`);
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#connection?.end();
+    this.#connection = undefined;
+  }
+
+  /** Cuts the connection in the middle of an event. */
+  cut(): void {
+    this.#ended = true;
+    this.#connection?.destroy();
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.#connection) onceDrained(this.#connection, callback);
+    else callback();
+  }
+
+  #nextId(): string {
+    this.#sequence += 1;
+    return `${this.id}.${String(this.#sequence)}`;
+  }
+
+  /** Nothing is kept for a client that never listened. */
+  #emit(data: Buffer): void {
+    if (!this.#listenedTo) return;
+    const bytes = Buffer.concat([Buffer.from(`event: message\nid: ${this.#nextId()}\ndata: `), data, EVENT_END]);
+    this.#keep({ sequence: this.#sequence, bytes });
+    this.#connection?.write(bytes);
+  }
+
+  #keep(event: KeptEvent): void {
+    this.#kept.push(event);
+    this.#keptBytes += event.bytes.length;
+    while (this.#kept.length > KEPT_EVENTS || (this.#keptBytes > KEPT_BYTES && this.#kept.length > 0)) {
+      this.#keptBytes -= this.#kept.shift()?.bytes.length ?? 0;
+    }
+  }
+}
+
+/** Calls back once when what was written has left, or the connection is gone. */
+export function onceDrained(res: ServerResponse, callback: () => void): void {
+  const done = (): void => {
+    res.off('drain', done).off('close', done);
+    callback();
+  };
+  res.once('drain', done).once('close', done);
+}
+
+const EVENT_END = Buffer.from('\n\n');
+const NO_DATA = Buffer.alloc(0);
+
+function oneLine(message: Buffer): Buffer {
+  if (!message.includes(0x0a) && !message.includes(0x0d)) return message;
+  const copy = Buffer.from(message);
+  for (let at = 0; at < copy.length; at += 1) if (copy[at] === 0x0a || copy[at] === 0x0d) copy[at] = 0x20;
+  return copy;
+}
+
+/** `<stream>.<sequence>` of `Last-Event-ID`. */
+export function readEventId(text: string): { readonly stream: string; readonly sequence: number } | undefined {
+  const match = /^([a-z0-9]{1,20})\.([0-9]{1,10})$/.exec(text);
+  return match?.[1] === undefined ? undefined : { stream: match[1], sequence: Number(match[2]) };
+}
+
+const ENDED_STREAMS = 32;
+
+/** The streams of one session: the one that is always there (`get`), and one per reply that became a stream. */
+export class SessionStreams {
+  /** What belongs to no call: the client's GET. */
+  readonly main = new EventStream('g');
+  #byCall: Map<string, EventStream> | undefined;
+  #last = 0;
+
+  open(): EventStream {
+    this.#last += 1;
+    const stream = new EventStream(`p${this.#last.toString(36)}`);
+    this.#byCall ??= new Map();
+    this.#byCall.set(stream.id, stream);
+    forgetOldest(this.#byCall);
+    return stream;
+  }
+
+  find(id: string): EventStream | undefined {
+    return id === this.main.id ? this.main : this.#byCall?.get(id);
+  }
+
+  end(): void {
+    for (const stream of this.#byCall?.values() ?? []) stream.end();
+    this.main.end();
+  }
+}
+
+/** Of the streams that ended, only the newest can be resumed. */
+function forgetOldest(streams: Map<string, EventStream>): void {
+  let ended = 0;
+  for (const stream of streams.values()) if (stream.ended) ended += 1;
+  for (const [id, stream] of streams) {
+    if (ended <= ENDED_STREAMS) return;
+    if (!stream.ended) continue;
+    streams.delete(id);
+    ended -= 1;
+  }
+}

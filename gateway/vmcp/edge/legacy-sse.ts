@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
+import { readBody } from '../../http/read-body.ts';
+import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { CODE } from '../error-codes.ts';
+import type { Session } from '../session.ts';
+import type { VirtualServer } from '../virtual-server.ts';
+import { errorMessage, resultMessage, type Answer } from './answer.ts';
+import { serveRequest, takeMessage } from './dispatch.ts';
+import { initializeResult, readClientFacts } from './initialize.ts';
+import { principalOf, type EdgeOptions } from './post.ts';
+import { refuse, refuseSession } from './refuse.ts';
+
+interface Connection {
+  readonly res: Response;
+  readonly principal: string;
+  session: Session | undefined;
+}
+
+export interface LegacySse {
+  readonly get: RequestHandler;
+  readonly post: RequestHandler;
+}
+
+/**
+ * HTTP+SSE for clients of 2024-11-05: `GET /sse` opens the stream and names the address for messages, everything the
+ * client is told comes on the stream. The session lives as long as the stream.
+ */
+export function legacySse(server: VirtualServer, options: EdgeOptions, messagesPath: string): LegacySse {
+  const connections = new Map<string, Connection>();
+  return {
+    get: (req, res) => {
+      if (!/text\/event-stream|\*\/\*/.test(req.headers.accept ?? '*/*')) {
+        refuse(res, 406, CODE.invalidRequest, 'Accept must name text/event-stream');
+        return;
+      }
+      const id = randomUUID();
+      const connection: Connection = { res, principal: principalOf(res), session: undefined };
+      connections.set(id, connection);
+      res.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      });
+      res.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
+      res.on('close', () => {
+        connections.delete(id);
+        if (connection.session) server.sessions.end(connection.session);
+      });
+    },
+    post: (req, res) => {
+      const connection = connections.get(new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '');
+      if (connection?.principal !== principalOf(res)) {
+        refuseSession(res);
+        return;
+      }
+      readBody(
+        req,
+        options.maxBodyBytes,
+        (body) => {
+          onMessage(server, options, connection, req, res, body);
+        },
+        (tooLarge) => {
+          if (tooLarge) refuse(res, 413, CODE.invalidRequest, 'the body is longer than the gateway accepts');
+        },
+      );
+    },
+  };
+}
+
+function onMessage(
+  server: VirtualServer,
+  options: EdgeOptions,
+  connection: Connection,
+  req: Request,
+  res: Response,
+  body: Buffer,
+): void {
+  try {
+    const envelope = scanEnvelope(body);
+    if (envelope.method === 'initialize' && envelope.id) initialize(server, options, connection, body, envelope);
+    else if (!connection.session) {
+      refuse(res, 400, CODE.invalidRequest, 'send initialize first');
+      return;
+    } else if (envelope.method === undefined || envelope.id === undefined)
+      takeMessage(server, connection.session, body, envelope);
+    else {
+      const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
+      serveRequest(server, connection.session, req.headers, body, envelope, answer);
+    }
+    res.writeHead(202, { 'content-length': 0 });
+    res.end();
+  } catch (error) {
+    if (!(error instanceof ScanError)) throw error;
+    refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
+  }
+}
+
+function initialize(
+  server: VirtualServer,
+  options: EdgeOptions,
+  connection: Connection,
+  body: Buffer,
+  envelope: Envelope,
+): void {
+  const id = body.subarray(envelope.id?.start, envelope.id?.end);
+  const client = readClientFacts(body, envelope);
+  const message =
+    client === undefined
+      ? errorMessage(id, CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string')
+      : server.draining
+        ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
+        : resultMessage(
+            id,
+            initializeResult(client.revision, options.version, server.view.capabilities.resourcesSubscribe),
+          );
+  if (client && !server.draining) {
+    if (connection.session) server.sessions.end(connection.session);
+    connection.session = server.openSession(connection.principal, client);
+    connection.session.streams.main.adopt(connection.res);
+    connection.session.streams.main.send(message);
+    server.listen(connection.session);
+  } else connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
+}
+
+/** Everything goes onto the one stream of the session; a long reply is collected first, so that nothing comes between. */
+class StreamAnswer implements Answer {
+  readonly id: Buffer;
+  readonly started = false;
+  readonly #session: Session;
+  #parts: Buffer[] = [];
+
+  constructor(session: Session, id: Buffer) {
+    this.#session = session;
+    this.id = Buffer.from(id);
+  }
+
+  result(result: Buffer | string): void {
+    this.reply(resultMessage(this.id, result));
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.reply(errorMessage(this.id, code, message, data));
+  }
+
+  reply(message: Buffer): void {
+    this.#session.streams.main.send(message);
+  }
+
+  part(piece: Buffer): boolean {
+    this.#parts.push(piece);
+    return true;
+  }
+
+  end(): void {
+    this.reply(Buffer.concat(this.#parts));
+  }
+
+  message(message: Buffer): void {
+    this.reply(message);
+  }
+
+  drop(): void {
+    this.#parts = [];
+  }
+
+  cut(): void {
+    this.error(CODE.internal, 'the reply of the backend broke off');
+  }
+
+  onDrain(callback: () => void): void {
+    callback();
+  }
+}

@@ -1,0 +1,35 @@
+import { readString } from '../../http/json-scan.ts';
+import { routeResource } from '../aggregation/routing.ts';
+import { CODE } from '../error-codes.ts';
+import { failRequest } from './failures.ts';
+import type { Method } from './method.ts';
+
+/**
+ * `resources/subscribe` and `resources/unsubscribe`: forwarded to the backend that has the resource, whose
+ * `notifications/resources/updated` then reach this session and no other.
+ */
+export const subscription =
+  (subscribe: boolean): Method =>
+  (server, session, request, answer) => {
+    const uri = readString(request.body, request.params.uri);
+    if (uri === undefined) {
+      answer.error(CODE.invalidParams, '"uri" must be a string');
+      return;
+    }
+    void server.ready().then(() => {
+      const route = routeResource(server.view, uri);
+      if (!route) {
+        answer.error(CODE.resourceNotFound, 'resource not found', { uri });
+        return;
+      }
+      if (!server.offersSubscriptions(route.backend)) {
+        answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
+        return;
+      }
+      const wasShared = server.sharesSubscription(session, route.backend, uri);
+      if (subscribe) session.subscriptions.set(uri, route.backend);
+      else session.subscriptions.delete(uri);
+      if (!subscribe && wasShared) answer.result('{}');
+      else server.forward(session, request, route, undefined, answer, failRequest);
+    });
+  };

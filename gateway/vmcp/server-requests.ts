@@ -1,0 +1,73 @@
+import { splice } from '../http/json-walk.ts';
+import type { Envelope } from '../http/json-scan.ts';
+import type { Channel } from './transport/channel.ts';
+
+/** Requests of a backend that a client may answer, and the capability with which the client says so. */
+const CAPABILITIES: ReadonlyMap<string, string> = new Map([
+  ['elicitation/create', 'elicitation'],
+  ['sampling/createMessage', 'sampling'],
+  ['roots/list', 'roots'],
+]);
+
+/** A call of the client in whose middle the backend asks: its time does not run while the client is asked. */
+export interface HeldCall {
+  hold(): void;
+  proceed(): void;
+}
+
+interface Waiting {
+  readonly channel: Channel;
+  /** JSON text of the backend's own id. */
+  readonly backendId: string;
+  readonly call: HeldCall | undefined;
+}
+
+const MOST_WAITING = 100;
+
+/** The requests of backends that one client session was sent and has not answered yet. */
+export class ServerRequests {
+  readonly #waiting = new Map<string, Waiting>();
+  #last = 0;
+
+  /** The backend's request with an id of ours, for the client; undefined when too many wait already. */
+  forward(channel: Channel, message: Buffer, envelope: Envelope, call: HeldCall | undefined): Buffer | undefined {
+    const { id } = envelope;
+    if (id === undefined || this.#waiting.size >= MOST_WAITING) return undefined;
+    this.#last += 1;
+    const ownId = `"vmcp-${String(this.#last)}"`;
+    this.#waiting.set(ownId, { channel, backendId: message.toString('utf8', id.start, id.end), call });
+    call?.hold();
+    return splice(message, { start: 0, end: message.length }, id, ownId);
+  }
+
+  /** Passes the client's response on to the backend that asked; false when nobody asked. */
+  answer(body: Buffer, { id }: Envelope): boolean {
+    const ownId = id && body.toString('utf8', id.start, id.end);
+    const waiting = ownId === undefined ? undefined : this.#waiting.get(ownId);
+    if (ownId === undefined || id === undefined || waiting === undefined) return false;
+    this.#waiting.delete(ownId);
+    waiting.call?.proceed();
+    waiting.channel.send(splice(body, { start: 0, end: body.length }, id, waiting.backendId));
+    return true;
+  }
+
+  /** The backend does not wait any more: the id of ours under which the client knows the request. */
+  cancelled(channel: Channel, backendId: string): string | undefined {
+    for (const [ownId, waiting] of this.#waiting) {
+      if (waiting.channel !== channel || waiting.backendId !== backendId) continue;
+      this.#waiting.delete(ownId);
+      waiting.call?.proceed();
+      return ownId;
+    }
+    return undefined;
+  }
+}
+
+/** The capability that a client must have declared for a backend's request to reach it; undefined: nobody answers that. */
+export const capabilityFor = (method: string): string | undefined => CAPABILITIES.get(method);
+
+/** The part of a client's `capabilities` that backends are told of, as JSON text: what can be forwarded to it. */
+export function relayedCapabilities(capabilities: Readonly<Record<string, unknown>>): string {
+  const relayed = [...CAPABILITIES.values()].filter((name) => capabilities[name] !== undefined);
+  return JSON.stringify(Object.fromEntries(relayed.map((name) => [name, capabilities[name]])));
+}
