@@ -1,10 +1,10 @@
 import { isObject, objectMembers, splice } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
-import type { BackendCall } from './backends/backend-call.ts';
+
 import { errorMessage, resultMessage, type Answer } from './edge/answer.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
-import { capabilityFor } from './server-requests.ts';
+import { capabilityFor, type HeldCall } from './server-requests.ts';
 import type { Session } from './session.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -15,7 +15,7 @@ export interface BackendMessage {
   readonly message: Buffer;
   readonly envelope: Envelope;
   /** The call of the client that it belongs to, and where that is answered. */
-  readonly call?: BackendCall;
+  readonly call?: HeldCall;
   readonly answer?: Answer;
 }
 
