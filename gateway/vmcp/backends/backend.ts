@@ -134,22 +134,22 @@ export class BackendRuntime {
 
   async #open(session: Session | undefined): Promise<Channel> {
     const { operational, transport, onListChanged } = this.#options;
-    let channel: Channel | undefined;
+    const opened: { channel?: Channel } = {};
     const owner: ChannelOwner & { readonly principal: string } = {
       key: session?.id ?? 'discovery',
       principal: session?.principal ?? 'anonymous',
       capabilities: session?.capabilities ?? '{}',
       revision: session?.revision ?? LATEST_REVISION,
       onMessage: (message, envelope) => {
+        const { channel } = opened;
         if (session && channel) this.onMessage({ session, channel, message, envelope });
         else if (envelope.method?.endsWith('/list_changed')) onListChanged();
         else if (channel) answerForNobody(channel, message, envelope);
       },
     };
-    channel = await transport.open(
-      owner,
-      AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]),
-    );
+    const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]);
+    const channel = await transport.open(owner, signal);
+    opened.channel = channel;
     if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
     return channel;
   }

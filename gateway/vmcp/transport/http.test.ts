@@ -10,7 +10,7 @@ import { requestReply } from './request-reply.ts';
 
 type Answer = (req: IncomingMessage, res: ServerResponse, message: { id?: number; method?: string }) => void;
 
-const cleanups: (() => Promise<unknown> | void)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
