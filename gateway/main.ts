@@ -149,7 +149,7 @@ export class Gateway {
       now: Date.now,
       random: Math.random,
       newId: randomUUID,
-      createTransport: (backend) => this.#createTransport(backend, config.vmcp.operational),
+      createTransport: this.#createTransport,
       metrics: this.#metrics.of(key(spec)),
     });
     const app = createPublicApp(server, { maxBodyBytes: MAX_BODY_BYTES, version }, this.#appOptions(originsOf(spec)));

@@ -51,6 +51,12 @@ export class ServerRequests {
     return true;
   }
 
+  /** The call has ended: nobody waits for what was asked in its middle. */
+  forget(call: HeldCall): void {
+    if (this.#waiting.size === 0) return;
+    for (const [ownId, waiting] of this.#waiting) if (waiting.call === call) this.#waiting.delete(ownId);
+  }
+
   /** The backend does not wait any more: the id of ours under which the client knows the request. */
   cancelled(channel: Channel, backendId: string): string | undefined {
     for (const [ownId, waiting] of this.#waiting) {

@@ -69,12 +69,15 @@ const isBusy = ({ running, streams }: Session): boolean => running.size > 0 || s
 
 /** The live sessions of one virtual server, the least recently used ending first when there are too many. */
 export class Sessions {
+  /** Sessions that were idle for longer end. */
+  ttlMs: number;
   readonly #options: SessionsOptions;
   /** In order of last use, to `TOUCH_EVERY_MS`. */
   readonly #live = new Map<string, Session>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.ttlMs = options.ttlMs;
   }
 
   get size(): number {
@@ -112,7 +115,7 @@ export class Sessions {
     if (session?.principal !== principal) return undefined;
     const now = this.#options.now();
     if (now - session.lastSeenAt > TOUCH_EVERY_MS) {
-      if (now - session.lastSeenAt > this.#options.ttlMs && !isBusy(session)) {
+      if (now - session.lastSeenAt > this.ttlMs && !isBusy(session)) {
         this.end(session);
         return undefined;
       }
@@ -132,7 +135,7 @@ export class Sessions {
 
   /** Ends what was idle for longer than the TTL; an open stream or a running call keeps a session alive. */
   sweep(): void {
-    const oldest = this.#options.now() - this.#options.ttlMs;
+    const oldest = this.#options.now() - this.ttlMs;
     for (const [, session] of this.#live) {
       if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session);
     }

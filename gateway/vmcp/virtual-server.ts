@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
-import type { Backend, GatewayConfig } from '../contract/gateway-config.ts';
+import type { Backend, GatewayConfig, Operational } from '../contract/gateway-config.ts';
 import type { Span } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-metrics.ts';
 import { aggregate } from './aggregation/aggregate.ts';
@@ -9,6 +9,7 @@ import { forwardParams } from './aggregation/forward-params.ts';
 import type { AggregationResult, Route, View } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
+import { LONGEST_TIMER_MS } from './health/clock.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
@@ -21,7 +22,7 @@ export interface VirtualServerDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly newId: () => string;
-  readonly createTransport: (backend: Backend) => Transport;
+  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly metrics: CallObserver;
 }
 
@@ -117,7 +118,8 @@ export class VirtualServer {
 
   /** Resolves when `settled`, and after the default timeout anyway. */
   async whenSettled(): Promise<void> {
-    await this.fleet.whenSettled(durationMs(this.#config.vmcp.operational.timeouts.default));
+    const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
+    await this.fleet.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
   }
 
   ready(): Promise<void> {
@@ -182,8 +184,11 @@ export class VirtualServer {
     const { body, envelope } = request;
     const backend = this.fleet.runtime(route.backend);
     const { params } = envelope;
-    if (!backend || params === undefined || envelope.method === undefined) {
-      throw new Error(`route without a backend: ${route.backend}`);
+    if (params === undefined || envelope.method === undefined) throw new Error('routed without params');
+    if (!backend) {
+      // a list that is kept because of a conflict may still name a backend that is gone
+      onFailure(answer, { kind: 'unavailable', detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
+      return;
     }
     const bytes = name ? forwardParams(body, params, name, route) : body.subarray(params.start, params.end);
     const { method } = envelope;
@@ -202,8 +207,15 @@ export class VirtualServer {
     this.#config = config;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     const keep = isDeepStrictEqual(before.vmcp.operational, config.vmcp.operational);
-    const replaced = this.fleet.replace(config.vmcp.backends, config.vmcp.operational, keep);
-    for (const session of this.sessions.all()) for (const name of replaced) closeChannel(session, name);
+    this.sessions.ttlMs = durationMs(config.vmcp.session_ttl ?? SESSION_TTL);
+    for (const gone of this.fleet.replace(config.vmcp.backends, config.vmcp.operational, keep)) {
+      this.fleet.retire(gone);
+      for (const { channels } of this.sessions.all()) {
+        const held = channels.get(gone.name);
+        if (!held || !channels.delete(gone.name)) continue;
+        if (held.channel) gone.discard(held.channel);
+      }
+    }
     this.#queueRebuild();
   }
 

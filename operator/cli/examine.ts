@@ -1,3 +1,4 @@
+import { imageScheme } from '../resolve/images.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { resolveAll, type ResolvedServer } from '../resolve/resolve-all.ts';
 import type { Platform } from '../resolve/scope.ts';
@@ -14,7 +15,7 @@ export interface Examination {
 }
 
 /** Facts for local mode: secrets and bundles stand below the state folder, per namespace. */
-export function localPlatform(stateDir: string, containerEngine?: boolean): (namespace: string) => Platform {
+function localPlatform(stateDir: string, containerEngine?: boolean): (namespace: string) => Platform {
   return (namespace) => ({
     mode: 'local',
     secretsDir: `${stateDir}/secrets/${namespace}`,
@@ -23,14 +24,20 @@ export function localPlatform(stateDir: string, containerEngine?: boolean): (nam
   });
 }
 
-/** Reads and resolves; never throws for what stands in the files. */
+export interface ExamineOptions extends LoadOptions {
+  /** Whether docker or podman answers; asked only when a container image is to be run. */
+  readonly engineAnswers?: () => Promise<boolean>;
+}
+
+/** Reads and resolves for local mode; never throws for what stands in the files. */
 export async function examine(
   paths: readonly string[],
-  options: LoadOptions,
-  platformOf: (namespace: string) => Platform,
+  { engineAnswers, ...options }: ExamineOptions,
+  stateDir: string,
 ): Promise<Examination> {
   const manifests = await loadManifests(paths, options);
-  const { servers, unused } = resolveAll(manifests, platformOf);
+  const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
+  const { servers, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
   const found = [...servers.flatMap(({ problems }) => problems), ...unused];
   const located = locateProblems(
     manifests,
@@ -47,6 +54,11 @@ export async function examine(
     warnings: distinctLines(warnings),
   };
 }
+
+const runsContainers = ({ snapshots }: Manifests): boolean =>
+  [...snapshots.values()].some(({ servers }) =>
+    [...servers.values()].some(({ spec }) => imageScheme(spec.image) === 'oci'),
+  );
 
 /** Adds to each problem where it stands. */
 export function locateProblems(

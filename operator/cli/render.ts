@@ -1,6 +1,6 @@
 import { distinct } from '../resolve/problems.ts';
 import type { ResolvedServer } from '../resolve/resolve-all.ts';
-import { examine, localPlatform, locateProblems, type Examination } from './examine.ts';
+import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
 
 export interface RenderOptions {
@@ -17,7 +17,7 @@ export async function render(
   { stateDir = '$STATE', name, ...options }: RenderOptions,
   io: Io,
 ): Promise<number> {
-  const examination = await examine(paths, options, localPlatform(stateDir));
+  const examination = await examine(paths, options, stateDir);
   const chosen = choose(examination.servers, name);
   if (typeof chosen === 'string') {
     io.stderr.write(formatProblems(examination.problems, []));

@@ -12,7 +12,8 @@ import { chooseManagementPort, choosePublicPorts, PortInUse } from '../target/lo
 import { defaultStateDir, openState, StateInUse, type State } from '../target/local/state.ts';
 import { writeMounts } from '../target/local/mounts.ts';
 import { DOCUMENT, FILE } from '../source/files/located.ts';
-import { examine, localPlatform, type Examination } from './examine.ts';
+import { engineAnswers } from '../target/local/container-engine.ts';
+import { examine, type Examination } from './examine.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { formatProblems, summarize } from './problems-output.ts';
 import { untilSignal } from './signals.ts';
@@ -58,8 +59,11 @@ async function look(paths: readonly string[], options: UpOptions, stateDir: stri
   const { stderr } = process;
   const seen = await examine(
     paths,
-    options.secretsDir === undefined ? {} : { secretsDir: options.secretsDir },
-    localPlatform(stateDir),
+    {
+      ...(options.secretsDir !== undefined && { secretsDir: options.secretsDir }),
+      engineAnswers: () => engineAnswers(process.env),
+    },
+    stateDir,
   );
   stderr.write(formatProblems(seen.problems, seen.warnings));
   const runnable = seen.servers.filter(({ config }) => config !== undefined).length;

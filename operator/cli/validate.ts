@@ -1,4 +1,4 @@
-import { examine, localPlatform } from './examine.ts';
+import { examine } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
 
 export interface ValidateOptions {
@@ -10,7 +10,7 @@ const NO_STATE = '/';
 
 /** `vmcp validate PATH...`: prints everything that is wrong; the exit code is 0 when nothing is, else 2. */
 export async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<number> {
-  const { servers, problems, warnings } = await examine(paths, options, localPlatform(NO_STATE));
+  const { servers, problems, warnings } = await examine(paths, options, NO_STATE);
   io.stdout.write(formatProblems(problems, warnings));
   if (problems.length > 0) {
     io.stderr.write(`${summarize(problems, warnings)}\n`);

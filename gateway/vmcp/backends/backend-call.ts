@@ -5,7 +5,11 @@ import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle 
 import type { BackendRuntime } from './backend.ts';
 
 /** Turns a failure that the gateway met into the answer that the client's method promises (contract 22). */
-export type OnFailure = (answer: Answer, failure: BackendFailure, backend: BackendRuntime) => void;
+export type OnFailure = (
+  answer: Answer,
+  failure: BackendFailure,
+  backend: Pick<BackendRuntime, 'name' | 'timeoutMs'>,
+) => void;
 
 /**
  * One client request on its way through one backend: opens the session's channel when there is none, asks again once
@@ -53,6 +57,7 @@ export class BackendCall implements ReplySink, RunningCall {
       return;
     }
     this.#session.running.add(this);
+    this.#backend.started();
     this.#send();
   }
 
@@ -107,7 +112,7 @@ export class BackendCall implements ReplySink, RunningCall {
     }
     this.#done(failure.kind);
     if (this.#partSent) this.#answer.cut();
-    else if (failure.kind === 'cancelled') this.#answer.drop();
+    else if (this.#cancelled !== undefined) this.#answer.drop();
     else this.#onFailure(this.#answer, failure, this.#backend);
   }
 
@@ -135,6 +140,7 @@ export class BackendCall implements ReplySink, RunningCall {
 
   #done(outcome: BackendFailure['kind'] | 'ok'): void {
     this.#session.running.delete(this);
+    this.#session.requests.forget(this);
     this.#backend.settled(outcome, this.#backend.now() - this.#startedAt);
   }
 }

@@ -3,6 +3,7 @@ import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
+import { LONGEST_TIMER_MS } from '../health/clock.ts';
 import { answerForNobody, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
 import {
@@ -43,6 +44,10 @@ export class BackendRuntime {
   #own: Channel | undefined;
   #ownOpening: Promise<Channel> | undefined;
   readonly #closed = new AbortController();
+  #running = 0;
+  #retiring = false;
+  readonly #drained = Promise.withResolvers<void>();
+  readonly #discarded = new Set<Promise<void>>();
 
   constructor(options: BackendRuntimeOptions) {
     const { config, operational } = options;
@@ -91,19 +96,43 @@ export class BackendRuntime {
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);
+    const isHeld = (): boolean => session.channels.get(this.name) === entry;
     entry.opening = this.#open(session).then(
       (channel) => {
         entry.channel = channel;
         entry.opening = undefined;
-        if (session.ended) void channel.close();
+        if (session.ended || !isHeld()) this.discard(channel);
         return channel;
       },
       (error: unknown) => {
-        session.channels.delete(this.name);
+        if (isHeld()) session.channels.delete(this.name);
         throw error;
       },
     );
     return entry.opening;
+  }
+
+  /** A call was admitted; `settled` is told its end. */
+  started(): void {
+    this.#running += 1;
+  }
+
+  /** Closes a channel that its session gave up; while this backend is being replaced, not under a running call. */
+  discard(channel: Channel): void {
+    const closed = (this.#retiring ? this.#drained.promise : Promise.resolve())
+      .then(() => channel.close())
+      .finally(() => this.#discarded.delete(closed));
+    this.#discarded.add(closed);
+  }
+
+  /** No new calls come: closes when the running ones have ended, at the latest after `graceMs`. */
+  async retire(graceMs: number): Promise<void> {
+    this.#retiring = true;
+    const timer = setTimeout(this.#drained.resolve, graceMs).unref();
+    if (this.#running === 0) this.#drained.resolve();
+    await this.#drained.promise;
+    clearTimeout(timer);
+    await this.close();
   }
 
   failureOf(error: unknown): BackendFailure {
@@ -113,6 +142,8 @@ export class BackendRuntime {
   }
 
   settled(outcome: BackendFailure['kind'] | 'ok', durationMilliseconds: number): void {
+    this.#running -= 1;
+    if (this.#retiring && this.#running === 0) this.#drained.resolve();
     this.circuit.settled(outcome);
     this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
     if (outcome === 'ok' || outcome === 'cancelled') return;
@@ -128,7 +159,8 @@ export class BackendRuntime {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#own?.close();
+    this.#drained.resolve();
+    await Promise.all([this.#own?.close(), ...this.#discarded]);
     await this.#options.transport.close();
   }
 
@@ -156,8 +188,10 @@ export class BackendRuntime {
 }
 
 /** Longest wait for the complete reply of one backend, ms. */
-const replyTimeoutMs = ({ timeouts }: Operational, backend: string): number =>
-  durationMs(timeouts.per_workload?.[backend] ?? timeouts.default);
+function replyTimeoutMs({ timeouts: { per_workload: own, default: usual } }: Operational, backend: string): number {
+  const timeout = own !== undefined && Object.hasOwn(own, backend) ? own[backend] : undefined;
+  return Math.min(durationMs(timeout ?? usual), LONGEST_TIMER_MS);
+}
 
 /** Longest wait for opening one backend, ms: a call that opens it has no more time than that either. */
 export function initTimeoutMs(operational: Operational, backend: string): number {

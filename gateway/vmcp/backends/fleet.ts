@@ -17,7 +17,7 @@ export interface FleetOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly metrics: CallObserver;
-  readonly createTransport: (backend: Backend) => Transport;
+  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   /** A message of a backend for one client. */
   readonly onMessage: (message: BackendMessage) => void;
   /** What the backends offer, or which of them are available, has changed. */
@@ -42,11 +42,14 @@ const FIRST_RETRY_MS = 250;
 /** Refused connections in a row that a backend has for its start before lists go without it. */
 const STARTING_FAILURES = 4;
 const RECHECK_AFTER_MS = 1_000;
+/** Time that running calls have on a backend that was replaced. */
+const RETIRE_GRACE_MS = 30_000;
 
 /** The backends of one virtual server: which there are, what each offers, how each feels. */
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #members = new Map<string, Member>();
+  readonly #retiring = new Set<BackendRuntime>();
   readonly #waiting = new Set<() => void>();
   #monitor: Monitor | undefined;
   #settled = false;
@@ -93,20 +96,23 @@ export class Fleet {
     void this.#monitor?.checkNow(name);
   }
 
-  /** Sets the backends. Returns the names of those that are gone or were replaced. */
-  replace(backends: readonly Backend[], operational: Operational, keepEqual = true): string[] {
+  /** Sets the backends. Returns those that are gone or were replaced; `retire` is called for each of them. */
+  replace(backends: readonly Backend[], operational: Operational, keepEqual = true): BackendRuntime[] {
     const gone = [...this.#members].filter(
       ([name, { runtime }]) =>
         !keepEqual || !backends.some((next) => next.name === name && isDeepStrictEqual(next, runtime.config)),
     );
-    for (const [name, { runtime }] of gone) {
-      this.#members.delete(name);
-      void runtime.close();
-    }
+    for (const [name] of gone) this.#members.delete(name);
     for (const config of backends) if (!this.#members.has(config.name)) this.#add(config, operational);
     this.#restartMonitor(operational);
     this.#options.onChange();
-    return gone.map(([name]) => name);
+    return gone.map(([, { runtime }]) => runtime);
+  }
+
+  /** Lets the running calls of a backend that `replace` returned end before it is closed. */
+  retire(runtime: BackendRuntime): void {
+    this.#retiring.add(runtime);
+    void runtime.retire(RETIRE_GRACE_MS).finally(() => this.#retiring.delete(runtime));
   }
 
   /** Resolves when every backend was asked once, or after `timeoutMs`. */
@@ -125,7 +131,8 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#monitor?.close();
-    await Promise.all([...this.#members.values()].map(({ runtime }) => runtime.close()));
+    const runtimes = [...this.#retiring, ...[...this.#members.values()].map(({ runtime }) => runtime)];
+    await Promise.all(runtimes.map((runtime) => runtime.close()));
   }
 
   #isAdvertised(member: Member): boolean {
@@ -137,7 +144,7 @@ export class Fleet {
     const runtime = new BackendRuntime({
       config,
       operational,
-      transport: createTransport(config),
+      transport: createTransport(config, operational),
       metrics,
       log,
       now,

@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /** What a timer of the platform can hold; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** `After` with the timers of the platform. */
 export const afterTimeout: After = (delayMs, run) => {

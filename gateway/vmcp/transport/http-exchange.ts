@@ -11,6 +11,7 @@ import {
   type RequestHandle,
 } from './channel.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
+import { mediaTypeOf } from './media-type.ts';
 import { createSseParser, type SseParser } from './sse-parser.ts';
 
 /** Wait before a broken stream is gone on with, when the backend names no other. */
@@ -63,6 +64,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #resuming: NodeJS.Timeout | undefined;
   #rewriter: ReplyRewriter | undefined;
   #done = false;
+  /** The client does not take what has arrived. */
+  #paused = false;
 
   constructor(request: BackendRequest, sink: ReplySink, host: ExchangeHost, outgoing: Outgoing) {
     this.#request = request;
@@ -84,6 +87,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   resume(): void {
+    this.#paused = false;
     this.#controller?.resume();
   }
 
@@ -101,7 +105,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       return;
     }
     this.#host.cancelled(this.#ownId);
-    this.fail({ kind: 'timeout', detail: `no complete reply after ${String(this.#request.timeoutMs)} ms` });
+    if (this.#paused) this.fail({ kind: 'cancelled', detail: 'the client does not read the reply' });
+    else this.fail({ kind: 'timeout', detail: `no complete reply after ${String(this.#request.timeoutMs)} ms` });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -114,17 +119,18 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
+    if (status < 200) return;
     this.#status = status;
     this.#host.replyHeaders?.(headers);
-    const type = String(headers['content-type'] ?? '');
+    const type = mediaTypeOf(headers['content-type']);
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
-    if (type.startsWith('text/event-stream') && status === 200) {
+    if (type === 'text/event-stream' && status === 200) {
       this.#events = createSseParser((event) => {
         this.#lastEventId = event.id;
         if (event.retry !== undefined) this.#retryMs = event.retry;
         this.#onEvent(event.data);
       }, this.#host.maxReplyBytes);
-    } else if (!type.startsWith('application/json')) {
+    } else if (type !== 'application/json') {
       this.fail(failureOfStatus(status, type, this.#retryAfter));
     } else {
       this.#expected = Number(headers['content-length'] ?? -1);
@@ -216,7 +222,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
-    if (!this.#sink.part(rewriter.push(chunk))) controller.pause();
+    if (this.#sink.part(rewriter.push(chunk))) return;
+    this.#paused = true;
+    controller.pause();
   }
 
   #onJson(body: Buffer): void {

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from 'winston';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { mediaTypeOf } from './media-type.ts';
 import { createSseParser } from './sse-parser.ts';
 
 export interface ListenerOptions {
@@ -69,7 +70,7 @@ export class StreamListener {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) {
+    if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
       await body.dump();
       if (statusCode < 500) this.#abort.abort();
       return;

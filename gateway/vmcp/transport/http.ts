@@ -31,20 +31,29 @@ export interface HttpTransportOptions {
 }
 
 const CONNECTIONS = 128;
+/** Shorter than the 5 s of Node's and Python's servers: a call on a connection that is just being closed is lost. */
+const KEEP_ALIVE_MS = 4_000;
 const CLOSE_TIMEOUT_MS = 2_000;
+
+/** The connections to one backend: unsolicited streams, one per channel that listens, must not use up those of calls. */
+interface Pools {
+  readonly calls: Dispatcher;
+  readonly streams: Dispatcher;
+}
 
 /** Streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per channel. */
 export function httpTransport(options: HttpTransportOptions): Transport {
-  const pool = new Pool(options.url.origin, {
-    connections: CONNECTIONS,
-    keepAliveTimeout: 30_000,
+  const common = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connectTimeout: options.initTimeoutMs,
     ...(options.ca ? { connect: { ca: [...rootCertificates, ...options.ca] } } : {}),
-  });
+  };
+  const calls = new Pool(options.url.origin, { ...common, connections: CONNECTIONS });
+  const streams = new Pool(options.url.origin, common);
   return {
-    open: (owner, signal) => new HttpChannel(options, pool, owner).open(signal),
+    open: (owner, signal) => new HttpChannel(options, { calls, streams }, owner).open(signal),
     close: async () => {
-      await pool.destroy();
+      await Promise.all([calls.destroy(), streams.destroy()]);
     },
   };
 }
@@ -66,6 +75,7 @@ class HttpChannel implements Channel, ExchangeHost {
   readonly path: string;
   readonly maxReplyBytes: number;
   readonly #options: HttpTransportOptions;
+  readonly #streams: Dispatcher;
   readonly #owner: ChannelOwner;
   readonly #headers: string[];
   #sessionId: string | undefined;
@@ -74,9 +84,10 @@ class HttpChannel implements Channel, ExchangeHost {
   #method = '';
   #methodPrefix = '';
 
-  constructor(options: HttpTransportOptions, pool: Dispatcher, owner: ChannelOwner) {
+  constructor(options: HttpTransportOptions, { calls, streams }: Pools, owner: ChannelOwner) {
     this.#options = options;
-    this.dispatcher = pool;
+    this.dispatcher = calls;
+    this.#streams = streams;
     this.origin = options.url.origin;
     this.path = options.url.pathname + options.url.search;
     this.maxReplyBytes = options.maxReplyBytes;
@@ -128,6 +139,7 @@ class HttpChannel implements Channel, ExchangeHost {
 
   sessionLost(): void {
     this.alive = false;
+    this.#listener?.close();
   }
 
   send(message: Buffer): void {
@@ -191,7 +203,7 @@ class HttpChannel implements Channel, ExchangeHost {
   listen(): void {
     if (!this.alive) return;
     this.#listener ??= new StreamListener({
-      dispatcher: this.dispatcher,
+      dispatcher: this.#streams,
       path: this.path,
       headers: this.#headers,
       maxEventBytes: this.#options.maxReplyBytes,

@@ -1,4 +1,5 @@
 import type { Envelope } from '../../http/json-scan.ts';
+import { failureOfAbort } from './abort.ts';
 import { BackendError, type BackendRequest, type Channel, type ReplySink, type RequestHandle } from './channel.ts';
 
 /**
@@ -31,7 +32,8 @@ export function requestReply(
       message: (message, envelope) => options.onMessage?.(message, envelope),
       fail: (failure) => {
         settled();
-        reject(new BackendError(failure));
+        const { signal } = options;
+        reject(new BackendError(failure.kind === 'cancelled' && signal?.aborted ? failureOfAbort(signal) : failure));
       },
     });
     if (options.signal?.aborted) cancel();

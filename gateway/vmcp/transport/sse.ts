@@ -15,6 +15,7 @@ import { BackendError } from './channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
 import { JsonRpcPeer, type Lane } from './json-rpc-peer.ts';
+import { mediaTypeOf } from './media-type.ts';
 import { requestReply } from './request-reply.ts';
 import { createSseParser, type SseEvent } from './sse-parser.ts';
 
@@ -150,7 +151,7 @@ class SseChannel implements Channel {
       signal: this.#abort.signal,
     });
     const type = textOf(response.headers['content-type']);
-    if (response.statusCode === 200 && type.toLowerCase().startsWith('text/event-stream')) {
+    if (response.statusCode === 200 && mediaTypeOf(type) === 'text/event-stream') {
       void this.#read(response.body);
     } else {
       response.body.on('error', () => undefined).destroy();

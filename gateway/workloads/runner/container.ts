@@ -6,7 +6,7 @@ import { LaunchError, type Command } from './runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
 
 /** The server's version is asked for: a client without an engine has none, whatever its exit code says. */
-const ENGINES = [
+export const ENGINES = [
   { name: 'docker', version: '{{.ServerVersion}}' },
   { name: 'podman', version: '{{.Version.Version}}' },
 ] as const;
