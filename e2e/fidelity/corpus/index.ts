@@ -1,0 +1,7 @@
+import type { ReplyCase } from './case.ts';
+import { CONTENTS } from './contents.ts';
+import { REPLY_ERRORS } from './errors.ts';
+import { TEXTS } from './texts.ts';
+
+/** Every reply that is sent through the gateway. */
+export const REPLIES: readonly ReplyCase[] = [...CONTENTS, ...TEXTS, ...REPLY_ERRORS];

@@ -1,0 +1,84 @@
+/** The lists, by the member of the result that holds the items. */
+export type List = 'tools' | 'resources' | 'resourceTemplates' | 'prompts';
+
+/** One item of a list, as a backend writes it. */
+export interface ItemCase {
+  /** What clients know it by, without a prefix; `{backend}` in a URI stands for the name of the backend. */
+  readonly key: string;
+  /** Text of the item; `KEY` stands for the JSON text of the key. */
+  readonly item: string;
+  /** JSON text of the key; plain unless given. */
+  readonly keyText?: string;
+}
+
+const deep = (depth: number): string => `${'{"not":'.repeat(depth)}{}${'}'.repeat(depth)}`;
+
+const TOOLS: Readonly<Record<string, string>> = {
+  'tool-plain': '{"name":KEY,"inputSchema":{"type":"object"}}',
+  'tool-unknown-members': '{"name":KEY,"inputSchema":{"type":"object"},"x-own":{"z":1,"a":-0},"version":1.0}',
+  'tool-icons': '{"name":KEY,"icons":[{"src":"data:image/png;base64,AA==","sizes":["1x1"],"x":1}],"inputSchema":{}}',
+  'tool-annotations':
+    '{"annotations":{"readOnlyHint":true,"destructiveHint":null,"x-own":1.0},"name":KEY,"inputSchema":{}}',
+  'tool-execution': '{"name":KEY,"execution":{"taskSupport":"optional"},"inputSchema":{"type":"object"}}',
+  'tool-meta': '{"name":KEY,"inputSchema":{},"_meta":{"ui/resourceUri":"ui://x","n":9007199254740993}}',
+  'tool-output-schema':
+    '{"name":KEY,"inputSchema":{},"outputSchema":{"type":"object","properties":{"n":{"maximum":1e400,"multipleOf":0.10}}}}',
+  'tool-draft-2020':
+    '{"name":KEY,"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"a":{"$anchor":"b"}},"$ref":"#b","type":"object","properties":{"x":true,"y":false}}}',
+  'tool-header-annotation':
+    '{"name":KEY,"inputSchema":{"type":"object","properties":{"r":{"type":"string","x-mcp-header":"Region"}}}}',
+  'tool-name-late': '{"title":"t","inputSchema":{"properties":{"name":{"const":"x"}}},"name":KEY,"description":"name"}',
+  'tool-duplicate-members': '{"name":KEY,"inputSchema":{"type":"object","a":1,"a":2},"x":1,"x":2}',
+  'tool-null-members': '{"name":KEY,"title":null,"description":null,"inputSchema":{},"outputSchema":null}',
+  'tool-no-schema': '{"name":KEY}',
+  'tool-spaces': '{ "name" : KEY ,\t"inputSchema" : { } }',
+  'tool-lines': '{\n  "name": KEY,\n  "inputSchema": {\n    "type": "object"\n  }\n}',
+  'tool-surrogates': String.raw`{"name":KEY,"description":"\ud800 \u0000 \u00fc ü 🙂","inputSchema":{}}`,
+  'tool-long-description': `{"name":KEY,"description":"${'long '.repeat(20_000)}","inputSchema":{}}`,
+  'tool-deep-schema': `{"name":KEY,"inputSchema":${deep(150)}}`,
+  'tool.with_all-9': '{"name":KEY,"inputSchema":{}}',
+};
+
+const ODD_NAMES: readonly ItemCase[] = [
+  {
+    key: 'tool-escaped-name',
+    keyText: String.raw`"\u0074ool-escaped\u002dname"`,
+    item: '{"name":KEY,"inputSchema":{}}',
+  },
+  { key: 'tool ümlaut/🙂', item: '{"name":KEY,"inputSchema":{}}' },
+  { key: 'tool "quoted" \\ \n', item: '{"name":KEY,"inputSchema":{}}' },
+  { key: 't'.repeat(200), item: '{"name":KEY,"inputSchema":{}}' },
+];
+
+const RESOURCES: Readonly<Record<string, string>> = {
+  'corpus://{backend}/item-plain': '{"uri":KEY,"name":"n"}',
+  'corpus://{backend}/item-size':
+    '{"uri":KEY,"name":"n","size":9007199254740993,"mimeType":"text/plain;charset=\\"u\\""}',
+  'corpus://{backend}/item-annotations':
+    '{"name":"n","uri":KEY,"annotations":{"audience":[],"priority":1.0,"lastModified":""},"_meta":{"uri":"x"}}',
+  'corpus://{backend}/item-icons':
+    '{"uri":KEY,"name":"","icons":[{"src":"https://e.x/a.svg","theme":"light"}],"x":null}',
+  'corpus://{backend}/ä b/%2e%2E?q={x}#f': '{"uri":KEY,"name":"odd uri"}',
+};
+
+const TEMPLATES: Readonly<Record<string, string>> = {
+  'corpus://{backend}/t/{id}': '{"uriTemplate":KEY,"name":"n","mimeType":"a/b"}',
+  'corpus://{backend}/q{?a,b*,c:3}': '{"name":"n","uriTemplate":KEY,"x-own":[1.0],"annotations":{"priority":0}}',
+};
+
+const PROMPTS: Readonly<Record<string, string>> = {
+  'prompt-item-plain': '{"name":KEY}',
+  'prompt-item-arguments':
+    '{"arguments":[{"name":"a","required":true,"x":1.0},{"name":"b","description":null}],"name":KEY,"title":"t"}',
+  'prompt-item-meta': '{"name":KEY,"description":"","_meta":{"name":"x"},"icons":[],"x-own":{"b":1,"a":2}}',
+};
+
+const cases = (items: Readonly<Record<string, string>>): ItemCase[] =>
+  Object.entries(items).map(([key, item]) => ({ key, item }));
+
+export const LIST_ITEMS: Readonly<Record<List, readonly ItemCase[]>> = {
+  tools: [...cases(TOOLS), ...ODD_NAMES],
+  resources: cases(RESOURCES),
+  resourceTemplates: cases(TEMPLATES),
+  prompts: cases(PROMPTS),
+};
