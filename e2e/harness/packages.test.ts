@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sdkV1 } from './clients/sdk-v1.ts';
 import { npmRegistry, PYTHON_PACKAGE, pythonIndex } from './packages.ts';
+import { hasPython } from './python.ts';
 import { testScope } from './scope.ts';
 import { expectTour, tourSteps } from './tour.ts';
 import { temporaryFolder } from './vmcp.ts';
@@ -31,7 +32,7 @@ it('the loopback registry has no other package', async () => {
   await expect(install).rejects.toThrow('E404');
 });
 
-it('pip installs the Python fixture package, and its script is an MCP server', async () => {
+it.runIf(hasPython)('pip installs the Python fixture package, and its script is an MCP server', async () => {
   const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
   await run('python3', ['-m', 'venv', join(cwd, 'venv')]);
   const pip = join(cwd, 'venv', 'bin', 'pip');

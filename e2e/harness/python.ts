@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,38 +14,49 @@ const marker = join(venv, '.ready');
 const lock = join(root, '.cache', 'python.lock');
 const requirements = join(here, 'requirements.txt');
 const run = promisify(execFile);
+const INSTALL_MS = 240_000;
 
 export const pythonServer = join(here, 'backends', 'server.py');
 
 const isReady = () => existsSync(marker) && statSync(marker).mtimeMs >= statSync(requirements).mtimeMs;
+
+/** False on a machine whose Python cannot make a virtual environment; `make python` says so (`not applicable`). */
+export const hasPython = isReady() || spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
 
 /**
  * The interpreter of `.cache/python`, where the `mcp` package of requirements.txt is installed. `make test` makes the
  * folder; without it the first caller does, and others wait for it.
  */
 export async function python(): Promise<string> {
-  if (!isReady())
-    await eventually('the Python packages are installed', install, { timeoutMs: 300_000, intervalMs: 500 });
+  if (!isReady()) await install();
   return join(venv, 'bin', 'python');
 }
 
-/** False while another process installs. */
-async function install(): Promise<boolean> {
-  if (isReady()) return true;
-  mkdirSync(dirname(lock), { recursive: true });
-  try {
-    closeSync(openSync(lock, 'wx'));
-  } catch {
-    return false;
-  }
+async function install(): Promise<void> {
+  const isMine = await eventually('the Python packages are installed', () => (isReady() ? 'done' : tryLock()), {
+    timeoutMs: 2 * INSTALL_MS,
+    intervalMs: 500,
+  });
+  if (isMine === 'done') return;
   try {
     await run('python3', ['-m', 'venv', venv]);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-    await run(join(venv, 'bin', 'python'), pip);
+    await run(join(venv, 'bin', 'python'), pip, { timeout: INSTALL_MS });
     writeFileSync(marker, '');
-    return true;
   } finally {
     rmSync(lock, { force: true });
+  }
+}
+
+/** False while another process installs. A lock that is older than an install can be was left by a killed one. */
+function tryLock(): 'mine' | false {
+  mkdirSync(dirname(lock), { recursive: true });
+  if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > INSTALL_MS) rmSync(lock, { force: true });
+  try {
+    closeSync(openSync(lock, 'wx'));
+    return 'mine';
+  } catch {
+    return false;
   }
 }
 

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { PAGED_TOOLS, pagedUris } from '../harness/backends/paged.ts';
 import type { Step, Transcript } from '../harness/clients/client.ts';
-import { CLIENTS } from '../harness/clients/index.ts';
+import { CLIENTS, SESSION_TELLERS, SSE_CLIENTS } from '../harness/clients/index.ts';
 import { openSession, raw, MCP_HEADERS, rpc } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx, PYTHON_PACKAGE, pythonIndex } from '../harness/packages.ts';
-import { startPythonBackend } from '../harness/python.ts';
+import { hasPython, startPythonBackend } from '../harness/python.ts';
 import { blockScope } from '../harness/scope.ts';
 import { expectTour, names, tourSteps } from '../harness/tour.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
@@ -18,13 +18,12 @@ const BACKENDS = {
   stateless: 'SDK 1.x over streamable HTTP, without sessions',
   sse: 'SDK 1.x over HTTP+SSE',
   second: 'SDK 2.x over streamable HTTP',
-  python: 'Python over streamable HTTP',
   stdio: 'SDK 1.x over stdio',
   'stdio-second': 'SDK 2.x over stdio',
-  'stdio-python': 'Python over stdio',
   'run-http': 'SDK 1.x over streamable HTTP, run by vmcp',
   'run-sse': 'SDK 1.x over HTTP+SSE, run by vmcp',
-} as const;
+  ...(hasPython && { python: 'Python over streamable HTTP', 'stdio-python': 'Python over stdio' }),
+};
 
 const scope = blockScope();
 let vmcp: Vmcp;
@@ -39,14 +38,16 @@ async function startEverything(): Promise<Vmcp> {
     await http('sdk-1-sse', 'sse', 'sse'),
     await http('sdk-2', 'second'),
     await http('sdk-1-paged', 'paged'),
-    entry('python', await startPythonBackend(scope, 'python')),
     server('stdio', npx('vmcp-fixture'), args('stdio')),
     server('stdio-second', npx('vmcp-fixture-v2'), args('stdio-second')),
-    server('stdio-python', `uvx://${PYTHON_PACKAGE}`, args('stdio-python')),
     server('run-http', npx('vmcp-fixture-http'), { ...args('run-http'), transport: 'streamable-http' }),
     server('run-sse', npx('vmcp-fixture-sse'), { ...args('run-sse'), transport: 'sse' }),
   ];
-  const env = { ...(await npmRegistry(scope)), ...(await pythonIndex(scope)) };
+  if (hasPython) {
+    backends.push(entry('python', await startPythonBackend(scope, 'python')));
+    backends.push(server('stdio-python', `uvx://${PYTHON_PACKAGE}`, args('stdio-python')));
+  }
+  const env = { ...(await npmRegistry(scope)), ...(hasPython && (await pythonIndex(scope))) };
   const started = await startVmcp(scope, { files: gatewayOver(backends), env });
   await eventually(
     'every backend is listed',
@@ -65,20 +66,23 @@ async function startEverything(): Promise<Vmcp> {
 
 beforeAll(async () => {
   vmcp = await startEverything();
-});
+}, 180_000);
 
-/** The Python client does not tell its session. */
-const SESSION_TELLERS = CLIENTS.slice(0, 2);
 const tourOf = (name: string) => ({ fixture: name, prefix: `${name}_` });
 const lists: Step[] = [{ op: 'tools' }, { op: 'resources' }, { op: 'templates' }, { op: 'prompts' }];
 
-describe.each(CLIENTS)('%s', (_name, run) => {
+const WAYS_IN = [
+  ...CLIENTS.map(([name, run]) => [name, 'streamable HTTP', run, '/mcp'] as const),
+  ...SSE_CLIENTS.map(([name, run]) => [name, 'HTTP+SSE', run, '/sse'] as const),
+];
+
+describe.each(WAYS_IN)('%s over %s', (_name, _endpoint, run, path) => {
   const transcripts = new Map<string, Transcript>();
 
   beforeAll(async () => {
     const tours = Object.keys(BACKENDS).map((name) => ({ name, steps: tourSteps(tourOf(name)) }));
     const steps = [...lists, ...tours.flatMap((tour) => tour.steps)];
-    const whole = await run({ transport: 'streamable-http', url: vmcp.url }, steps);
+    const whole = await run({ transport: path === '/sse' ? 'sse' : 'streamable-http', url: vmcp.origin + path }, steps);
     transcripts.set('lists', { ...whole, outcomes: whole.outcomes.slice(0, lists.length) });
     let from = lists.length;
     for (const { name, steps: own } of tours) {

@@ -18,7 +18,7 @@ async function start(...extra: Parameters<typeof gatewayOver>[0]) {
   const files = gatewayOver([entry('alpha', backend.url), ...extra]);
   const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
   onTestFailed(() => {
-    console.error(vmcp.output());
+    console.error(vmcp.output().slice(-4_000));
   });
   return { vmcp, backend };
 }

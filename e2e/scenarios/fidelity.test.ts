@@ -56,6 +56,35 @@ const liar: Handle = async (req, res, body) => {
   else res.writeHead(202).end();
 };
 
+const HOSTILE = {
+  'tools/list': { tools: [null, [], { name: 'x', inputSchema: 5 }, { name: 'ok', inputSchema: { type: 'object' } }] },
+  'resources/list': {
+    resources: [null, { uri: 7, name: 'n' }, { uri: 'not a uri', name: 'n' }, { uri: 'hostile://ok', name: 'ok' }],
+  },
+  'resources/templates/list': {
+    resourceTemplates: [
+      null,
+      { uriTemplate: `hostile://${'x'.repeat(5_000)}/{id}`, name: 'long' },
+      { uriTemplate: `hostile://p/${'{a:9999}'.repeat(40)}`, name: 'prefixes' },
+      { uriTemplate: 'hostile://{unclosed', name: 'unclosed' },
+      { uriTemplate: 'hostile://item/{id}', name: 'ok' },
+    ],
+  },
+  'prompts/list': { prompts: [null, { name: 7 }, { name: 'ok' }] },
+  'resources/read': { contents: [{ uri: 'hostile://item/1', text: 'one' }] },
+} as const;
+
+/** A backend whose lists hold what no list should. */
+const hostile: Handle = async (req, res, body) => {
+  const message = (body ?? {}) as Message;
+  const result = Object.entries(HOSTILE).find(([method]) => method === message.method)?.[1];
+  if (message.method === 'initialize') {
+    answer(res, message, initializeResult('hostile', '{"tools":{},"resources":{},"prompts":{}}'));
+  } else if (result !== undefined) answer(res, message, `"result":${JSON.stringify(result)}`);
+  else if (message.method === 'ping') answer(res, message, '"result":{}');
+  else res.writeHead(req.method === 'POST' ? 202 : 405).end();
+};
+
 const scope = blockScope();
 let backend: HttpBackend;
 let vmcp: Vmcp;
@@ -65,7 +94,9 @@ beforeAll(async () => {
   backend = await hostBackend(scope, '/mcp', odd);
   const other = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
   const { url } = await hostBackend(scope, '/mcp', liar);
-  const files = gatewayOver([entry('odd', backend.url), entry('alpha', other.url), entry('liar', url)]);
+  const bad = await hostBackend(scope, '/mcp', hostile);
+  const entries = [entry('odd', backend.url), entry('alpha', other.url), entry('liar', url), entry('hostile', bad.url)];
+  const files = gatewayOver(entries);
   vmcp = await startVmcp(scope, { files });
   session = await openSession(vmcp.url);
 });
@@ -131,9 +162,36 @@ describe('a backend that declares what it does not have', () => {
   });
 
   it('does not spoil the lists of the others', async () => {
-    expect((await session.request('resources/list')).result?.['resources']).toHaveLength(2);
-    expect((await session.request('resources/templates/list')).result?.['resourceTemplates']).toHaveLength(1);
-    expect((await session.request('prompts/list')).result?.['prompts']).toHaveLength(1);
+    const list = async (method: string) => (await session.request(method)).text;
+    expect(await list('resources/list')).toContain('fixture://alpha/greeting');
+    expect(await list('resources/templates/list')).toContain('fixture://alpha/item/{id}');
+    expect(await list('prompts/list')).toContain('"alpha_greet"');
+  });
+});
+
+describe('a backend whose lists hold nonsense', () => {
+  it('loses the items that cannot be used and keeps the others', async () => {
+    expect(await session.tools()).toContain('hostile_ok');
+    const list = async (method: string, member: string) =>
+      (await session.request(method)).result?.[member] as Record<string, unknown>[];
+    expect((await list('resources/list', 'resources')).map(({ uri }) => uri)).toContain('hostile://ok');
+    const templates = (await list('resources/templates/list', 'resourceTemplates')).map(({ name }) => name);
+    expect(templates).toContain('ok');
+    expect(templates).not.toContain('long');
+    expect(templates).not.toContain('prefixes');
+    expect((await list('prompts/list', 'prompts')).map(({ name }) => name)).toContain('hostile_ok');
+  });
+
+  it('is routed by its usable template', async () => {
+    const { result } = await session.request('resources/read', { uri: 'hostile://item/1' });
+    expect(result).toMatchObject({ contents: [{ text: 'one' }] });
+  });
+
+  it('answers a URI of 100,000 characters soon', async () => {
+    const began = performance.now();
+    const { error } = await session.request('resources/read', { uri: `hostile://p/${'a'.repeat(100_000)}` });
+    expect(error).toMatchObject({ code: -32002 });
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 });
 

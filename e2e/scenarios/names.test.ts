@@ -166,6 +166,23 @@ describe('tool names', () => {
   });
 });
 
+it.each(['manual-unsettled', 'none-unsettled'])(
+  'under %s the backend that answers first does not win',
+  async (name) => {
+    for (const late of paged) {
+      late.delayMs = 1_000;
+      const vmcp = await start(testScope(), name);
+      const session = await openSession(await urlOf(vmcp, name));
+      const early = await session.tools();
+      await eventually('the conflict is logged', () => vmcp.stderr().includes('ConflictUnresolved'));
+      const settledOn = await session.tools();
+      late.delayMs = 0;
+      expect({ early, settledOn }).toEqual({ early: [], settledOn: [] });
+      await vmcp.stop();
+    }
+  },
+);
+
 it(
   `the same tools, names and order on ${STARTS} starts with backends of shuffled speed`,
   { timeout: 300_000 },

@@ -125,6 +125,7 @@ describe('the endpoints of operators', () => {
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^text\/plain/);
     expect(body).toMatch(/^# TYPE vmcp_\w+ (counter|gauge|histogram)$/m);
+    expect(body).toMatch(/^vmcp_\w+\{[^}]*backend="remote"[^}]*\} [1-9]/m);
   });
 
   it('a path that nobody serves there is 404 JSON, and a foreign Host 403', async () => {

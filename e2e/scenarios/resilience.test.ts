@@ -1,3 +1,4 @@
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import type { Fault, HttpBackend } from '../harness/backends/host.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';
@@ -19,17 +20,18 @@ interface Setup {
 }
 
 /** Two backends, `good` and `bad`; the test breaks the second one. `fault` is there before vmcp starts. */
-async function setup(operational: Record<string, unknown>, fault?: HttpBackend['fault']): Promise<Setup> {
+async function setup(operational: Record<string, unknown>, fault?: HttpBackend['fault'], delayMs = 0): Promise<Setup> {
   const scope = testScope();
   const [good, bad] = await Promise.all([
     startHttpBackend(scope, 'sdk-1-stateful', 'good'),
     startHttpBackend(scope, 'sdk-1-stateful', 'bad'),
   ]);
   bad.fault = fault;
+  bad.delayMs = delayMs;
   const files = gatewayOver([entry('bad', bad.url), entry('good', good.url)], { operational });
   const vmcp = await startVmcp(scope, { files });
   onTestFailed(() => {
-    console.error(vmcp.output());
+    console.error(vmcp.output().slice(-4_000));
   });
   return { vmcp, good, bad };
 }
@@ -74,6 +76,15 @@ describe('a backend that hangs', () => {
     const [reply, callMs] = await timed(() => session.call('good_echo', { text: 'hi' }));
     expect(reply.result).toMatchObject({ content: [{ text: 'hi' }] });
     expect(callMs).toBeLessThan(3_000);
+  });
+});
+
+describe('a backend that is slow', () => {
+  it('is waited for by the first list, but not by initialize', async () => {
+    const { vmcp } = await setup({ timeouts: { default: '20s' } }, undefined, 1_000);
+    const [session, initializeMs] = await timed(() => openSession(vmcp.url));
+    expect(initializeMs).toBeLessThan(1_000);
+    expect(await session.tools()).toEqual(expect.arrayContaining(['bad_echo', 'good_echo']));
   });
 });
 
@@ -171,7 +182,6 @@ describe('a backend that crashes', () => {
     const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
     const names = async () => (await client.listTools()).tools.map(({ name }) => name);
     let changes = 0;
-    const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
     await eventually('both are listed', async () => (await names()).includes('bad_echo'));
     await becomes(vmcp, 'bad', 'healthy');
@@ -228,6 +238,21 @@ describe('a backend that crashes', () => {
     expect(textOf(crashed)).toContain('local');
     const second = await eventually('the server runs again', async () => /^\d+$/.exec((await pid()) ?? '')?.[0]);
     expect(second).not.toBe(first);
+  });
+});
+
+describe('a client session that ends', () => {
+  it('ends its sessions and streams at the backends', async () => {
+    const { vmcp, good } = await setup({});
+    const session = await openSession(vmcp.url);
+    await session.call('good_echo', { text: 'hi' });
+    const { headers } = good.seen.findLast(({ method }) => method === 'tools/call')!;
+    await session.end();
+    await eventually('the backend session is deleted', () =>
+      good.seen.some(
+        (seen) => seen.httpMethod === 'DELETE' && seen.headers['mcp-session-id'] === headers['mcp-session-id'],
+      ),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, it, onTestFailed } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { openSession, raw, textOf } from '../harness/clients/raw.ts';
@@ -22,7 +23,7 @@ async function start(...backends: string[]) {
   };
   const vmcp = await startVmcp(scope, { files, args: ['--watch'] });
   onTestFailed(() => {
-    console.error(vmcp.output());
+    console.error(vmcp.output().slice(-4_000));
   });
   const write = (name: string, text = yaml(file(name))) => writeFiles(vmcp.folder, { [`${name}.yaml`]: text });
   return { vmcp, write, remove: (name: string) => rm(join(vmcp.folder, `${name}.yaml`)) };
@@ -34,7 +35,6 @@ it('takes a new backend into sessions that are open, tells them, and keeps runni
   expect(await session.tools()).not.toContain('beta_echo');
   const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
   let told = false;
-  const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told = true));
   await client.listTools();
   const running = session.call('alpha_slow', { ms: 4_000 });
