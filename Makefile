@@ -8,7 +8,7 @@ PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
 GENERATED := ':(glob)crds/*.yaml' docs/reference
 
-.PHONY: help run test check lint verify generate build bench install python clean
+.PHONY: help run test check lint verify generate build bench soak install python clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-10s %s\n", $$1, $$2 }'
@@ -37,6 +37,9 @@ build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
 
 bench: build ## measure the gateway against a bare proxy (wrk, some minutes)
 	@npm run --silent bench
+
+soak: build ## an hour of mixed load: does the heap of the gateway stay flat? (SOAK_MINUTES=60)
+	@npx --no-install node e2e/bench/soak.ts --minutes $(or $(SOAK_MINUTES),60)
 
 install: $(INSTALLED) ## npm ci, when the lock file is newer than node_modules
 

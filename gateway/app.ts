@@ -3,7 +3,7 @@ import type { Logger } from 'winston';
 import type { Registry } from 'prom-client';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { liveness, readiness } from './http/health.ts';
-import { originGuard, type OriginGuardOptions } from './http/origin-guard.ts';
+import { originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { requestId } from './http/request-id.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
 import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
@@ -13,7 +13,7 @@ import type { VirtualServer } from './vmcp/virtual-server.ts';
 
 export interface AppOptions {
   readonly log: Logger;
-  readonly origins: OriginGuardOptions;
+  readonly origins: CurrentOrigins;
   /** Starts every request id of this process. */
   readonly requestIdPrefix: string;
 }
@@ -28,11 +28,13 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, option
     readiness(() => server.draining),
   );
   app.use(originGuard(options.origins));
+  app.head('/mcp', methodNotAllowed('POST', 'GET', 'DELETE')); // `get` would take it, and open a stream
   app.post('/mcp', mcpPost(server, edge));
   app.get('/mcp', mcpGet(server));
   app.delete('/mcp', mcpDelete(server));
   app.all('/mcp', methodNotAllowed('POST', 'GET', 'DELETE'));
   const legacy = legacySse(server, edge, '/messages');
+  app.head('/sse', methodNotAllowed('GET'));
   app.get('/sse', legacy.get);
   app.all('/sse', methodNotAllowed('GET'));
   app.post('/messages', legacy.post);

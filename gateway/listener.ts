@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
 /** The address could not be listened on. */
@@ -25,13 +25,24 @@ export interface Listener {
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
+/** A client that takes nothing of what waits for it for so long is cut off. */
+const UNREAD_MS = 30_000;
 
 /** Listens with the gateway's limits. Rejects with `ListenError`. */
-export async function listen(app: RequestListener, host: string, port: number): Promise<Listener> {
+export async function listen(
+  app: RequestListener,
+  host: string,
+  port: number,
+  unreadMs = UNREAD_MS,
+): Promise<Listener> {
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 30_000, headersTimeout: 30_000, keepAliveTimeout: 120_000 },
-    app,
+    (req, res) => {
+      res.on('timeout', cutUnread);
+      app(req, res);
+    },
   );
+  server.timeout = unreadMs;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(new ListenError(host, port, error));
@@ -55,6 +66,11 @@ export async function listen(app: RequestListener, host: string, port: number): 
         resolve();
       }),
   };
+}
+
+/** The connection was still for a while: with nothing to send that is a slow call or a stream, and no fault. */
+function cutUnread(this: ServerResponse): void {
+  if (this.writableLength > 0) this.destroy();
 }
 
 /** Unlike `http.Server.close`, this leaves idle connections open: a request may be on its way on one of them. */

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Logger } from 'winston';
 import { createManagementApp, createPublicApp, type AppOptions } from './app.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
-import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+import { isLoopback, loopbackHosts, type CurrentOrigins, type OriginGuardOptions } from './http/origin-guard.ts';
 import { listen, type Listener } from './listener.ts';
 import { startHeartbeat } from './vmcp/edge/stream.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
@@ -40,6 +40,7 @@ interface Running {
   readonly server: VirtualServer;
   readonly listener: Listener;
   readonly spec: ServerSpec;
+  readonly origins: { current: OriginGuardOptions };
   readonly heartbeat: NodeJS.Timeout;
 }
 
@@ -101,7 +102,7 @@ export class Gateway {
       () => this.#virtualServers(),
       this.#registry,
       version,
-      this.#appOptions(managementOrigins(management.host)),
+      this.#appOptions({ current: managementOrigins(management.host) }),
     );
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
@@ -117,8 +118,10 @@ export class Gateway {
     }
     for (const spec of specs) {
       const present = this.#running.get(key(spec));
-      if (present) present.server.swap(spec.config);
-      else await this.#startServer(spec);
+      if (present) {
+        present.origins.current = originsOf({ ...spec, host: present.spec.host });
+        present.server.swap(spec.config);
+      } else await this.#startServer(spec);
     }
   }
 
@@ -137,7 +140,7 @@ export class Gateway {
     return [...this.#running.values()].map(({ server }) => server);
   }
 
-  #appOptions(origins: OriginGuardOptions): AppOptions {
+  #appOptions(origins: CurrentOrigins): AppOptions {
     return { log: this.#options.log, origins, requestIdPrefix: this.#requestIdPrefix };
   }
 
@@ -152,10 +155,11 @@ export class Gateway {
       createTransport: this.#createTransport,
       metrics: this.#metrics.of(key(spec)),
     });
-    const app = createPublicApp(server, { maxBodyBytes: MAX_BODY_BYTES, version }, this.#appOptions(originsOf(spec)));
+    const origins = { current: originsOf(spec) };
+    const app = createPublicApp(server, { maxBodyBytes: MAX_BODY_BYTES, version }, this.#appOptions(origins));
     try {
       const listener = await listen(app, spec.host, spec.port);
-      this.#running.set(key(spec), { server, listener, spec, heartbeat: startHeartbeat(server) });
+      this.#running.set(key(spec), { server, listener, spec, origins, heartbeat: startHeartbeat(server) });
     } catch (error) {
       await server.close();
       throw error;

@@ -55,7 +55,7 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
       /bad\.yaml:\d+: VirtualMCPServer\/gateway: .*groupRef.*nobody.*\[GroupRefNotFound\]/,
     ],
     ['one name twice', `${good}---\n${yaml(remote)}`, /bad\.yaml:\d+: MCPServerEntry\/remote: .*bad\.yaml:\d+/],
-    ['a file without an object', '# nothing\n', /nothing|no VirtualMCPServer|empty/i],
+    ['nothing but comments', '# nothing\n', /there is no object .*\[NoManifests\]/],
   ])('with %s exits 2 with the place and what to do', async (_what, text, message) => {
     const { code, output } = await over(command, { 'bad.yaml': text });
     expect(output).toMatch(message);

@@ -63,7 +63,8 @@ describe('a stdio server', () => {
     const sessions = await Promise.all(Array.from({ length: 3 }, () => openSession(vmcp.url)));
     const replies = await Promise.all(sessions.map((session) => session.call('local_whoami')));
     const isServed = replies.map((reply) => textOf(reply).startsWith('local '));
-    expect((await fixtures(vmcp)).length).toBeLessThanOrEqual(2);
+    const own = 1; // the child that answers what vmcp itself asks takes no place of a session
+    expect((await fixtures(vmcp)).length).toBeLessThanOrEqual(2 + own);
     const refused = replies[isServed.indexOf(false)]!;
     expect(refused.result).toMatchObject({ isError: true });
     expect(textOf(refused)).toContain('local');

@@ -9,6 +9,11 @@ export interface OriginGuardOptions {
   readonly allowLoopbackOrigins: boolean;
 }
 
+/** Asked for every request: a configuration may be swapped. */
+export interface CurrentOrigins {
+  readonly current: OriginGuardOptions;
+}
+
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** True for an address that only this machine can reach. */
@@ -33,8 +38,9 @@ function isLoopbackOrigin(origin: string): boolean {
  * Refuses requests that a web page of somebody else could have made (DNS rebinding): a `Host` that is not ours, and any
  * `Origin` that is not allowed, 403. Allowed origins get the CORS headers that browser clients need.
  */
-export function originGuard(options: OriginGuardOptions): RequestHandler {
+export function originGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
+    const options = origins.current;
     const { host, origin } = req.headers;
     if (options.allowedHosts && !options.allowedHosts.has(hostName(host ?? ''))) {
       res.status(403).json({

@@ -26,12 +26,10 @@ export function relay(from: BackendMessage): void {
   else relayNotification(from);
 }
 
-/** Onto the stream of the call's reply, else onto the client's GET stream; false when the client listens nowhere. */
-function deliver({ session, answer, envelope }: BackendMessage, message: Buffer): boolean {
+/** Onto the stream of the call's reply, else onto the client's GET stream, which keeps it when the client is just away. */
+function deliver({ session, answer, envelope }: BackendMessage, message: Buffer): void {
   if (answer) answer.message(message, envelope);
-  else if (session.streams.main.connected) session.streams.main.send(message);
-  else return false;
-  return true;
+  else session.streams.main.send(message);
 }
 
 function relayRequest(from: BackendMessage): void {
@@ -44,10 +42,10 @@ function relayRequest(from: BackendMessage): void {
     answerForNobody(channel, message, envelope);
     return;
   }
-  const request = session.requests.forward(channel, message, envelope, call);
-  if (request && deliver(from, request)) return;
-  if (request) session.requests.cancelled(channel, backendId.toString());
-  channel.send(errorMessage(backendId, CODE.internal, 'the client cannot be reached: it has no stream open'));
+  const isReachable = from.answer !== undefined || session.streams.main.connected;
+  const request = isReachable ? session.requests.forward(channel, message, envelope, call) : undefined;
+  if (request) deliver(from, request);
+  else channel.send(errorMessage(backendId, CODE.internal, 'the client cannot be reached: it has no stream open'));
 }
 
 /** A request of a backend that no client is asked: `ping` is answered, everything else is not offered. */

@@ -19,7 +19,8 @@ interface Waiting {
   readonly channel: Channel;
   /** JSON text of the backend's own id. */
   readonly backendId: string;
-  readonly call: HeldCall | undefined;
+  /** Undefined when none is held, or it has ended. */
+  call: HeldCall | undefined;
 }
 
 const MOST_WAITING = 100;
@@ -32,7 +33,7 @@ export class ServerRequests {
   /** The backend's request with an id of ours, for the client; undefined when too many wait already. */
   forward(channel: Channel, message: Buffer, envelope: Envelope, call: HeldCall | undefined): Buffer | undefined {
     const { id } = envelope;
-    if (id === undefined || this.#waiting.size >= MOST_WAITING) return undefined;
+    if (id === undefined || (this.#waiting.size >= MOST_WAITING && !this.#makeRoom())) return undefined;
     this.#last += 1;
     const ownId = `"vmcp-${String(this.#last)}"`;
     this.#waiting.set(ownId, { channel, backendId: message.toString('utf8', id.start, id.end), call });
@@ -51,10 +52,16 @@ export class ServerRequests {
     return true;
   }
 
-  /** The call has ended: nobody waits for what was asked in its middle. */
-  forget(call: HeldCall): void {
+  /** The call has ended. What was asked in its middle may still be answered: a backend may ask beside its calls. */
+  release(call: HeldCall): void {
     if (this.#waiting.size === 0) return;
-    for (const [ownId, waiting] of this.#waiting) if (waiting.call === call) this.#waiting.delete(ownId);
+    for (const waiting of this.#waiting.values()) if (waiting.call === call) waiting.call = undefined;
+  }
+
+  /** Drops the oldest request that holds no call; false when each holds one. */
+  #makeRoom(): boolean {
+    for (const [ownId, { call }] of this.#waiting) if (call === undefined) return this.#waiting.delete(ownId);
+    return false;
   }
 
   /** The backend does not wait any more: the id of ours under which the client knows the request. */

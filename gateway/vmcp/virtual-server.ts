@@ -41,6 +41,9 @@ export class VirtualServer {
   #problems: readonly { reason: string; message: string }[] = [];
   #passthrough: readonly string[];
   #rebuildQueued = false;
+  /** The configuration was changed under way, and its view has had conflicts since: the one before goes on. */
+  #swapped = false;
+  readonly #changed: (() => void)[] = [];
   #draining = false;
   readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
@@ -120,6 +123,24 @@ export class VirtualServer {
   async whenSettled(): Promise<void> {
     const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
     await this.fleet.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
+  }
+
+  /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
+  get certain(): boolean {
+    return this.settled || this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
+  }
+
+  /** What `find` finds as soon as that is certain; undefined when it is not there once everything is known. */
+  async whenFound<T>(find: (view: View) => T | undefined): Promise<T | undefined> {
+    const waiting = { isOver: false };
+    const over = this.whenSettled().then(() => {
+      waiting.isOver = true;
+    });
+    for (;;) {
+      const found = this.certain ? find(this.view) : undefined;
+      if (found !== undefined || waiting.isOver) return found ?? find(this.view);
+      await Promise.race([over, new Promise<void>((wake) => this.#changed.push(wake))]);
+    }
   }
 
   ready(): Promise<void> {
@@ -216,6 +237,7 @@ export class VirtualServer {
         if (held.channel) gone.discard(held.channel);
       }
     }
+    this.#swapped = true;
     this.#queueRebuild();
   }
 
@@ -247,7 +269,9 @@ export class VirtualServer {
   #closeIdleChannels(before: number): void {
     for (const session of this.sessions.all()) {
       if (session.running.size > 0) continue;
-      for (const [name, { lastUsedAt }] of session.channels) if (lastUsedAt < before) closeChannel(session, name);
+      const subscribed = new Set(session.subscriptions.values());
+      for (const [name, { lastUsedAt }] of session.channels)
+        if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
     }
   }
 
@@ -269,8 +293,13 @@ export class VirtualServer {
     }
     this.#problems = problems;
     const before = this.#aggregation;
-    if (next.conflicts.length > 0 && before.conflicts.length === 0 && before.view.tools.size > 0) return;
+    const keepsLast = this.#swapped && next.conflicts.length > 0 && before.conflicts.length === 0;
+    if (next.conflicts.length === 0) this.#swapped = false;
+    if (keepsLast) return;
     this.#aggregation = next;
+    this.#changed.splice(0).forEach((wake) => {
+      wake();
+    });
     const digests = digestsOf(next.view);
     for (const session of this.sessions.all()) announce(session, digests);
   }

@@ -8,17 +8,18 @@ import { openPortBook, isPortFree } from '../../gateway/workloads/runner/ports.t
 import { reapOrphans } from '../../gateway/workloads/runner/reaper.ts';
 import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../target/local/http-workloads.ts';
+import type { Mount } from '../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../target/local/ports.ts';
 import { defaultStateDir, openState, StateInUse, type State } from '../target/local/state.ts';
-import { writeMounts } from '../target/local/mounts.ts';
-import { DOCUMENT, FILE } from '../source/files/located.ts';
+import { pruneMounts, writeMounts } from '../target/local/mounts.ts';
+import { DOCUMENT, FILE, type LocatedProblem } from '../source/files/located.ts';
 import { engineAnswers } from '../target/local/container-engine.ts';
 import { examine, type Examination } from './examine.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { formatProblems, summarize } from './problems-output.ts';
 import { untilSignal } from './signals.ts';
 import { PROJECT_ROOT, VERSION } from './version.ts';
-import { watchPaths } from './watch-paths.ts';
+import { watchPaths, type PathsWatcher } from './watch-paths.ts';
 
 export interface UpOptions {
   readonly host: string;
@@ -67,12 +68,18 @@ async function look(paths: readonly string[], options: UpOptions, stateDir: stri
   );
   stderr.write(formatProblems(seen.problems, seen.warnings));
   const runnable = seen.servers.filter(({ config }) => config !== undefined).length;
-  if (runnable > 0 && seen.manifests.problems.every(({ kind }) => kind !== FILE && kind !== DOCUMENT)) return seen;
+  if (runnable > 0 && !seen.manifests.problems.some(stopsEverything)) return seen;
   const nothing =
-    seen.servers.length === 0 && seen.problems.length === 0 ? 'there is no VirtualMCPServer in what was named' : '';
+    seen.servers.length === 0 && seen.problems.length === 0
+      ? 'there is no VirtualMCPServer in what was named: add one, as examples/quickstart does'
+      : '';
   stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}: nothing was started\n`);
   return undefined;
 }
+
+/** Which of two definitions is meant, and what stands in a file that cannot be read, would be a guess. */
+const stopsEverything = ({ kind, reason }: LocatedProblem): boolean =>
+  kind === FILE || kind === DOCUMENT || reason === 'DuplicateObject';
 
 async function run(paths: readonly string[], options: UpOptions, state: State, first: Examination): Promise<number> {
   const { stdout, stderr } = process;
@@ -89,7 +96,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     now: () => performance.now(),
   });
   const signalled = untilSignal(stderr);
-  let watcher: { close(): void } | undefined;
+  let watcher: PathsWatcher | undefined;
   try {
     const specs = await place(first, options, state, workloads, []);
     const publicPorts = specs.map(({ port }) => port);
@@ -107,11 +114,12 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       version: VERSION,
       launcher,
     });
+    await pruneMounts(mountsOf(first), state.dir);
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));
     if (options.watch) watcher = watchPaths(paths, () => reload(paths, options, state, workloads, gateway));
     await signalled;
-    watcher?.close();
+    await watcher?.close();
     await gateway.stop();
     return 0;
   } finally {
@@ -119,6 +127,9 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     await launcher.close();
   }
 }
+
+/** Files that the servers which can run need. */
+const mountsOf = ({ servers }: Examination): Mount[] => servers.flatMap(({ config, mounts }) => (config ? mounts : []));
 
 /** Installs what stdio backends need ahead of their first use, and has them asked as soon as that is done. */
 function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launcher: Launcher): void {
@@ -144,11 +155,7 @@ async function place(
   const servers = seen.servers.filter(
     (server): server is typeof server & { config: GatewayConfig } => server.config !== undefined,
   );
-  await writeMounts(
-    servers.flatMap(({ mounts }) => mounts),
-    seen.manifests.secretValues,
-    state.dir,
-  );
+  await writeMounts(mountsOf(seen), seen.manifests.secretValues, state.dir);
   const names = servers.map(({ namespace, name }) => `${namespace}/${name}`);
   const { ports, moved } = await choosePublicPorts({
     names,
@@ -189,6 +196,7 @@ async function reload(
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
     await gateway.swap(await place(seen, options, state, workloads, open));
+    await pruneMounts(mountsOf(seen), state.dir);
     stdout.write(endpointTable(gateway));
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;

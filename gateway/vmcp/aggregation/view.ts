@@ -69,6 +69,7 @@ export type WarningReason =
   | 'MalformedList' // a list result without its array
   | 'MalformedItem' // null, not an object, no name
   | 'DuplicateItem' // one backend lists a name twice
+  | 'ListUnavailable' // the backend declares the list and does not give it
   | 'TemplateTooLarge'
   | 'TemplateUnmatchable' // advertised, but no URI can be matched against it
   | 'ToolNameClash' // dropped: another tool has the name

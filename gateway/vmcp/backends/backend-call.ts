@@ -29,6 +29,7 @@ export class BackendCall implements ReplySink, RunningCall {
   #cancelled: string | undefined;
   #retried = false;
   #partSent = false;
+  #ended = false;
 
   constructor(
     backend: BackendRuntime,
@@ -63,7 +64,8 @@ export class BackendCall implements ReplySink, RunningCall {
 
   cancel(reason: string): void {
     this.#cancelled = reason;
-    this.#handle?.cancel(reason);
+    if (this.#handle) this.#handle.cancel(reason);
+    else this.fail({ kind: 'cancelled', detail: reason });
   }
 
   resume(): void {
@@ -105,12 +107,14 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   fail(failure: BackendFailure): void {
+    if (this.#ended) return;
     if (failure.kind === 'session_lost' && !this.#retried && !this.#answer.started) {
       this.#retried = true;
+      this.#handle = undefined;
       this.#send();
       return;
     }
-    this.#done(failure.kind);
+    this.#done(failure.kind, failure.detail);
     if (this.#partSent) this.#answer.cut();
     else if (this.#cancelled !== undefined) this.#answer.drop();
     else this.#onFailure(this.#answer, failure, this.#backend);
@@ -133,14 +137,15 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   #sendOn(channel: Channel): void {
+    if (this.#ended) return;
     this.#channel = channel;
-    if (this.#cancelled === undefined) this.#handle = channel.request(this.#request, this);
-    else this.fail({ kind: 'cancelled', detail: this.#cancelled });
+    this.#handle = channel.request(this.#request, this);
   }
 
-  #done(outcome: BackendFailure['kind'] | 'ok'): void {
+  #done(outcome: BackendFailure['kind'] | 'ok', detail?: string): void {
+    this.#ended = true;
     this.#session.running.delete(this);
-    this.#session.requests.forget(this);
-    this.#backend.settled(outcome, this.#backend.now() - this.#startedAt);
+    this.#session.requests.release(this);
+    this.#backend.settled(outcome, this.#backend.now() - this.#startedAt, detail);
   }
 }

@@ -2,18 +2,21 @@ import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
+import type { Envelope } from '../../http/json-scan.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { LONGEST_TIMER_MS } from '../health/clock.ts';
 import { answerForNobody, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
 import {
   BackendError,
+  DISCOVERY,
   type BackendFailure,
   type Channel,
   type ChannelOwner,
   type Transport,
 } from '../transport/channel.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
+import { ask } from '../transport/request-reply.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;
@@ -29,6 +32,9 @@ export interface BackendRuntimeOptions {
   /** The backend says that one of its lists changed. */
   readonly onListChanged: () => void;
 }
+
+/** A backend may ask as soon as it is initialized (`roots/list`): so many messages wait until the channel is there. */
+const MOST_EARLY = 100;
 
 /** One backend of a virtual server while it runs: its channels, its circuit, its time limits. */
 export class BackendRuntime {
@@ -46,7 +52,7 @@ export class BackendRuntime {
   readonly #closed = new AbortController();
   #running = 0;
   #retiring = false;
-  readonly #drained = Promise.withResolvers<void>();
+  readonly #drained = Promise.withResolvers<undefined>();
   readonly #discarded = new Set<Promise<void>>();
 
   constructor(options: BackendRuntimeOptions) {
@@ -96,12 +102,14 @@ export class BackendRuntime {
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);
+    const renews = held !== undefined;
     const isHeld = (): boolean => session.channels.get(this.name) === entry;
     entry.opening = this.#open(session).then(
       (channel) => {
         entry.channel = channel;
         entry.opening = undefined;
         if (session.ended || !isHeld()) this.discard(channel);
+        else if (renews) this.#subscribeAgain(session, channel);
         return channel;
       },
       (error: unknown) => {
@@ -128,8 +136,8 @@ export class BackendRuntime {
   /** No new calls come: closes when the running ones have ended, at the latest after `graceMs`. */
   async retire(graceMs: number): Promise<void> {
     this.#retiring = true;
-    const timer = setTimeout(this.#drained.resolve, graceMs).unref();
-    if (this.#running === 0) this.#drained.resolve();
+    const timer = setTimeout(this.#drained.resolve, graceMs, undefined).unref();
+    if (this.#running === 0) this.#drained.resolve(undefined);
     await this.#drained.promise;
     clearTimeout(timer);
     await this.close();
@@ -141,13 +149,13 @@ export class BackendRuntime {
     return { kind: 'unavailable', detail: String(error) };
   }
 
-  settled(outcome: BackendFailure['kind'] | 'ok', durationMilliseconds: number): void {
+  settled(outcome: BackendFailure['kind'] | 'ok', durationMilliseconds: number, detail?: string): void {
     this.#running -= 1;
-    if (this.#retiring && this.#running === 0) this.#drained.resolve();
+    if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
     this.circuit.settled(outcome);
     this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
     if (outcome === 'ok' || outcome === 'cancelled') return;
-    this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome });
+    this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
   }
 
@@ -159,29 +167,47 @@ export class BackendRuntime {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    this.#drained.resolve();
+    this.#drained.resolve(undefined);
     await Promise.all([this.#own?.close(), ...this.#discarded]);
     await this.#options.transport.close();
   }
 
+  /** The backend knows nothing of what the lost channel had subscribed to. */
+  #subscribeAgain(session: Session, channel: Channel): void {
+    for (const [uri, backend] of session.subscriptions) {
+      if (backend !== this.name) continue;
+      ask(channel, 'resources/subscribe', JSON.stringify({ uri }), this.timeoutMs).catch((error: unknown) => {
+        this.#options.log.debug('subscription lost', { backend, reason: this.failureOf(error).kind });
+      });
+    }
+  }
+
+  /** A message that belongs to no call. */
+  #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
+    if (session) this.onMessage({ session, channel, message, envelope });
+    else if (envelope.method?.endsWith('/list_changed')) this.#options.onListChanged();
+    else answerForNobody(channel, message, envelope);
+  }
+
   async #open(session: Session | undefined): Promise<Channel> {
-    const { operational, transport, onListChanged } = this.#options;
+    const { operational, transport } = this.#options;
     const opened: { channel?: Channel } = {};
+    const early: [Buffer, Envelope][] = [];
     const owner: ChannelOwner & { readonly principal: string } = {
-      key: session?.id ?? 'discovery',
+      key: session?.id ?? DISCOVERY,
       principal: session?.principal ?? 'anonymous',
       capabilities: session?.capabilities ?? '{}',
       revision: session?.revision ?? LATEST_REVISION,
       onMessage: (message, envelope) => {
         const { channel } = opened;
-        if (session && channel) this.onMessage({ session, channel, message, envelope });
-        else if (envelope.method?.endsWith('/list_changed')) onListChanged();
-        else if (channel) answerForNobody(channel, message, envelope);
+        if (channel) this.#onOwnMessage(session, channel, message, envelope);
+        else if (early.length < MOST_EARLY) early.push([message, envelope]);
       },
     };
     const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]);
     const channel = await transport.open(owner, signal);
     opened.channel = channel;
+    for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
     if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
     return channel;
   }

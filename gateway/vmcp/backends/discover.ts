@@ -6,6 +6,8 @@ import { BackendError, type Channel } from '../transport/channel.ts';
 import { ask } from '../transport/request-reply.ts';
 
 const MAX_PAGES = 1_000;
+/** Of all pages of one list. */
+const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
 /** Per list: the request that asks for it and the capability that promises it. */
 const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capability: string }>> = {
@@ -15,33 +17,51 @@ const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capab
   prompts: { method: 'prompts/list', capability: 'prompts' },
 };
 
+const KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
+
+export interface Discovery {
+  readonly catalog: Catalog;
+  readonly warnings: readonly Warning[];
+  /** False when a list could not be read now, and may be later. */
+  readonly complete: boolean;
+}
+
 /**
  * Reads everything a backend offers on this channel. Only what it declared is asked for, and a list that it then refuses
- * is empty: a backend that promises too much is not a broken one. Rejects with `BackendError` when the backend fails.
+ * is empty: a backend that promises too much is not a broken one. Rejects with `BackendError` when the tools, or all
+ * lists, cannot be read.
  */
 export async function discover(
   backend: string,
   channel: Channel,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<{ catalog: Catalog; warnings: readonly Warning[] }> {
+): Promise<Discovery> {
   const warnings: Warning[] = [];
-  const read = async (kind: ListKind): Promise<readonly ListItem[]> => {
-    if (channel.facts.capabilities[LISTS[kind].capability] === undefined) return [];
-    const pages = await readPages(channel, LISTS[kind].method, timeoutMs, signal);
-    const list = readItems(backend, kind, pages);
-    warnings.push(...list.warnings);
-    return list.items;
+  const lists: Partial<Record<ListKind, readonly ListItem[]>> = {};
+  const failures: BackendError[] = [];
+  const { capabilities } = channel.facts;
+  const declared = KINDS.filter((kind) => capabilities[LISTS[kind].capability] !== undefined);
+  const read = async (kind: ListKind): Promise<void> => {
+    const { method } = LISTS[kind];
+    try {
+      const list = readItems(backend, kind, await readPages(channel, method, timeoutMs, signal));
+      warnings.push(...list.warnings);
+      lists[kind] = list.items;
+    } catch (error) {
+      if (kind === 'tools' || signal.aborted || !(error instanceof BackendError)) throw error;
+      failures.push(error);
+      warnings.push({ reason: 'ListUnavailable', backend, message: `${method} failed: ${error.failure.kind}` });
+    }
   };
-  const [tools, resources, templates, prompts] = await Promise.all([
-    read('tools'),
-    read('resources'),
-    read('templates'),
-    read('prompts'),
-  ]);
+  await Promise.all(declared.map(read));
+  const [failure] = failures;
+  if (failure && failures.length === declared.length) throw failure;
+  const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   return {
-    catalog: { backend, tools, resources, templates, prompts, capabilities: channel.facts.capabilities },
+    catalog: { backend, tools, resources, templates, prompts, capabilities },
     warnings,
+    complete: failures.length === 0,
   };
 }
 
@@ -49,10 +69,11 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, si
   const pages: Buffer[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
+  let length = 0;
   do {
     const params = cursor === undefined ? undefined : JSON.stringify({ cursor });
     const reply = await ask(channel, method, params, timeoutMs, signal).catch((error: unknown) => {
-      // some backends answer 404, 405, 429 or 501 for a list they declared but do not have
+      // some backends answer 405 for a list they declared but do not have
       if (pages.length === 0 && error instanceof BackendError && error.failure.kind === 'garbage') return undefined;
       throw error;
     });
@@ -60,6 +81,12 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, si
     const { result } = scanEnvelope(reply, 'backend');
     if (result === undefined) return pages;
     const page = reply.subarray(result.start, result.end);
+    length += page.length;
+    if (length > MAX_LIST_BYTES)
+      throw new BackendError({
+        kind: 'too_large',
+        detail: `${method} lists more than ${String(MAX_LIST_BYTES)} bytes`,
+      });
     pages.push(page);
     cursor = nextCursor(page);
     if (cursor !== undefined && seen.has(cursor)) return pages;

@@ -4,6 +4,7 @@ import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
+import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import { BackendError, type BackendFailure, type Channel, type Transport } from '../transport/channel.ts';
@@ -29,8 +30,10 @@ interface Member {
   catalog: Catalog | undefined;
   /** The channel that `catalog` was read from. */
   channel: Channel | undefined;
-  /** The backend said that a list changed. */
+  /** The backend said that a list changed, or one could not be read: the next probe reads them all. */
   stale: boolean;
+  /** Of the last reading of its lists. */
+  warnings: readonly Warning[];
   /** It has answered, or was given the time to. */
   settled: boolean;
   /** Failed probes in a row. */
@@ -162,6 +165,7 @@ export class Fleet {
       catalog: undefined,
       channel: undefined,
       stale: false,
+      warnings: [],
       settled: false,
       failures: 0,
     });
@@ -247,9 +251,13 @@ export class Fleet {
       return;
     }
     member.stale = false;
-    const { catalog, warnings } = await discover(member.runtime.name, channel, timeoutMs, signal);
-    for (const { backend, reason, message } of warnings)
-      this.#options.log.warn('backend list', { backend, reason, problem: message });
+    const { catalog, warnings, complete } = await discover(member.runtime.name, channel, timeoutMs, signal);
+    if (!isDeepStrictEqual(warnings, member.warnings)) {
+      for (const { backend, reason, message } of warnings)
+        this.#options.log.warn('backend list', { backend, reason, problem: message });
+    }
+    member.warnings = warnings;
+    member.stale ||= !complete;
     member.catalog = catalog;
     member.channel = channel;
     this.#options.onChange();

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 /** Most bytes and events of one stream that are kept for a client that comes back. */
 const KEPT_BYTES = 1024 * 1024;
 const KEPT_EVENTS = 1_000;
+/** A client that leaves more than one longest reply unread is cut off: it may come back with `Last-Event-ID`. */
+const MOST_UNREAD_BYTES = 32 * 1024 * 1024;
 
 interface KeptEvent {
   readonly sequence: number;
@@ -23,9 +25,16 @@ export class EventStream {
   #connection: ServerResponse | undefined;
   #listenedTo = false;
   #ended = false;
+  readonly #onEnd: () => void;
 
-  constructor(id: string) {
+  constructor(id: string, onEnd: () => void = () => undefined) {
     this.id = id;
+    this.#onEnd = onEnd;
+  }
+
+  /** Bytes kept for a client that comes back. */
+  get keptBytes(): number {
+    return this.#keptBytes;
   }
 
   get ended(): boolean {
@@ -73,31 +82,31 @@ export class EventStream {
 
   /** A piece of a long event, not kept: who loses the connection here asks again. False: wait for `onDrain`. */
   sendPart(piece: Buffer, first: boolean): boolean {
-    const res = this.#connection;
-    if (!res) return true;
-    if (first) res.write(`event: message\nid: ${this.#nextId()}\ndata: `);
-    return res.write(oneLine(piece)) || res.destroyed;
+    if (first) this.#write(`event: message\nid: ${this.#nextId()}\ndata: `);
+    return this.#write(oneLine(piece));
   }
 
   endPart(): void {
-    this.#connection?.write('\n\n');
+    this.#write(EVENT_END);
     this.end();
   }
 
   comment(text: string): void {
-    this.#connection?.write(`: ${text}\n\n`);
+    this.#write(`: ${text}\n\n`);
   }
 
   end(): void {
     this.#ended = true;
     this.#connection?.end();
     this.#connection = undefined;
+    this.#onEnd();
   }
 
   /** Cuts the connection in the middle of an event. */
   cut(): void {
     this.#ended = true;
     this.#connection?.destroy();
+    this.#onEnd();
   }
 
   onDrain(callback: () => void): void {
@@ -115,7 +124,19 @@ export class EventStream {
     if (!this.#listenedTo) return;
     const bytes = Buffer.concat([Buffer.from(`event: message\nid: ${this.#nextId()}\ndata: `), data, EVENT_END]);
     this.#keep({ sequence: this.#sequence, bytes });
-    this.#connection?.write(bytes);
+    this.#write(bytes);
+  }
+
+  /** False: what was written has not left yet. */
+  #write(bytes: Buffer | string): boolean {
+    const res = this.#connection;
+    if (!res) return true;
+    if (res.writableLength > MOST_UNREAD_BYTES) {
+      this.#connection = undefined;
+      res.destroy();
+      return true;
+    }
+    return res.write(bytes) || res.destroyed;
   }
 
   #keep(event: KeptEvent): void {
@@ -163,10 +184,11 @@ export class SessionStreams {
 
   open(): EventStream {
     this.#last += 1;
-    const stream = new EventStream(`p${this.#last.toString(36)}`);
-    this.#byCall ??= new Map();
-    this.#byCall.set(stream.id, stream);
-    forgetOldest(this.#byCall);
+    const byCall = (this.#byCall ??= new Map<string, EventStream>());
+    const stream = new EventStream(`p${this.#last.toString(36)}`, () => {
+      forgetOldest(byCall);
+    });
+    byCall.set(stream.id, stream);
     return stream;
   }
 
@@ -180,14 +202,12 @@ export class SessionStreams {
   }
 }
 
-/** Of the streams that ended, only the newest can be resumed. */
+/** Of the streams that ended, only the newest can be resumed: so many, and together no more bytes than one may hold. */
 function forgetOldest(streams: Map<string, EventStream>): void {
-  let ended = 0;
-  for (const stream of streams.values()) if (stream.ended) ended += 1;
-  for (const [id, stream] of streams) {
-    if (ended <= ENDED_STREAMS) return;
-    if (!stream.ended) continue;
-    streams.delete(id);
-    ended -= 1;
+  const ended = [...streams.values()].filter((stream) => stream.ended).reverse();
+  let bytes = 0;
+  for (const [index, { id, keptBytes }] of ended.entries()) {
+    bytes += keptBytes;
+    if (index >= ENDED_STREAMS || bytes > KEPT_BYTES) streams.delete(id);
   }
 }

@@ -1,12 +1,15 @@
-import { isObject, objectMembers, type Span } from '../../http/json-walk.ts';
+import { fail, isObject, objectMembers, type Span } from '../../http/json-walk.ts';
 import { readString, type Envelope } from '../../http/json-scan.ts';
 import { relayedCapabilities } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
 
+const LONGEST_CAPABILITIES = 16_384;
+
 /**
  * What `initialize` says of the client, with the revision the session gets: the asked one when we speak it, else our
- * newest, and the client decides. Undefined when it names no revision.
+ * newest, and the client decides. Undefined when it names no revision. Throws `ScanError` (`invalid`) for capabilities that
+ * are too long to be kept for the life of a session.
  */
 export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts | undefined {
   if (params === undefined || !isObject(body, params)) return undefined;
@@ -15,6 +18,8 @@ export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts
   if (asked === undefined) return undefined;
   const declared = readObject(body, members.get('capabilities'));
   const capabilities = relayedCapabilities(declared);
+  if (capabilities.length > LONGEST_CAPABILITIES)
+    fail('invalid', `"capabilities" are longer than ${String(LONGEST_CAPABILITIES)} characters`);
   return {
     revision: (REVISIONS as readonly string[]).includes(asked) ? asked : LATEST_REVISION,
     capabilities,

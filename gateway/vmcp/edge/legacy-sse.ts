@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { readBody } from '../../http/read-body.ts';
+import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
@@ -61,7 +62,7 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
           onMessage(server, options, connection, req, res, body);
         },
         (tooLarge) => {
-          if (tooLarge) refuse(res, 413, CODE.invalidRequest, 'the body is longer than the gateway accepts');
+          if (tooLarge) refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
         },
       );
     },

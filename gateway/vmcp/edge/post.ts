@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { readBody } from '../../http/read-body.ts';
+import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
@@ -39,9 +40,7 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
         }
       },
       (tooLarge) => {
-        if (!tooLarge) return;
-        res.writeHead(413, { 'content-type': 'text/plain', connection: 'close' });
-        res.end(`${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes\n`);
+        if (tooLarge) refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
       },
     );
   };

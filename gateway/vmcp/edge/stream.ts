@@ -26,7 +26,10 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     const last = req.headers['last-event-id'];
     const event = typeof last === 'string' ? readEventId(last) : undefined;
     const kept = event ? session.streams.find(event.stream) : undefined;
-    if (event && kept?.attach(res, event.sequence)) return;
+    if (event && kept?.attach(res, event.sequence)) {
+      if (kept === session.streams.main) server.listen(session);
+      return;
+    }
     if (last !== undefined)
       server.log.info('events of a session are lost', { reason: 'not_kept', event: String(last).slice(0, 40) });
     session.streams.main.attach(res);

@@ -15,15 +15,16 @@ export const callTool: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, '"arguments" of tools/call must be an object');
     return;
   }
-  const route = server.view.tools.get(name);
+  const route = server.certain ? server.view.tools.get(name) : undefined;
   if (route) server.forward(session, request, route, params.name, answer, failToolCall);
   else if (server.settled) answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
   else
-    void server.whenSettled().then(() => {
-      const late = server.view.tools.get(name);
-      if (late) server.forward(session, request, late, params.name, answer, failToolCall);
-      else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
-    });
+    void server
+      .whenFound((view) => view.tools.get(name))
+      .then((late) => {
+        if (late) server.forward(session, request, late, params.name, answer, failToolCall);
+        else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+      });
 };
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

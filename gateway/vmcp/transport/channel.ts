@@ -96,9 +96,12 @@ export interface Channel {
   close(): Promise<void>;
 }
 
+/** `ChannelOwner.key` of the gateway's own channel. */
+export const DISCOVERY = 'discovery';
+
 /** On whose behalf a channel is opened. */
 export interface ChannelOwner {
-  /** Client session id, principal, or `discovery`: channels of different owners never share session state. */
+  /** Client session id, principal, or `DISCOVERY`: channels of different owners never share session state. */
   readonly key: string;
   /** JSON text of the `capabilities` declared to the backend. */
   readonly capabilities: string;

@@ -16,6 +16,8 @@ import { createSseParser, type SseParser } from './sse-parser.ts';
 
 /** Wait before a broken stream is gone on with, when the backend names no other. */
 const RESUME_AFTER_MS = 1_000;
+/** A backend that names a shorter wait would be asked in a hot loop. */
+const SHORTEST_WAIT_MS = 50;
 
 /** Replies longer than this are passed on while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
@@ -62,6 +64,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #lastEventId: string | undefined;
   #retryMs = RESUME_AFTER_MS;
   #resuming: NodeJS.Timeout | undefined;
+  /** Why the stream is gone on with. */
+  #brokenBy: BackendFailure | undefined;
   #rewriter: ReplyRewriter | undefined;
   #done = false;
   /** The client does not take what has arrived. */
@@ -127,7 +131,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (type === 'text/event-stream' && status === 200) {
       this.#events = createSseParser((event) => {
         this.#lastEventId = event.id;
-        if (event.retry !== undefined) this.#retryMs = event.retry;
+        if (event.retry !== undefined) this.#retryMs = Math.max(event.retry, SHORTEST_WAIT_MS);
         this.#onEvent(event.data);
       }, this.#host.maxReplyBytes);
     } else if (type !== 'application/json') {
@@ -182,7 +186,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#finish();
     this.#controller?.abort(new Error(failure.kind));
     if (failure.kind === 'session_lost') this.#host.sessionLost();
-    this.#sink.fail(failure);
+    // A stream that had begun means that the request was taken: it must not look as if it could be sent again.
+    this.#sink.fail(failure.kind === 'session_lost' ? (this.#brokenBy ?? failure) : failure);
   }
 
   /**
@@ -196,6 +201,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       return;
     }
     this.#events = undefined;
+    this.#brokenBy = failure;
     this.#resuming = setTimeout(() => {
       const { dispatcher, origin, path } = this.#host;
       const headers = this.#host.resumeHeaders(lastEventId);

@@ -1,4 +1,5 @@
 import { rootCertificates } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
 import type { Logger } from 'winston';
 import type {
@@ -81,6 +82,8 @@ class HttpChannel implements Channel, ExchangeHost {
   #sessionId: string | undefined;
   #lastId = 0;
   #listener: StreamListener | undefined;
+  /** Notifications and responses that the backend has not taken yet. */
+  readonly #sending = new Set<Promise<void>>();
   #method = '';
   #methodPrefix = '';
 
@@ -119,8 +122,14 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
     const extra = request.headers;
-    const headers = extra ? [...Object.entries(extra).flat(), ...this.#headers] : this.#headers;
+    const headers = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
     return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
+  }
+
+  /** A header that the gateway sets itself is not taken from a client. */
+  #besideOwn(extra: Readonly<Record<string, string>>): string[] {
+    const own = this.#options.headers;
+    return Object.entries(extra).flatMap((header) => (Object.hasOwn(own, header[0]) ? [] : header));
   }
 
   replyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {
@@ -143,15 +152,21 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   send(message: Buffer): void {
-    this.#post(message).catch((error: unknown) => {
-      this.#options.log.debug('message to backend lost', { error: String(error) });
-    });
+    const sent = this.#post(message)
+      .catch((error: unknown) => {
+        this.#options.log.debug('message to backend lost', { error: String(error) });
+      })
+      .finally(() => this.#sending.delete(sent));
+    this.#sending.add(sent);
   }
 
   async close(): Promise<void> {
     this.alive = false;
     this.#listener?.close();
     if (this.#sessionId === undefined) return;
+    // On another connection the end of the session would overtake what was sent before it.
+    if (this.#sending.size > 0)
+      await Promise.race([Promise.all(this.#sending), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     try {
       const { body } = await this.dispatcher.request({
         path: this.path,

@@ -1,10 +1,13 @@
 import type { Backend } from '../../contract/gateway-config.ts';
-import type { ChannelOwner } from './channel.ts';
+import { DISCOVERY, type ChannelOwner } from './channel.ts';
 
 export type Isolation = NonNullable<Backend['isolation']>;
 
 /** Owner of a stdio channel; without `principal` the caller is anonymous. */
 export type PrincipalOwner = ChannelOwner & { readonly principal?: string | undefined };
+
+/** Key of the process that only the gateway's own channel uses; where processes are shared there is none. */
+export const OWN_PROCESS = `session ${DISCOVERY}`;
 
 /** Owners with the same key use the same process. */
 export function processKey(isolation: Isolation, owner: PrincipalOwner): string {

@@ -17,6 +17,8 @@ export interface PooledProcess {
 
 export interface PoolOptions<Process extends PooledProcess, Owner> {
   readonly maxProcesses: number;
+  /** Key of the process that takes no place. */
+  readonly uncounted: string;
   /** A process without a call (a ping is one) for so long is stopped, whether channels are open or not. */
   readonly idleMs: number;
   readonly clock: Clock;
@@ -98,10 +100,15 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
     return entry;
   }
 
+  /** The gateway's own process, which answers probes and lists, takes no place of a client. */
+  get #counted(): number {
+    return this.#entries.size - (this.#entries.has(this.#options.uncounted) ? 1 : 0);
+  }
+
   async #start(owner: Owner): Promise<Process> {
     // Behind the caller, so that the new entry is counted; a process that is being stopped still counts.
     await Promise.resolve();
-    while (this.#stopping.size > 0 && this.#entries.size + this.#stopping.size > this.#options.maxProcesses)
+    while (this.#stopping.size > 0 && this.#counted + this.#stopping.size > this.#options.maxProcesses)
       await Promise.race(this.#stopping);
     if (this.#closing.signal.aborted) throw shuttingDown();
     return this.#options.start(owner, this.#closing.signal);
@@ -130,7 +137,7 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
   /** Stops the process without channels that was used longest ago when there is no place for another one. */
   #makeRoom(): void {
     const { maxProcesses } = this.#options;
-    if (this.#entries.size < maxProcesses) return;
+    if (this.#counted < maxProcesses) return;
     const unused = [...this.#entries].filter(([, { process, waiters }]) => process?.users === 0 && waiters === 0);
     const [oldest] = unused.sort(([, a], [, b]) => (a.process?.lastUsedAt ?? 0) - (b.process?.lastUsedAt ?? 0));
     if (!oldest) {

@@ -216,7 +216,7 @@ export class StdioProcess implements PooledProcess {
     const how = signal === null ? `with code ${String(code)}` : `by ${signal}`;
     this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
     if (!this.#deliberate)
-      log.warn('backend process ended', { backend, code, signal, stderr: this.#child.lastStderr() });
+      log.warn('backend process ended', { backend, exitCode: code, signal, stderr: this.#child.lastStderr() });
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
   }
 }

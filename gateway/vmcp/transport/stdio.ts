@@ -2,7 +2,14 @@ import { LaunchError, type Command, type Launcher } from '../../workloads/runner
 import { afterTimeout } from '../health/clock.ts';
 import { failureOfAbort } from './abort.ts';
 import { BackendError, type Channel, type Transport } from './channel.ts';
-import { isShared, offeredCapabilities, processKey, type Isolation, type PrincipalOwner } from './isolation.ts';
+import {
+  isShared,
+  offeredCapabilities,
+  OWN_PROCESS,
+  processKey,
+  type Isolation,
+  type PrincipalOwner,
+} from './isolation.ts';
 import { ProcessPool } from './process-pool.ts';
 import { startStdioProcess, type StdioProcess, type StdioProcessOptions } from './stdio-process.ts';
 
@@ -37,7 +44,7 @@ export function stdioTransport(options: StdioTransportOptions): StdioTransport {
     return startStdioProcess(child, { ...owner, capabilities }, { ...options, shared }, closing);
   };
   const { maxProcesses, idleMs } = options;
-  const pool = new ProcessPool({ maxProcesses, idleMs, clock: { now, after }, start });
+  const pool = new ProcessPool({ maxProcesses, uncounted: OWN_PROCESS, idleMs, clock: { now, after }, start });
 
   return {
     async open(owner, signal) {

@@ -54,6 +54,9 @@ async function start(code: string, more: Partial<SuperviseOptions> = {}): Promis
   return workload;
 }
 
+const fail = (): never => {
+  throw new Error('nothing was prepared');
+};
 const crashes = () => logged.filter(({ message }) => message === 'workload ended');
 const pidOf = async (workload: Workload) => Number(await (await fetch(`http://127.0.0.1:${workload.port}`)).text());
 
@@ -85,7 +88,7 @@ describe('supervise', () => {
     const workload = await start(`console.error('no API_KEY'); process.exit(9);`, { pauseMs });
     await until(() => workload.state().restarts >= 3);
     expect(counts.slice(0, 3)).toEqual([1, 2, 3]);
-    expect(crashes()[0]?.fields).toMatchObject({ workload: 'demo', code: 9, signal: null, lastLine: 'no API_KEY' });
+    expect(crashes()[0]?.fields).toMatchObject({ workload: 'demo', exitCode: 9, signal: null, lastLine: 'no API_KEY' });
     expect(workload.state().lastExit).toEqual({ code: 9, signal: null });
     await workload.stop();
     expect(crashes().length).toBe(counts.length);
@@ -121,6 +124,14 @@ describe('supervise', () => {
     await fixture.launcher.close(500);
     await until(() => workload.state().status === 'stopped');
     expect(workload.state().problem?.reason).toBe('LauncherClosed');
+  });
+
+  it('stops at once while the package is still being installed', async () => {
+    const workload = await start('', {
+      launcher: { prepare: () => new Promise(() => undefined), spawn: () => fail(), close: () => Promise.resolve() },
+    });
+    await workload.stop();
+    expect(workload.state().status).toBe('stopped');
   });
 
   it('warns once about a server that does not open its port', async () => {

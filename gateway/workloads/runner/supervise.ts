@@ -113,19 +113,37 @@ async function runOnce(
 ): Promise<Outcome> {
   const { launcher, log, name, port, transport } = options;
   try {
-    const command = await launcher.prepare(options.process, name, { port, transport });
-    if (signal.aborted) return { message: 'workload stopped', fields: {}, end: {} };
+    const command = await unlessStopped(launcher.prepare(options.process, name, { port, transport }), signal);
+    if (command === undefined || signal.aborted) return { message: 'workload stopped', fields: {}, end: {} };
     const child = launcher.spawn(command, { name, stdin: false });
     started(child);
     readLines(child.stdout, logLines(log, name));
     void announceOpen(options, child, opened);
     const lastExit = await child.exited;
-    return { message: 'workload ended', fields: { ...lastExit, lastLine: child.lastStderr() }, end: { lastExit } };
+    return {
+      message: 'workload ended',
+      fields: { exitCode: lastExit.code, signal: lastExit.signal, lastLine: child.lastStderr() },
+      end: { lastExit },
+    };
   } catch (error) {
     const reason = error instanceof LaunchError ? error.reason : 'InstallFailed';
     const problem = { reason, message: error instanceof Error ? error.message : String(error) };
     return { message: 'workload not started', fields: { reason, error: problem.message }, end: { problem } };
   }
+}
+
+/** Undefined when the supervision ends first: an install can take minutes. */
+function unlessStopped<T>(pending: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      resolve(undefined);
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    pending.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', stop);
+    });
+  });
 }
 
 async function announceOpen(

@@ -90,12 +90,6 @@ async function readObjects(file: string): Promise<{ objects: ManifestObject[]; p
   const text = await readText(file);
   if ('reason' in text) return { objects: [], problems: [fileProblem(file, text.reason, text.message)] };
   const { documents, problems } = parseDocuments(file, text.text);
-  if (documents.length === 0 && problems.length === 0) {
-    return {
-      objects: [],
-      problems: [fileProblem(file, 'EmptyFile', 'the file holds no object: write a resource into it, or remove it')],
-    };
-  }
   const all = documents.flatMap((document) => objectsOf(document));
   const objects = all.filter(isManifestObject);
   return { objects, problems: [...problems, ...all.filter((read): read is LocatedProblem => !isManifestObject(read))] };

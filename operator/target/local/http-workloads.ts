@@ -24,6 +24,8 @@ interface Running {
   readonly workload: Workload;
 }
 
+const runsHere = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
+
 /** The MCPServers of a folder that speak HTTP: one supervised process each, however many groups use it. */
 export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloadsOptions): HttpWorkloads {
   const running = new Map<string, Running>();
@@ -49,7 +51,7 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
   const place = async (config: GatewayConfig): Promise<GatewayConfig> => {
     const backends: Backend[] = [];
     for (const backend of config.vmcp.backends) {
-      if (backend.process && backend.transport !== 'stdio') {
+      if (runsHere(backend)) {
         const url = await urlOf(backend, config.vmcp.namespace ?? '');
         const { process: _runsHere, ...rest } = backend;
         backends.push({ ...rest, url, insecure_allow_http: true, allow_private_ips: true });
@@ -61,7 +63,9 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
   return {
     async run(configs) {
       const wanted = new Set(
-        configs.flatMap(({ vmcp }) => vmcp.backends.map(({ name }) => `${vmcp.namespace ?? ''}/${name}`)),
+        configs.flatMap(({ vmcp }) =>
+          vmcp.backends.filter(runsHere).map(({ name }) => `${vmcp.namespace ?? ''}/${name}`),
+        ),
       );
       for (const [key, { workload }] of running) {
         if (wanted.has(key)) continue;

@@ -7,7 +7,7 @@ export interface SecretValue {
   readonly namespace: string;
   readonly secret: string;
   readonly key: string;
-  readonly value: string;
+  readonly value: string | Uint8Array;
 }
 
 export type SecretKey = Omit<SecretValue, 'value'>;
@@ -60,16 +60,16 @@ function privateDirs(stateDir: string, { namespace, secret }: SecretKey): string
   return [root, join(root, namespace), join(root, namespace, secret)];
 }
 
-async function holds(path: string, value: string): Promise<boolean> {
+async function holds(path: string, value: string | Uint8Array): Promise<boolean> {
   try {
     const { mode } = await stat(path);
-    return (mode & 0o777) === 0o600 && (await readFile(path, 'utf8')) === value;
+    return (mode & 0o777) === 0o600 && (await readFile(path)).equals(Buffer.from(value));
   } catch {
     return false;
   }
 }
 
-async function replaceFile(path: string, value: string): Promise<void> {
+async function replaceFile(path: string, value: string | Uint8Array): Promise<void> {
   const draft = join(dirname(path), `.${randomUUID()}.draft`);
   await writeFile(draft, value, { mode: 0o600, flag: 'wx' });
   try {

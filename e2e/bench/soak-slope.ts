@@ -1,0 +1,27 @@
+/** One reading of a gauge: hours since the begin, MiB. */
+export interface Reading {
+  readonly hours: number;
+  readonly mib: number;
+}
+
+/** Without the begin of the run, when caches fill and code is compiled: the readings behind its first `share`. */
+export function settled(readings: readonly Reading[], share: number): Reading[] {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (!first || !last) return [];
+  const from = first.hours + (last.hours - first.hours) * share;
+  return readings.filter(({ hours }) => hours >= from);
+}
+
+/** MiB per hour by least squares; throws on fewer than two different times. */
+export function slopePerHour(readings: readonly Reading[]): number {
+  const count = readings.length;
+  const meanHours = readings.reduce((sum, { hours }) => sum + hours, 0) / count;
+  const meanMib = readings.reduce((sum, { mib }) => sum + mib, 0) / count;
+  let [products, squares] = [0, 0];
+  for (const { hours, mib } of readings) {
+    products += (hours - meanHours) * (mib - meanMib);
+    squares += (hours - meanHours) ** 2;
+  }
+  if (!(squares > 0)) throw new RangeError('a slope needs readings at two different times');
+  return products / squares;
+}

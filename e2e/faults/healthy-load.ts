@@ -1,0 +1,51 @@
+import { usage } from '../bench/usage.ts';
+import { percentile } from '../bench/statistics.ts';
+import { textOf, type RawSession } from '../harness/clients/raw.ts';
+
+const WORKERS = 3;
+const SAMPLE_MS = 50;
+
+/** What the neighbours of a bad backend went through while `work` ran. */
+export interface Beside<T> {
+  readonly value: T;
+  readonly p99Ms: number;
+  readonly calls: number;
+  /** Replies that were not what they should be. */
+  readonly wrong: readonly string[];
+  /** Growth of the gateway's resident memory at its peak, MiB; 0 where it cannot be measured. */
+  readonly grownMb: number;
+}
+
+/** Calls `tools` in turn, all the time until `work` is done. */
+export async function besides<T>(
+  pid: number,
+  session: RawSession,
+  tools: readonly string[],
+  work: () => Promise<T>,
+): Promise<Beside<T>> {
+  const latencies: number[] = [];
+  const wrong: string[] = [];
+  let done = false as boolean;
+  const before = usage(pid)?.rssMb ?? 0;
+  let peak = before;
+  const sampler = setInterval(() => (peak = Math.max(peak, usage(pid)?.rssMb ?? 0)), SAMPLE_MS);
+  const worker = async (start: number): Promise<void> => {
+    for (let turn = start; !done; turn += 1) {
+      const tool = tools[turn % tools.length] ?? '';
+      const began = performance.now();
+      const text = textOf(await session.call(tool, { text: 'healthy' }));
+      latencies.push(performance.now() - began);
+      if (!text.endsWith('healthy')) wrong.push(text);
+    }
+  };
+  const workers = Promise.all(Array.from({ length: WORKERS }, (_, start) => worker(start)));
+  try {
+    const value = await work();
+    done = true;
+    await workers;
+    return { value, p99Ms: percentile(latencies, 99), calls: latencies.length, wrong, grownMb: peak - before };
+  } finally {
+    done = true;
+    clearInterval(sampler);
+  }
+}

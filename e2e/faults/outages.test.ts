@@ -1,0 +1,175 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it, onTestFailed } from 'vitest';
+import { initializeRequest, MCP_HEADERS, openSession, raw, textOf, type RawSession } from '../harness/clients/raw.ts';
+import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
+import { usage } from '../bench/usage.ts';
+import { CANARY } from './call-kinds.ts';
+import { openGet, type Received } from './event-stream.ts';
+import { besides } from './healthy-load.ts';
+import { jsonHead, startMcpServer, type Exchange, type McpServer } from './mcp-server.ts';
+import { neverEndingLists } from './never-ending-lists.ts';
+
+const LIST_CHANGED = 'notifications/tools/list_changed';
+const operational = {
+  timeouts: { default: '20s', perWorkload: { bad: '1s' } },
+  failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '1s', unhealthyThreshold: 2 },
+};
+
+/** A backend that stops to be one, in whatever it is asked. */
+const BROKEN: Readonly<Record<string, (exchange: Exchange) => void>> = {
+  hangs: () => undefined,
+  'sends headers and then nothing': ({ res }) => {
+    jsonHead(res).flushHeaders();
+  },
+  'resets every connection': ({ req }) => void req.socket.resetAndDestroy(),
+  'answers 500': ({ res }) => void res.writeHead(500, { 'content-type': 'text/plain' }).end(CANARY),
+  'answers 401': ({ res }) => void res.writeHead(401, { 'content-type': 'text/plain' }).end(CANARY),
+  'answers garbage': ({ res }) => void jsonHead(res).end(`<${CANARY}`),
+  'answers other ids': ({ res }) => void jsonHead(res).end('{"jsonrpc":"2.0","id":"other","result":{}}'),
+  redirects: ({ res }) => void res.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+  'knows no session any more': ({ res }) => void res.writeHead(404).end(),
+};
+
+const OUTAGES = Object.entries(BROKEN).map(([name, act]): [string, NonNullable<McpServer['intercept']>] => [
+  name,
+  (exchange) => {
+    act(exchange);
+    return true;
+  },
+]);
+
+interface Setup {
+  readonly vmcp: Vmcp;
+  readonly session: RawSession;
+  readonly bad: McpServer;
+  readonly stream: Received;
+  readonly listed: () => Promise<string[]>;
+  /** How often the client had been told of other tools. */
+  readonly changes: number;
+}
+
+/** Two healthy backends, one that will break, and a client that listens. */
+async function setup(): Promise<Setup> {
+  const scope = testScope();
+  const start = (name: string) => startMcpServer(scope, name);
+  const [one, two, bad] = await Promise.all([start('good-1'), start('good-2'), start('bad')]);
+  const backends = [entry('good-1', one.url), entry('good-2', two.url), entry('bad', bad.url)];
+  const vmcp = await startVmcp(scope, { files: gatewayOver(backends, { operational }) });
+  onTestFailed(() => {
+    console.error(vmcp.output());
+  });
+  const session = await openSession(vmcp.url);
+  const listed = () => session.tools();
+  expect(await listed()).toEqual(['bad_tool', 'good-1_tool', 'good-2_tool']);
+  const stream = await openGet(vmcp.url, session);
+  expect(textOf(await session.call('bad_tool', { text: 'before' }))).toBe('tool before');
+  return { vmcp, session, bad, stream, listed, changes: changesOf(stream) };
+}
+
+const changesOf = (stream: Received): number => stream.methods().filter((method) => method === LIST_CHANGED).length;
+
+async function goes({ stream, listed, changes }: Setup): Promise<void> {
+  await eventually('the client is told that the tool is gone', () => changesOf(stream) > changes);
+  expect(await listed()).toEqual(['good-1_tool', 'good-2_tool']);
+}
+
+async function comesBack({ session, stream, listed }: Setup, changes: number): Promise<void> {
+  await eventually('the client is told that the tool is back', () => changesOf(stream) > changes);
+  expect(await listed()).toContain('bad_tool');
+  await eventually('calls work again', async () => {
+    return textOf(await session.call('bad_tool', { text: 'after' })) === 'tool after';
+  });
+}
+
+describe('a backend that from one moment on', () => {
+  it.each(OUTAGES)('%s is announced as gone and as back', async (_name, act) => {
+    const all = await setup();
+    const { vmcp, session, bad, stream } = all;
+    bad.intercept = act;
+    const beside = await besides(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
+      const failed = await session.call('bad_tool', { text: 'x' });
+      expect(failed.result).toMatchObject({ isError: true });
+      await goes(all);
+      const began = performance.now();
+      await raw(vmcp.url, { method: 'POST', headers: MCP_HEADERS, body: initializeRequest() });
+      return { initializeMs: performance.now() - began, failed: failed.text };
+    });
+    expect(beside.wrong).toEqual([]);
+    expect(beside.value.initializeMs).toBeLessThan(1_000);
+    expect(beside.value.failed).not.toContain(CANARY);
+    const changes = changesOf(stream);
+    bad.intercept = undefined;
+    await comesBack(all, changes);
+  });
+
+  it('crashes is announced as gone and as back', async () => {
+    const all = await setup();
+    await all.bad.crash();
+    expect((await all.session.call('bad_tool')).result).toMatchObject({ isError: true });
+    await goes(all);
+    const changes = changesOf(all.stream);
+    await all.bad.recover();
+    await comesBack(all, changes);
+  });
+
+  it('crashes and comes back all the time leaves the others alone and is there in the end', async () => {
+    const all = await setup();
+    const { vmcp, session, bad } = all;
+    const beside = await besides(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
+      for (let round = 0; round < 5; round += 1) {
+        await bad.crash();
+        expect((await session.call('bad_tool')).result).toBeDefined();
+        await bad.recover();
+        await session.call('bad_tool');
+      }
+    });
+    expect(beside.wrong).toEqual([]);
+    expect(beside.grownMb).toBeLessThan(64);
+    await eventually('it is listed and works', async () => {
+      const tools = await all.listed();
+      return tools.includes('bad_tool') && textOf(await session.call('bad_tool', { text: 'x' })) === 'tool x';
+    });
+  });
+});
+
+describe('backends that are bad from the start', () => {
+  it('do not delay initialize, are missing from a list in time, and are announced when they become well', async () => {
+    const scope = testScope();
+    const good = await startMcpServer(scope, 'good');
+    const bad = new Map<string, McpServer>();
+    for (const [index, [, act]] of [...OUTAGES, ...neverEndingLists].entries()) {
+      const server = await startMcpServer(scope, `bad-${String(index)}`);
+      server.intercept = act;
+      bad.set(`bad-${String(index)}`, server);
+    }
+    const backends = [...bad].map(([name, { url }]) => entry(name, url));
+    const short = { ...operational, timeouts: { default: '2s' } };
+    const files = gatewayOver([...backends, entry('good', good.url)], { operational: short });
+    const vmcp = await startVmcp(scope, { files });
+    const before = usage(vmcp.pid)?.rssMb ?? 0;
+
+    const began = performance.now();
+    const session = await openSession(vmcp.url);
+    expect(performance.now() - began).toBeLessThan(1_000);
+    const stream = await openGet(vmcp.url, session);
+    const tools = await session.tools();
+    expect(performance.now() - began).toBeLessThan(6_000);
+    expect(tools).toContain('good_tool');
+    expect(textOf(await session.call('good_tool', { text: 'x' }))).toBe('tool x');
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect((usage(vmcp.pid)?.rssMb ?? 0) - before).toBeLessThan(256);
+
+    const changes = changesOf(stream);
+    for (const server of bad.values()) {
+      server.intercept = undefined;
+      server.notify(LIST_CHANGED);
+    }
+    const expected = [...bad.keys(), 'good'].map((name) => `${name}_tool`).sort();
+    await eventually('all are listed', async () => isDeepStrictEqual(await session.tools(), expected));
+    await eventually('the client was told', () => changesOf(stream) > changes);
+    for (const name of bad.keys()) expect(textOf(await session.call(`${name}_tool`, { text: 'x' }))).toBe('tool x');
+  });
+});

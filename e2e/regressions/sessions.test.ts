@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest';
+import { openSession, raw, rpcReply, textOf } from '../harness/clients/raw.ts';
+import { eventually } from '../harness/poll.ts';
+import { argumentOf, echoOf, type Message } from '../faults/mcp-server.ts';
+import { openGet, openPost } from '../faults/event-stream.ts';
+import { gatewayOverOne, notify, post, rarely, toolCall } from './gateway.ts';
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+/** regressions.md 1; strangers with a token of their own come with incoming authentication. */
+describe('a session that does not exist', () => {
+  it('gets the same 404 whatever is sent, and other sessions live on', async () => {
+    const { vmcp } = await gatewayOverOne();
+    const [mine, ended] = [await openSession(vmcp.url), await openSession(vmcp.url)];
+    await ended.end();
+    const answers = await Promise.all(
+      [UNKNOWN, ended.id, 'x'].flatMap((id) => {
+        const headers = { ...mine.headers, 'mcp-session-id': id };
+        const bodies = [
+          toolCall(1, 'one_tool'),
+          notify('notifications/initialized'),
+          { jsonrpc: '2.0', id: 1, result: {} },
+        ];
+        return [
+          ...bodies.map((body) => post(vmcp.url, { headers }, body)),
+          raw(vmcp.url, { headers: { ...headers, accept: 'text/event-stream' } }),
+          raw(vmcp.url, { method: 'DELETE', headers }),
+        ];
+      }),
+    );
+    const seen = new Set(
+      answers.map(({ status, headers, body }) => `${status} ${headers['content-type'] ?? ''} ${body}`),
+    );
+    expect([...seen]).toEqual([expect.stringMatching(/^404 text\/plain/)]);
+    expect(textOf(await mine.call('one_tool', { text: 'alive' }))).toBe('tool alive');
+  });
+});
+
+/** regressions.md 2. */
+describe('requests in flight with the same JSON-RPC id', () => {
+  const slow = () =>
+    gatewayOverOne({
+      methods: {
+        'tools/call': (exchange) => {
+          const ms = Number(argumentOf(exchange.message.params, 'ms'));
+          setTimeout(() => {
+            exchange.result(echoOf(exchange.message));
+          }, ms);
+        },
+      },
+    });
+
+  it('of two sessions each get their own answer', async () => {
+    const { vmcp } = await slow();
+    const sessions = [await openSession(vmcp.url), await openSession(vmcp.url)];
+    const answers = await Promise.all(
+      sessions.map(async (session, index) => {
+        const body = toolCall(7, 'one_tool', { text: `of ${String(index)}`, ms: index === 0 ? 300 : 50 });
+        return textOf(rpcReply(await post(vmcp.url, session, body)));
+      }),
+    );
+    expect(answers).toEqual(['tool of 0', 'tool of 1']);
+  });
+
+  it('of one session each get their own answer, on their own connection', async () => {
+    const { vmcp } = await slow();
+    const session = await openSession(vmcp.url);
+    const answers = await Promise.all(
+      [0, 1, 2].map(async (index) => {
+        const reply = await post(
+          vmcp.url,
+          session,
+          toolCall('same', 'one_tool', { text: `${index}`, ms: 200 - index * 80 }),
+        );
+        return { id: (JSON.parse(reply.body) as Message).id, text: textOf(rpcReply(reply)) };
+      }),
+    );
+    expect(answers).toEqual([0, 1, 2].map((index) => ({ id: 'same', text: `tool ${index}` })));
+  });
+});
+
+describe('a backend that forgot its sessions', () => {
+  it.each([404, 400])('with %i is initialized once for fifty calls that wait', async (status) => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    expect(textOf(await session.call('one_tool', { text: 'first' }))).toBe('tool first');
+    const before = backend.count('initialize');
+    const old = new Set(backend.sessions);
+    backend.intercept = ({ session: id, res }) => {
+      if (!old.has(id ?? '')) return false;
+      res.writeHead(status).end();
+      return true;
+    };
+    const calls = Array.from({ length: 50 }, (_, n) => session.call('one_tool', { text: String(n) }));
+    expect((await Promise.all(calls)).map(textOf)).toEqual(Array.from({ length: 50 }, (_, n) => `tool ${String(n)}`));
+    expect(backend.count('initialize')).toBe(before + 1);
+  });
+
+  it('is not sent a call again whose stream had begun', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    await session.call('one_tool');
+    let executed = 0;
+    backend.intercept = ({ message, req, send }) => {
+      if (message.method !== 'tools/call') return false;
+      executed += 1;
+      send(notify('notifications/message', { level: 'info', data: 'begun' }), 'e1');
+      setTimeout(() => {
+        backend.sessions.clear();
+        req.socket.resetAndDestroy();
+      }, 50);
+      return true;
+    };
+    const reply = await session.call('one_tool');
+    expect(textOf(reply)).toBe('backend "one" is unavailable');
+    backend.intercept = undefined;
+    expect(executed).toBe(1);
+    expect(textOf(await session.call('one_tool', { text: 'new session' }))).toBe('tool new session');
+  });
+
+  it('is not sent a call again whose stream broke before any message', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    await session.call('one_tool');
+    let executed = 0;
+    backend.intercept = ({ message, res }) => {
+      if (message.method !== 'tools/call') return false;
+      executed += 1;
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: e1\ndata: \n\n');
+      backend.sessions.clear();
+      setTimeout(() => res.destroy(), 50);
+      return true;
+    };
+    const reply = await session.call('one_tool');
+    expect({ text: textOf(reply), executed }).toEqual({ text: 'backend "one" is unavailable', executed: 1 });
+  });
+
+  it('is told again what the client had subscribed to', async () => {
+    const uri = 'a:b';
+    const { vmcp, backend } = await gatewayOverOne({
+      capabilities: { tools: {}, resources: { subscribe: true } },
+      methods: {
+        'resources/list': ({ result }) => {
+          result({ resources: [{ uri, name: 'b' }] });
+        },
+        'resources/templates/list': ({ result }) => {
+          result({ resourceTemplates: [] });
+        },
+        'resources/subscribe': ({ result }) => {
+          result({});
+        },
+      },
+    });
+    const session = await openSession(vmcp.url);
+    expect((await session.request('resources/subscribe', { uri })).result).toEqual({});
+    expect(backend.count('resources/subscribe')).toBe(1);
+    backend.sessions.clear();
+    await session.call('one_tool');
+    await eventually('the new session is subscribed', () => backend.count('resources/subscribe') === 2);
+  });
+});
+
+describe('cancellation', () => {
+  const hanging = { tools: {}, logging: {} };
+
+  it('of the client reaches the backend with the id that it knows, and frees the POST', async () => {
+    const { vmcp, backend } = await gatewayOverOne({
+      capabilities: hanging,
+      methods: { 'tools/call': () => undefined },
+    });
+    const session = await openSession(vmcp.url);
+    const call = openPost(vmcp.url, session, toolCall('mine', 'one_tool'));
+    const seen = () => backend.seen.find(({ method }) => method === 'tools/call');
+    const { body } = await eventually('the call is there', () => seen());
+    const { id } = JSON.parse(body) as { id: number };
+    await post(vmcp.url, session, notify('notifications/cancelled', { requestId: 'mine', reason: 'enough' }));
+    const answer = await call;
+    await eventually('the POST ends', () => answer.ended());
+    expect(answer.messages).toEqual([]);
+    await eventually('the backend is told', () =>
+      backend.told.some(
+        ({ message: { method, params } }) => method === 'notifications/cancelled' && params?.['requestId'] === id,
+      ),
+    );
+  });
+
+  it('frees the POST at once while the backend is still being opened', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    await session.tools();
+    backend.intercept = ({ message }) => message.method === 'initialize';
+    const call = openPost(vmcp.url, session, toolCall(5, 'one_tool'));
+    await eventually('it is being opened', () => backend.count('initialize') > 1);
+    const began = performance.now();
+    await post(vmcp.url, session, notify('notifications/cancelled', { requestId: 5 }));
+    const answer = await call;
+    await eventually('the POST ends', () => answer.ended());
+    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(answer.messages).toEqual([]);
+  });
+
+  it('by the end of the session reaches the backend, whose session ends too', async () => {
+    const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
+    const session = await openSession(vmcp.url);
+    const call = openPost(vmcp.url, session, toolCall(1, 'one_tool'));
+    await eventually('the call is there', () => backend.count('tools/call') === 1);
+    expect(backend.sessions.size).toBe(2);
+    expect((await session.end()).status).toBe(204);
+    await eventually('the POST ends', async () => (await call).ended());
+    await eventually('the session at the backend ended', () => backend.sessions.size === 1);
+    expect(backend.told.map(({ message }) => message.method)).toContain('notifications/cancelled');
+  });
+
+  it('is not what the loss of a connection means', async () => {
+    const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
+    const session = await openSession(vmcp.url);
+    await raw(vmcp.url, {
+      method: 'POST',
+      headers: session.headers,
+      body: JSON.stringify(toolCall(2, 'one_tool')),
+      timeoutMs: 500,
+    }).catch(() => undefined);
+    expect((await session.request('ping')).result).toEqual({});
+    expect(backend.count('tools/call')).toBe(1);
+    expect(backend.told.map(({ message }) => message.method)).not.toContain('notifications/cancelled');
+    await session.end();
+  });
+});
+
+describe('a stream that the client lost', () => {
+  it('of a call is gone on with by Last-Event-ID, and the reply is there', async () => {
+    const { vmcp } = await gatewayOverOne({
+      capabilities: { tools: {}, logging: {} },
+      methods: {
+        'tools/call': ({ send, result, message }) => {
+          send(notify('notifications/message', { level: 'info', data: 'begun' }));
+          setTimeout(() => {
+            send(notify('notifications/message', { level: 'info', data: 'missed' }));
+            result(echoOf(message));
+          }, 500);
+        },
+      },
+    });
+    const session = await openSession(vmcp.url);
+    const call = await openPost(vmcp.url, session, toolCall(9, 'one_tool', { text: 'late' }));
+    await eventually('it has begun', () => call.messages.length === 1);
+    const after = call.lastEventId();
+    call.drop();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    const rest = await openGet(vmcp.url, session, after);
+    await eventually('the stream ends behind the reply', () => rest.ended());
+    expect(rest.messages).toMatchObject([
+      { params: { data: 'missed' } },
+      { id: 9, result: { content: [{ text: 'tool late' }] } },
+    ]);
+  });
+
+  it('of a call can be taken up before the reply, which then comes there', async () => {
+    const { vmcp } = await gatewayOverOne({
+      methods: {
+        'tools/call': ({ send, result, message }) => {
+          send(notify('notifications/message', { level: 'info', data: 'begun' }));
+          setTimeout(() => {
+            result(echoOf(message));
+          }, 1_000);
+        },
+      },
+    });
+    const session = await openSession(vmcp.url);
+    const call = await openPost(vmcp.url, session, toolCall(9, 'one_tool', { text: 'late' }));
+    await eventually('it has begun', () => call.messages.length === 1);
+    call.drop();
+    const rest = await openGet(vmcp.url, session, call.lastEventId());
+    await eventually('the reply is there', () => rest.messages.length === 1);
+    expect(rest.messages).toMatchObject([{ id: 9 }]);
+  });
+
+  it('of the session is gone on with: what came meanwhile is there, changed lists included', async () => {
+    const { vmcp, backend } = await gatewayOverOne({ capabilities: { tools: { listChanged: true }, logging: {} } });
+    const session = await openSession(vmcp.url);
+    const first = await openGet(vmcp.url, session);
+    await session.call('one_tool');
+    const log = (data: string) => {
+      backend.notify('notifications/message', { level: 'info', data });
+    };
+    await eventually('the backend has two streams', () => backend.streams.size === 2);
+    log('seen');
+    await eventually('it arrives', () => first.methods().includes('notifications/message'));
+    const after = first.lastEventId();
+    first.drop();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    log('missed');
+    backend.tools = ['tool', 'new'];
+    backend.notify('notifications/tools/list_changed');
+    await eventually('the new tool is listed', async () => (await session.tools()).length === 2);
+    const second = await openGet(vmcp.url, session, after);
+    await eventually('list_changed is there', () => second.methods().includes('notifications/tools/list_changed'));
+    expect(second.messages).toContainEqual(expect.objectContaining({ params: { level: 'info', data: 'missed' } }));
+    log('goes on');
+    await eventually('later ones arrive', () => second.messages.some(({ params }) => params?.['data'] === 'goes on'));
+  });
+});
+
+it('a backend that closes its stream at once and wants to be asked again at once is not asked in a hot loop', async () => {
+  const { vmcp, backend } = await gatewayOverOne(
+    {},
+    { operational: { ...rarely, timeouts: { default: '20s', perWorkload: { one: '2s' } } } },
+  );
+  const session = await openSession(vmcp.url);
+  await session.call('one_tool');
+  backend.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: e1\nretry: 0\ndata: \n\n');
+    return true;
+  };
+  for (const stream of backend.streams.values()) stream.end();
+  const answer = await session.call('one_tool');
+  expect(textOf(answer)).toMatch(/timed out|unavailable/);
+  expect(backend.seen.filter(({ httpMethod }) => httpMethod === 'GET').length).toBeLessThan(60);
+});

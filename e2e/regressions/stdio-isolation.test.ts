@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { rpcReply, textOf, type RawSession } from '../harness/clients/raw.ts';
+import { server } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { raw } from '../harness/clients/raw.ts';
+import { gateway, often, post, rarely, sessionWith, toolCall } from './gateway.ts';
+
+const SCRIPT = join(import.meta.dirname, 'stdio-asker.ts');
+const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
+
+/** jiti is a package of this project that runs a script. */
+const stdio = (name: string, spec: Readonly<Record<string, unknown>> = {}) =>
+  server(name, 'npx://jiti', { args: [SCRIPT], ...spec });
+
+type Held = Pick<RawSession, 'id' | 'headers'>;
+
+const ask = async (url: string, session: Held, tool: string) =>
+  textOf(rpcReply(await post(url, session, toolCall(1, tool))));
+
+async function twoSessions(isolation: string | undefined) {
+  const vmcp = await gateway([stdio('local', isolation === undefined ? {} : { isolation })], { operational: rarely });
+  const sessions = [await sessionWith(vmcp.url, CAPABILITIES), await sessionWith(vmcp.url, CAPABILITIES)];
+  const all = async (tool: string) => {
+    const texts: string[] = [];
+    for (const session of sessions) texts.push(await ask(vmcp.url, session, `local_${tool}`));
+    return texts;
+  };
+  return { vmcp, sessions, all };
+}
+
+describe('a stdio backend', () => {
+  it.each([undefined, 'principal', 'shared'])(
+    'with isolation %s is one process for anonymous sessions',
+    async (isolation) => {
+      const { all } = await twoSessions(isolation);
+      const [first, second] = await all('whoami');
+      expect(first).toMatch(/^\d+$/);
+      expect(second).toBe(first);
+      expect(await all('offered')).toEqual(['{}', '{}']);
+    },
+  );
+
+  it('with isolation session is a process for each, which knows what its client offers', async () => {
+    const { vmcp, sessions, all } = await twoSessions('session');
+    const pids = await all('whoami');
+    expect(new Set(pids).size).toBe(2);
+    const offered = (await all('offered')).map((text) => JSON.parse(text) as unknown);
+    expect(offered).toEqual([CAPABILITIES, CAPABILITIES]);
+    await raw(vmcp.url, { method: 'DELETE', headers: { ...sessions[0]?.headers } });
+    await eventually('the process of the session that ended is gone', () => !isAlive(Number(pids[0])));
+    expect(isAlive(Number(pids[1]))).toBe(true);
+  });
+
+  it('crashes, hangs, writes garbage and answers with other ids in its own calls alone', async () => {
+    const operational = { ...often, timeouts: { default: '1s', perWorkload: { well: '20s' } } };
+    const vmcp = await gateway([stdio('ill'), stdio('well')], { operational });
+    const session = await sessionWith(vmcp.url, CAPABILITIES);
+    const pid = await ask(vmcp.url, session, 'well_whoami');
+    for (const tool of ['ill_hang', 'ill_garbage', 'ill_lie']) {
+      expect(await ask(vmcp.url, session, tool)).toMatch(
+        /^backend "ill" (timed out after 1 s|sent something that is not MCP)$/,
+      );
+      expect(await ask(vmcp.url, session, 'ill_whoami')).toMatch(/^\d+$/);
+    }
+    expect(await ask(vmcp.url, session, 'ill_crash')).toBe('backend "ill" is unavailable');
+    expect(await ask(vmcp.url, session, 'well_whoami')).toBe(pid);
+    await eventually('it was started again', async () => /^\d+$/.test(await ask(vmcp.url, session, 'ill_whoami')));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { listen, ListenError } from './listener.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const UNREAD_MS = 200;
+
+async function serve(app: RequestListener): Promise<number> {
+  const listener = await listen(app, '127.0.0.1', 0, UNREAD_MS);
+  cleanups.push(() => listener.close());
+  return listener.port;
+}
+
+function client(port: number): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  cleanups.push(() => socket.destroy());
+  socket.write(REQUEST);
+  return socket;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+it('cuts a client that reads nothing of a long answer', async () => {
+  const closed = Promise.withResolvers<boolean>();
+  const port = await serve((_req, res) => {
+    res.on('close', () => {
+      closed.resolve(res.writableFinished);
+    });
+    res.end(Buffer.alloc(50_000_000));
+  });
+  client(port).pause();
+  expect(await closed.promise).toBe(false);
+});
+
+it('leaves a client alone that reads slowly, for longer than the limit', async () => {
+  const startedAt = performance.now();
+  const port = await serve((_req, res) => {
+    res.end(Buffer.alloc(20_000_000));
+  });
+  const socket = client(port);
+  let length = 0;
+  for await (const chunk of socket) {
+    length += (chunk as Buffer).length;
+    if (length > 20_000_000) break;
+    await pause(5);
+  }
+  expect(length).toBeGreaterThan(20_000_000);
+  expect(performance.now() - startedAt).toBeGreaterThan(UNREAD_MS * 2);
+});
+
+it('waits for a slow answer, and keeps a stream that has nothing to say', async () => {
+  const port = await serve((_req, res) => {
+    res.write('begin');
+    setTimeout(() => {
+      res.end('end');
+    }, UNREAD_MS * 4);
+  });
+  let text = '';
+  for await (const chunk of client(port)) {
+    text += String(chunk);
+    if (text.includes('end')) break;
+  }
+  expect(text).toContain('begin');
+  expect(text).toContain('end');
+});
+
+it('names the port that is in use', async () => {
+  const port = await serve((_req, res) => res.end());
+  await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(ListenError);
+  await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(`port ${String(port)}`);
+});

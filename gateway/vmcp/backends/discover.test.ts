@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { startMcpServer, type Exchange, type ServerOptions } from '../../../e2e/faults/mcp-server.ts';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { httpTransport } from '../transport/http.ts';
+import { ownerOf } from '../transport/testdata/calls.ts';
+import { discover } from './discover.ts';
+
+const ALL = { tools: {}, resources: {}, prompts: {} };
+
+async function discovered(methods: ServerOptions['methods'], capabilities: Readonly<Record<string, unknown>> = ALL) {
+  const server = await startMcpServer(testScope(), 'raw', { capabilities, ...(methods && { methods }) });
+  const transport = httpTransport({
+    url: new URL(server.url),
+    clientInfo: { name: 'test', version: '0' },
+    headers: {},
+    maxReplyBytes: 8 * 1024 * 1024,
+    initTimeoutMs: 5_000,
+    log: createLog(process.stderr, 'error'),
+  });
+  testScope().defer(() => transport.close());
+  const channel = await transport.open(ownerOf('k'), AbortSignal.timeout(10_000));
+  return discover('raw', channel, 5_000, AbortSignal.timeout(15_000));
+}
+
+const status = (code: number) => (exchange: Exchange) => void exchange.res.writeHead(code).end();
+const empty =
+  (member: string) =>
+  ({ result }: Exchange) => {
+    result({ [member]: [] });
+  };
+
+it.each([404, 429, 500, 501])(
+  'a list that is answered with %i is empty, warned of and asked for again',
+  async (code) => {
+    const { catalog, warnings, complete } = await discovered({
+      'resources/list': status(code),
+      'resources/templates/list': empty('resourceTemplates'),
+      'prompts/list': empty('prompts'),
+    });
+    expect([catalog.tools.map(({ key }) => key), catalog.resources, complete]).toEqual([['tool'], [], false]);
+    expect(warnings.map(({ reason }) => reason)).toEqual(['ListUnavailable']);
+  },
+);
+
+it('a list that is answered with 405 or -32601 is empty for good', async () => {
+  const { catalog, complete } = await discovered({ 'resources/list': status(405) });
+  expect([catalog.tools.length, catalog.resources.length, complete]).toEqual([1, 0, true]);
+});
+
+it('a backend whose tools cannot be read has failed', async () => {
+  await expect(discovered({ 'tools/list': status(500) })).rejects.toMatchObject({ failure: { kind: 'unavailable' } });
+});
+
+it('a backend none of whose lists can be read has failed', async () => {
+  const methods = { 'resources/list': status(503), 'resources/templates/list': status(503) };
+  const found = discovered(methods, { resources: {} });
+  await expect(found).rejects.toMatchObject({ failure: { kind: 'unavailable' } });
+});
+
+it('a list without an end is given up by its size', async () => {
+  let last = 0;
+  const found = discovered({
+    'tools/list': ({ result }) => {
+      last += 1;
+      result({ tools: [{ name: `t${String(last)}`, description: 'x'.repeat(4_000_000) }], nextCursor: String(last) });
+    },
+  });
+  await expect(found).rejects.toMatchObject({ failure: { kind: 'too_large' } });
+  expect(last).toBeLessThan(12);
+});

@@ -1,0 +1,93 @@
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readEventId, SessionStreams } from './event-stream.ts';
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+/** Both ends of one connection; the client reads nothing until it is told to. */
+async function connection(): Promise<{ res: ServerResponse; client: Promise<IncomingMessage> }> {
+  const accepted = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_req, res) => {
+    accepted.resolve(res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = new Promise<IncomingMessage>((resolve) => {
+    get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', agent: false }, resolve).on('error', () => {
+      // cut by the server: what the test is about
+    });
+  });
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { res: await accepted.promise, client };
+}
+
+const message = (bytes: number): Buffer => Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes) }));
+
+describe('EventStream', () => {
+  it('cuts the connection of a client that reads nothing, before its unread bytes fill the memory', async () => {
+    const { res } = await connection();
+    const stream = new SessionStreams().open();
+    stream.attach(res);
+    for (let count = 0; count < 100; count += 1) stream.send(message(1_000_000));
+    expect(res.destroyed).toBe(true);
+    expect(res.writableLength).toBeLessThan(40_000_000);
+    expect(stream.connected).toBe(false);
+  });
+
+  it('gives one long reply to a client however slowly it reads', async () => {
+    const { res, client } = await connection();
+    const stream = new SessionStreams().open();
+    stream.attach(res);
+    stream.send(message(30_000_000));
+    stream.end();
+    let length = 0;
+    for await (const chunk of await client) length += (chunk as Buffer).length;
+    expect(length).toBeGreaterThan(30_000_000);
+  });
+});
+
+describe('SessionStreams', () => {
+  async function ended(streams: SessionStreams, bytes: number): Promise<string> {
+    const { res, client } = await connection();
+    const stream = streams.open();
+    stream.attach(res);
+    stream.send(message(bytes));
+    stream.end();
+    (await client).resume();
+    return stream.id;
+  }
+
+  it('keeps no more bytes of ended streams than of one, the newest first', async () => {
+    const streams = new SessionStreams();
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.push(await ended(streams, 400_000));
+    expect(ids.map((id) => streams.find(id) !== undefined)).toEqual([false, false, false, true, true]);
+  });
+
+  it('keeps a stream that still runs whatever ends beside it', async () => {
+    const streams = new SessionStreams();
+    const running = streams.open();
+    for (let count = 0; count < 40; count += 1) await ended(streams, 10);
+    expect(streams.find(running.id)).toBe(running);
+    expect(streams.find('p2')).toBeUndefined();
+  });
+});
+
+describe('readEventId', () => {
+  it.each([
+    ['g.7', { stream: 'g', sequence: 7 }],
+    ['p1a.0', { stream: 'p1a', sequence: 0 }],
+    ['g', undefined],
+    ['g.', undefined],
+    ['__proto__.1', undefined],
+    [`g.${'9'.repeat(11)}`, undefined],
+  ])('reads %j', (text, expected) => {
+    expect(readEventId(text)).toEqual(expected);
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, it, vi } from 'vitest';
+import { scanEnvelope } from '../http/json-scan.ts';
+import { ServerRequests } from './server-requests.ts';
+import type { Channel } from './transport/channel.ts';
+
+function fixture() {
+  const sent: string[] = [];
+  const channel = { send: (message: Buffer) => sent.push(message.toString()) } as unknown as Channel;
+  const requests = new ServerRequests();
+  const forward = (id: number, call?: { hold(): void; proceed(): void }): string | undefined => {
+    const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method: 'roots/list' }));
+    return requests.forward(channel, message, scanEnvelope(message), call)?.toString();
+  };
+  const answer = (id: string): boolean => {
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
+    return requests.answer(body, scanEnvelope(body));
+  };
+  return { sent, requests, forward, answer };
+}
+
+const call = () => ({ hold: vi.fn(), proceed: vi.fn() });
+
+it('brings the answer to the backend under its own id, once', () => {
+  const { sent, forward, answer } = fixture();
+  expect(forward(7)).toContain('"id":"vmcp-1"');
+  expect([answer('vmcp-1'), answer('vmcp-1'), answer('vmcp-2')]).toEqual([true, false, false]);
+  expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
+});
+
+it('still takes the answer when the call that ran meanwhile has ended, and holds that no more', () => {
+  const { sent, requests, forward, answer } = fixture();
+  const ended = call();
+  forward(0, ended);
+  expect(ended.hold).toHaveBeenCalledOnce();
+  requests.release(ended);
+  expect(answer('vmcp-1')).toBe(true);
+  expect(sent).toHaveLength(1);
+  expect(ended.proceed).not.toHaveBeenCalled();
+});
+
+it('is not used up by requests that nobody answered', () => {
+  const { requests, forward, answer } = fixture();
+  for (let id = 0; id < 150; id += 1) {
+    const ended = call();
+    expect(forward(id, ended)).toBeDefined();
+    requests.release(ended);
+  }
+  expect([answer('vmcp-1'), answer('vmcp-150')]).toEqual([false, true]);
+});
+
+it('takes no more than a hundred that calls wait for', () => {
+  const { forward } = fixture();
+  for (let id = 0; id < 100; id += 1) forward(id, call());
+  expect(forward(100, call())).toBeUndefined();
+});

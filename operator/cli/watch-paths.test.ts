@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { watchPaths, type PathsWatcher } from './watch-paths.ts';
+
+let dir: string;
+let calls: number;
+let watcher: PathsWatcher | undefined;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'vmcp-watch-'));
+  calls = 0;
+});
+afterEach(async () => {
+  await watcher?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function start(path: string, onChange: () => Promise<void> = () => Promise.resolve()): void {
+  watcher = watchPaths([path], () => {
+    calls += 1;
+    return onChange();
+  });
+}
+
+/** The change is noticed once, and nothing of it is left for later. */
+async function noticed(count: number): Promise<void> {
+  await vi.waitFor(
+    () => {
+      expect(calls).toBe(count);
+    },
+    { timeout: 5_000 },
+  );
+}
+
+it('takes every save of an editor that replaces the file', async () => {
+  const file = join(dir, 'a.yaml');
+  writeFileSync(file, '0');
+  start(file);
+  for (let save = 1; save <= 3; save += 1) {
+    writeFileSync(`${file}~`, String(save));
+    renameSync(`${file}~`, file);
+    await noticed(save);
+  }
+  rmSync(file);
+  writeFileSync(file, 'again');
+  await noticed(4);
+});
+
+it('does not act on other files of the folder', async () => {
+  const file = join(dir, 'a.yaml');
+  writeFileSync(file, '0');
+  start(file);
+  writeFileSync(join(dir, 'b.yaml'), '1');
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(calls).toBe(0);
+});
+
+it('takes changes in folders that were made later', async () => {
+  start(dir);
+  mkdirSync(join(dir, 'new'));
+  writeFileSync(join(dir, 'new', 'a.yaml'), '0');
+  await noticed(1);
+  writeFileSync(join(dir, 'new', 'a.yaml'), '1');
+  await noticed(2);
+});
+
+it('waits for the call that runs when it is closed', async () => {
+  const file = join(dir, 'a.yaml');
+  writeFileSync(file, '0');
+  const release = Promise.withResolvers<undefined>();
+  start(file, () => release.promise);
+  writeFileSync(file, '1');
+  await noticed(1);
+  let closed = false;
+  const closing = watcher?.close().then(() => (closed = true));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(closed).toBe(false);
+  release.resolve(undefined);
+  await closing;
+  expect(closed).toBe(true);
+});
