@@ -4,13 +4,13 @@ import { ListenError } from '../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createLauncher } from '../../gateway/workloads/runner/launcher.ts';
-import { openPortBook, isPortFree } from '../../gateway/workloads/runner/ports.ts';
+import { hostFault, isPortFree, openPortBook } from '../../gateway/workloads/runner/ports.ts';
 import { reapOrphans } from '../../gateway/workloads/runner/reaper.ts';
 import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../target/local/http-workloads.ts';
 import type { Mount } from '../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../target/local/ports.ts';
-import { defaultStateDir, openState, StateInUse, type State } from '../target/local/state.ts';
+import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../target/local/state.ts';
 import { pruneMounts, writeMounts } from '../target/local/mounts.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../source/files/located.ts';
 import { engineAnswers } from '../target/local/container-engine.ts';
@@ -37,14 +37,28 @@ const EXIT_INVALID = 2;
 /** `vmcp up`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 nothing that can run, or no port. */
 export async function up(paths: readonly string[], options: UpOptions): Promise<number> {
   const stateDir = resolve(options.state ?? defaultStateDir(process.env));
+  const fault = await hostFault(options.host);
+  if (fault !== undefined) {
+    process.stderr.write(`--host ${options.host} cannot be listened on (${fault}): name an address of this machine\n`);
+    return EXIT_INVALID;
+  }
   const first = await look(paths, options, stateDir);
-  if (!first) return EXIT_INVALID;
+  if (!first) {
+    process.stderr.write('nothing was started\n');
+    return EXIT_INVALID;
+  }
   let state: State | undefined;
   try {
     state = openState(stateDir);
     return await run(paths, options, state, first);
   } catch (error) {
-    if (!(error instanceof StateInUse || error instanceof PortInUse || error instanceof ListenError)) throw error;
+    if (!(
+      error instanceof StateInUse ||
+      error instanceof StateNotUsable ||
+      error instanceof PortInUse ||
+      error instanceof ListenError
+    ))
+      throw error;
     process.stderr.write(`${error.message}\n`);
     return EXIT_INVALID;
   } finally {
@@ -73,7 +87,7 @@ async function look(paths: readonly string[], options: UpOptions, stateDir: stri
     seen.servers.length === 0 && seen.problems.length === 0
       ? 'there is no VirtualMCPServer in what was named: add one, as examples/quickstart does'
       : '';
-  stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}: nothing was started\n`);
+  stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}\n`);
   return undefined;
 }
 
@@ -169,6 +183,9 @@ async function place(
     process.stderr.write(
       `${name} moved from port ${String(from)} to ${String(to)}: another program listens on ${String(from)}\n`,
     );
+  }
+  if (names[0] !== undefined && !options.portIsExplicit && !Object.values(ports).includes(options.port)) {
+    process.stderr.write(`port ${String(options.port)} is in use: ${names[0]} listens on ${String(ports[names[0]])}\n`);
   }
   const configs = await workloads.run(servers.map(({ config }) => config));
   return configs.map((config, index) => ({

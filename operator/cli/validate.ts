@@ -18,6 +18,7 @@ export async function validate(paths: readonly string[], options: ValidateOption
   }
   const backends = servers.reduce((sum, { config }) => sum + (config?.vmcp.backends.length ?? 0), 0);
   io.stdout.write(`ok: ${count(servers.length, 'VirtualMCPServer')}, ${count(backends, 'backend')}\n`);
+  if (servers.length === 0) io.stderr.write('there is no VirtualMCPServer: vmcp up would start nothing\n');
   if (warnings.length > 0) io.stderr.write(`${count(warnings.length, 'warning')}\n`);
   return 0;
 }

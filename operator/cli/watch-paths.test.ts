@@ -65,6 +65,19 @@ it('takes changes in folders that were made later', async () => {
   await noticed(2);
 });
 
+it('hears of files of a folder that are replaced, written in place and removed', async () => {
+  const file = join(dir, 'a.yaml');
+  writeFileSync(file, '0');
+  start(dir);
+  writeFileSync(join(dir, '.draft'), '1');
+  renameSync(join(dir, '.draft'), file);
+  await noticed(1);
+  writeFileSync(file, '2');
+  await noticed(2);
+  rmSync(file);
+  await noticed(3);
+});
+
 it('waits for the call that runs when it is closed', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');

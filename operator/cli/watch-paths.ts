@@ -1,5 +1,5 @@
-import { statSync, watch, type FSWatcher } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 const QUIET_MS = 200;
 
@@ -49,14 +49,65 @@ export function watchPaths(paths: readonly string[], onChange: () => Promise<voi
   };
 }
 
+interface Watched {
+  close(): void;
+}
+
+const watchPath = (path: string, changed: () => void): Watched =>
+  statSync(path).isDirectory() ? watchFolder(path, changed) : watchFile(path, changed);
+
 /** A file that is replaced is another file: only its folder tells of it. */
-function watchPath(path: string, changed: () => void): FSWatcher {
-  const watcher = statSync(path).isDirectory()
-    ? watch(path, { recursive: true }, changed)
-    : watch(dirname(path), (_event, name) => {
-        if (name === null || name === basename(path)) changed();
-      });
+const watchFile = (path: string, changed: () => void): Watched =>
+  watchOne(dirname(path), (name) => {
+    if (name === null || name === basename(path)) changed();
+  });
+
+/** One watcher per folder: a recursive one loses files that are replaced. Hidden folders hold no manifests. */
+function watchFolder(root: string, changed: () => void): Watched {
+  const watchers = new Map<string, FSWatcher>();
+  const sync = (): void => {
+    const folders = new Set(foldersBelow(root));
+    for (const [folder, watcher] of watchers) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of folders) {
+      if (watchers.has(folder)) continue;
+      watchers.set(
+        folder,
+        watchOne(folder, () => {
+          sync();
+          changed();
+        }),
+      );
+    }
+  };
+  sync();
+  return {
+    close: () => {
+      for (const watcher of watchers.values()) watcher.close();
+    },
+  };
+}
+
+const SKIPPED = /^(\.|node_modules$)/u;
+
+function foldersBelow(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const inner = entries.filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
+    return [folder, ...inner.flatMap(({ name }) => foldersBelow(join(folder, name)))];
+  } catch {
+    return []; // it was removed under way
+  }
+}
+
+function watchOne(folder: string, changed: (name: string | null) => void): FSWatcher {
+  const watcher = watch(folder, (_event, name) => {
+    changed(name);
+  });
   return watcher.on('error', (error) => {
-    process.stderr.write(`${path} is not watched any more (${error.message}): restart to take its changes\n`);
+    process.stderr.write(`${folder} is not watched any more (${error.message}): restart to take its changes\n`);
   });
 }

@@ -7,6 +7,21 @@ export async function isPortFree(port: number, host = '127.0.0.1'): Promise<bool
   return port > 0 && (await listenBriefly(port, host)) !== undefined;
 }
 
+/** Why nothing can listen on `host` at all, as the system's error code; undefined when something can. */
+export function hostFault(host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code ?? error.message);
+    });
+    server.listen({ port: 0, host, exclusive: true }, () => {
+      server.close(() => {
+        resolve(undefined);
+      });
+    });
+  });
+}
+
 function listenBriefly(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { tryLock } from '../../../gateway/workloads/runner/process-lock.ts';
 
 /** The folder of `--state`, locked for this process. Several processes never share one. */
@@ -32,9 +32,30 @@ export function defaultStateDir(env: Readonly<Record<string, string | undefined>
   return base?.startsWith('/') ? join(base, 'vmcp') : join(env['HOME'] ?? homedir(), '.local', 'state', 'vmcp');
 }
 
-/** @throws StateInUse, or the file system's error when the folder cannot be made */
+/** Exit code 2: the folder cannot be made or written. */
+export class StateNotUsable extends Error {
+  readonly reason = 'StateNotUsable';
+
+  constructor(dir: string, cause: NodeJS.ErrnoException) {
+    super(`the state folder ${dir} cannot be used (${cause.code ?? cause.message}): choose another one with --state`, {
+      cause,
+    });
+    this.name = 'StateNotUsable';
+  }
+}
+
+/** @throws StateInUse, StateNotUsable */
 export function openState(dir: string): State {
-  makePrivateDir(dir);
+  try {
+    makePrivateDir(dir);
+    return lockState(dir);
+  } catch (error) {
+    if (error instanceof StateInUse) throw error;
+    throw new StateNotUsable(dir, error as NodeJS.ErrnoException);
+  }
+}
+
+function lockState(dir: string): State {
   const lock = tryLock(join(dir, 'lock'));
   if (!lock.held) throw new StateInUse(dir, lock.holder.pid);
   return {
@@ -47,6 +68,17 @@ export function openState(dir: string): State {
 
 /** Makes `dir` and closes it to others, also when it was there with wider rights. */
 export function makePrivateDir(dir: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   chmodSync(dir, 0o700);
+}
+
+/** Not `recursive` of `mkdirSync`, which never returns below /proc. */
+function makeFolder(dir: string): void {
+  try {
+    if (statSync(dir).isDirectory()) return;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(dir) === dir) throw error;
+    makeFolder(dirname(dir));
+  }
+  mkdirSync(dir, { mode: 0o700 });
 }
