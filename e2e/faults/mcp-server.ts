@@ -45,6 +45,8 @@ export interface ServerOptions {
 export interface McpServer extends Omit<HttpBackend, 'fault' | 'delayMs'> {
   /** Sees every POST before the server does; true: it was dealt with, in whatever way. */
   intercept: ((exchange: Exchange) => boolean) | undefined;
+  /** The same for every GET. */
+  interceptGet: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
   /** Names of its tools. */
   tools: string[];
   readonly sessions: Set<string>;
@@ -88,6 +90,7 @@ export async function startMcpServer(scope: Scope, name: string, options: Server
 
 class State {
   intercept: McpServer['intercept'];
+  interceptGet: McpServer['interceptGet'];
   tools = ['tool'];
   readonly sessions = new Set<string>();
   readonly streams = new Map<string, ServerResponse>();
@@ -111,6 +114,7 @@ class State {
     const header = req.headers['mcp-session-id'];
     const session = typeof header === 'string' ? header : undefined;
     if (req.method === 'POST' && this.intercept?.(this.#exchange(req, res, message ?? {}, session)) === true) return;
+    if (req.method === 'GET' && this.interceptGet?.(req, res) === true) return;
     const isKnown = session === undefined || this.sessions.has(session);
     if (!isKnown) res.writeHead(404, { 'content-type': 'text/plain' }).end('unknown session');
     else if (req.method === 'GET' && this.#options.getStatus) res.writeHead(this.#options.getStatus).end();

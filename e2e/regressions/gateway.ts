@@ -1,5 +1,5 @@
 import { onTestFailed } from 'vitest';
-import { MCP_HEADERS, raw, rpc, rpcReply, type RawSession } from '../harness/clients/raw.ts';
+import { MCP_HEADERS, raw, rpc, type RawSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, type Manifest } from '../harness/manifests.ts';
 import { testScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
@@ -50,5 +50,3 @@ export const request = (id: unknown, method: string, params?: Fields) => ({ id, 
 
 export const toolCall = (id: unknown, name: string, args: Fields = {}, meta?: Fields) =>
   request(id, 'tools/call', { name, arguments: args, ...(meta && { _meta: meta }) });
-
-export { rpcReply };

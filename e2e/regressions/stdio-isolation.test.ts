@@ -6,7 +6,7 @@ import { eventually } from '../harness/poll.ts';
 import { raw } from '../harness/clients/raw.ts';
 import { gateway, often, post, rarely, sessionWith, toolCall } from './gateway.ts';
 
-const SCRIPT = join(import.meta.dirname, 'stdio-asker.ts');
+const SCRIPT = join(import.meta.dirname, 'testdata', 'stdio-asker.ts');
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 
 /** jiti is a package of this project that runs a script. */

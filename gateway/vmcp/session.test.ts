@@ -50,6 +50,23 @@ describe('Sessions', () => {
     expect(sessions.size).toBe(2);
   });
 
+  it('ends idle sessions before those that wait for a reply when there are too many', () => {
+    const { state, sessions } = fixture(2);
+    const busy = sessions.create('a', CLIENT);
+    busy.running.add({
+      id: '1',
+      cancel: () => undefined,
+      resume: () => undefined,
+      hold: () => undefined,
+      proceed: () => undefined,
+    });
+    const idle = sessions.create('a', CLIENT);
+    const third = sessions.create('a', CLIENT);
+    expect(state.ended).toEqual([idle.id]);
+    sessions.create('a', CLIENT);
+    expect(state.ended).toEqual([idle.id, third.id]);
+  });
+
   it('keeps a session with a running call or an open stream', () => {
     const { state, sessions } = fixture();
     const session = sessions.create('a', CLIENT);

@@ -100,13 +100,21 @@ export class Sessions {
       seen: undefined,
     };
     this.#live.set(session.id, session);
-    if (this.#live.size > this.#options.limit) {
-      for (const [, oldest] of this.#live) {
-        this.end(oldest);
-        break;
-      }
-    }
+    if (this.#live.size > this.#options.limit) this.#endOldest(session);
     return session;
+  }
+
+  /** Sessions that somebody listens to or waits for go last: a flood of new ones must not end them. */
+  #endOldest(newest: Session): void {
+    let oldest: Session | undefined;
+    for (const [, session] of this.#live) {
+      if (session === newest) break;
+      oldest ??= session;
+      if (isBusy(session)) continue;
+      this.end(session);
+      return;
+    }
+    if (oldest) this.end(oldest);
   }
 
   /** The session of that id if `principal` owns it; undefined for unknown, ended and foreign ids alike. */

@@ -24,6 +24,8 @@ export class EventStream {
   #keptBytes = 0;
   #connection: ServerResponse | undefined;
   #listenedTo = false;
+  /** A long event is being written: nothing may come between. */
+  #inPart = false;
   #ended = false;
   readonly #onEnd: () => void;
 
@@ -82,6 +84,7 @@ export class EventStream {
 
   /** A piece of a long event, not kept: who loses the connection here asks again. False: wait for `onDrain`. */
   sendPart(piece: Buffer, first: boolean): boolean {
+    this.#inPart = true;
     if (first) this.#write(`event: message\nid: ${this.#nextId()}\ndata: `);
     return this.#write(oneLine(piece));
   }
@@ -92,7 +95,7 @@ export class EventStream {
   }
 
   comment(text: string): void {
-    this.#write(`: ${text}\n\n`);
+    if (!this.#inPart) this.#write(`: ${text}\n\n`);
   }
 
   end(): void {
@@ -194,6 +197,12 @@ export class SessionStreams {
 
   find(id: string): EventStream | undefined {
     return id === this.main.id ? this.main : this.#byCall?.get(id);
+  }
+
+  /** A comment on every open connection, so that nothing between takes it for dead. */
+  keepAlive(): void {
+    this.main.comment('keep-alive');
+    for (const stream of this.#byCall?.values() ?? []) stream.comment('keep-alive');
   }
 
   end(): void {

@@ -12,6 +12,9 @@ import { initializeResult, readClientFacts } from './initialize.ts';
 import { principalOf, type EdgeOptions } from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
+/** A stream whose client does not initialize in this time is ended. */
+const INITIALIZE_WITHIN_MS = 30_000;
+
 interface Connection {
   readonly res: Response;
   readonly principal: string;
@@ -44,7 +47,11 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
         'x-accel-buffering': 'no',
       });
       res.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
+      const unused = setTimeout(() => {
+        if (!connection.session) res.end();
+      }, INITIALIZE_WITHIN_MS);
       res.on('close', () => {
+        clearTimeout(unused);
         connections.delete(id);
         if (connection.session) server.sessions.end(connection.session);
       });

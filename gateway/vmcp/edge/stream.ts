@@ -23,17 +23,17 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     }
     const session = findSession(server, req, res);
     if (!session) return;
+    const { main } = session.streams;
     const last = req.headers['last-event-id'];
-    const event = typeof last === 'string' ? readEventId(last) : undefined;
-    const kept = event ? session.streams.find(event.stream) : undefined;
-    if (event && kept?.attach(res, event.sequence)) {
-      if (kept === session.streams.main) server.listen(session);
-      return;
-    }
-    if (last !== undefined)
-      server.log.info('events of a session are lost', { reason: 'not_kept', event: String(last).slice(0, 40) });
-    session.streams.main.attach(res);
-    server.listen(session);
+    const event = typeof last === 'string' ? readEventId(last) : { stream: main.id, sequence: undefined };
+    const stream = event && session.streams.find(event.stream);
+    if (event && stream?.attach(res, event.sequence)) {
+      if (stream === main) server.listen(session);
+    } else if (stream === main) {
+      server.log.info('events of a session are lost', { reason: 'not_kept' });
+      main.attach(res);
+      server.listen(session);
+    } else refuse(res, 400, CODE.invalidRequest, 'Last-Event-ID names no event that is kept: send the request again');
   };
 }
 
@@ -51,6 +51,6 @@ export function mcpDelete(server: VirtualServer): RequestHandler {
 /** Keeps idle streams open through proxies: one timer for all of them. */
 export function startHeartbeat(server: VirtualServer): NodeJS.Timeout {
   return setInterval(() => {
-    for (const { streams } of server.sessions.all()) streams.main.comment('keep-alive');
+    for (const { streams } of server.sessions.all()) streams.keepAlive();
   }, HEARTBEAT_MS).unref();
 }

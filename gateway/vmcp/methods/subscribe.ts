@@ -4,6 +4,8 @@ import { CODE } from '../error-codes.ts';
 import { failRequest } from './failures.ts';
 import type { Method } from './method.ts';
 
+const MOST_SUBSCRIPTIONS = 1_000;
+
 /**
  * `resources/subscribe` and `resources/unsubscribe`: forwarded to the backend that has the resource, whose
  * `notifications/resources/updated` then reach this session and no other.
@@ -24,6 +26,13 @@ export const subscription =
       }
       if (!server.offersSubscriptions(route.backend)) {
         answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
+        return;
+      }
+      if (subscribe && session.subscriptions.size >= MOST_SUBSCRIPTIONS) {
+        answer.error(
+          CODE.invalidParams,
+          `a session has at most ${String(MOST_SUBSCRIPTIONS)} subscriptions: unsubscribe from some`,
+        );
         return;
       }
       const wasShared = server.sharesSubscription(session, route.backend, uri);

@@ -12,6 +12,7 @@ import {
 } from './channel.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
 import { mediaTypeOf } from './media-type.ts';
+import { replyFault } from './reply.ts';
 import { createSseParser, type SseParser } from './sse-parser.ts';
 
 /** Wait before a broken stream is gone on with, when the backend names no other. */
@@ -264,6 +265,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   /** The connection of an event stream is left to end by itself, so that it can be used again. */
   #onReply(body: Buffer, envelope: Envelope): void {
+    const fault = replyFault(body, envelope);
+    if (fault !== undefined) {
+      this.fail({ kind: 'garbage', detail: fault });
+      return;
+    }
     this.#done = true;
     if (!this.#events) clearTimeout(this.#timer);
     const reply = envelope.id ? splice(body, { start: 0, end: body.length }, envelope.id, this.#request.id) : body;

@@ -58,29 +58,29 @@ describe('a call', () => {
   });
 
   it.each([
-    ['an unknown id', '{"jsonrpc":"2.0","id":2,"result":1}'],
-    ['our id as a string', '{"jsonrpc":"2.0","id":"1","result":1}'],
+    ['an unknown id', '{"jsonrpc":"2.0","id":2,"result":{"v":1}}'],
+    ['our id as a string', '{"jsonrpc":"2.0","id":"1","result":{"v":1}}'],
     ['no id', '{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}'],
     ['the id null', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'],
     ['nothing of JSON', 'Server listening on 3000'],
     ['half of it', '{"jsonrpc":"2.0","id":1,"resu'],
-    ['a nested batch', '[[{"jsonrpc":"2.0","id":1,"result":1}]]'],
+    ['a nested batch', '[[{"jsonrpc":"2.0","id":1,"result":{"v":1}}]]'],
   ])('is not answered by a message with %s', (_, text) => {
     const { got, lane, call, receive } = connection();
     call(lane('A'), 'x');
     receive(text);
     expect(got).toEqual([]);
-    receive('{"jsonrpc":"2.0","id":1,"result":1}');
-    receive('{"jsonrpc":"2.0","id":1,"result":2}');
-    expect(got).toEqual(['x = {"jsonrpc":"2.0","id":"x","result":1}']);
+    receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
+    receive('{"jsonrpc":"2.0","id":1,"result":{"v":2}}');
+    expect(got).toEqual(['x = {"jsonrpc":"2.0","id":"x","result":{"v":1}}']);
   });
 
   it.each([
-    ['twice the same key', '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
-    ['keys that differ by case', '{"jsonrpc":"2.0","id":1,"result":1,"ID":2}'],
+    ['twice the same key', '{"jsonrpc":"2.0","id":1,"result":{"v":1},"result":{"v":2}}'],
+    ['keys that differ by case', '{"jsonrpc":"2.0","id":1,"result":{"v":1},"ID":2}'],
     ['neither result nor error', '{"jsonrpc":"2.0","id":1}'],
     ['too much depth', `{"jsonrpc":"2.0","id":1,"result":${'['.repeat(250)}${']'.repeat(250)}}`],
-    ['another version', '{"jsonrpc":"1.0","id":1,"result":1}'],
+    ['another version', '{"jsonrpc":"1.0","id":1,"result":{"v":1}}'],
   ])('fails at once when its reply has %s', (_, text) => {
     const { got, lane, call, receive } = connection();
     call(lane('A'), 'x');
@@ -96,8 +96,8 @@ describe('a call', () => {
     handle.cancel('again');
     call(a, 'y', undefined, { timeoutMs: 5 });
     await new Promise((resolve) => setTimeout(resolve, 30));
-    receive('{"jsonrpc":"2.0","id":1,"result":1}');
-    receive('{"jsonrpc":"2.0","id":2,"result":1}');
+    receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
+    receive('{"jsonrpc":"2.0","id":2,"result":{"v":1}}');
     expect(got).toEqual(['x ! cancelled', 'y ! timeout']);
     const cancelled = (id: number, reason: string) => ({
       jsonrpc: '2.0',
@@ -140,8 +140,8 @@ describe('a call', () => {
     peer.leave(a);
     call(a, 'z');
     await settled();
-    receive('{"jsonrpc":"2.0","id":2,"result":1}');
-    expect(got).toEqual(['x ! cancelled', 'z ! unavailable', 'y = {"jsonrpc":"2.0","id":"y","result":1}']);
+    receive('{"jsonrpc":"2.0","id":2,"result":{"v":1}}');
+    expect(got).toEqual(['x ! cancelled', 'z ! unavailable', 'y = {"jsonrpc":"2.0","id":"y","result":{"v":1}}']);
   });
 });
 
@@ -185,7 +185,7 @@ describe('progress tokens', () => {
     const a = lane('A');
     call(a, 'x', '{"_meta":{"progressToken":"t"}}');
     call(a, 'y');
-    receive('{"jsonrpc":"2.0","id":1,"result":1}');
+    receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
     got.length = 0;
     for (const params of ['{"progressToken":1}', '{"progressToken":2}', '{"progressToken":9}', '{}', '[]', '1'])
       receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}`);
@@ -209,7 +209,7 @@ describe('messages of the backend', () => {
     call(a, 'y');
     receive(LOG);
     receive(ASK);
-    receive('{"jsonrpc":"2.0","id":2,"result":1}');
+    receive('{"jsonrpc":"2.0","id":2,"result":{"v":1}}');
     got.push('--');
     receive(LOG);
     expect(got.filter((line) => !line.includes('='))).toEqual([
@@ -274,8 +274,8 @@ describe('messages of the backend', () => {
   it('may come as a batch', () => {
     const { sent, got, lane, call, receive } = connection();
     call(lane('A'), 'x');
-    receive(`[${LOG}, {"jsonrpc":"2.0","id":7,"method":"ping"}, {"jsonrpc":"2.0","id":1,"result":1}]`);
-    expect(got).toEqual(['x < notifications/message', 'x = {"jsonrpc":"2.0","id":"x","result":1}']);
+    receive(`[${LOG}, {"jsonrpc":"2.0","id":7,"method":"ping"}, {"jsonrpc":"2.0","id":1,"result":{"v":1}}]`);
+    expect(got).toEqual(['x < notifications/message', 'x = {"jsonrpc":"2.0","id":"x","result":{"v":1}}']);
     expect(sent.at(-1)).toBe('{"jsonrpc":"2.0","id":7,"result":{}}');
   });
 });

@@ -8,6 +8,7 @@ import {
   type ReplySink,
   type RequestHandle,
 } from './channel.ts';
+import { replyFault } from './reply.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 
 /** How a peer's messages leave. Neither function throws. */
@@ -165,19 +166,22 @@ export class JsonRpcPeer {
       return;
     }
     const { id, method } = envelope;
-    if (method === undefined) this.#onReply(message, id);
+    if (method === undefined) this.#onReply(message, envelope);
     else if (id === undefined) this.#onNotification(message, envelope, method);
     else this.#onRequest(message, envelope, method, message.toString('utf8', id.start, id.end));
   }
 
-  #onReply(message: Buffer, id: Span | undefined): void {
+  #onReply(message: Buffer, envelope: Envelope): void {
+    const { id } = envelope;
     const call = id && this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
     if (!call) {
       this.#stray('reply with an unknown id');
       return;
     }
     this.#settle(call);
-    call.sink.reply(splice(message, wholeOf(message), id, call.request.id));
+    const fault = replyFault(message, envelope);
+    if (fault === undefined) call.sink.reply(splice(message, wholeOf(message), id, call.request.id));
+    else call.sink.fail({ kind: 'garbage', detail: fault });
   }
 
   #onRequest(message: Buffer, envelope: Envelope, method: string, id: string): void {

@@ -262,16 +262,16 @@ describe('a bad SSE server', () => {
   it('fails a call whose POST is refused, and only that call', async () => {
     const url = await rawServer('/m', ({ id, params }, stream, post) => {
       if (params.name === 'fail') post.writeHead(503, { 'retry-after': '3' }).end();
-      else send(stream, { jsonrpc: '2.0', id, result: 'fine' });
+      else send(stream, { jsonrpc: '2.0', id, result: { text: 'fine' } });
     });
     const channel = await transportTo(url).open(ownerOf('s1'), never);
     expect((await callTool(channel, 'fail')).failure).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 3 });
-    expect((await callTool(channel, 'ok')).reply?.result).toBe('fine');
+    expect((await callTool(channel, 'ok')).reply?.result).toEqual({ text: 'fine' });
   });
 
   it('takes a reply cut anywhere, with CRLF and several data lines', async () => {
     const url = await rawServer('/m', ({ id }, stream) => {
-      const bytes = Buffer.from(`data: {"jsonrpc":"2.0",\r\ndata: "id":${String(id)},"result":"€"}\r\n\r\n`);
+      const bytes = Buffer.from(`data: {"jsonrpc":"2.0",\r\ndata: "id":${String(id)},"result":{"text":"€"}}\r\n\r\n`);
       void (async () => {
         for (const byte of bytes) {
           stream.write(Buffer.from([byte]));
@@ -280,7 +280,7 @@ describe('a bad SSE server', () => {
       })();
     });
     const channel = await transportTo(url).open(ownerOf('s1'), never);
-    expect((await callTool(channel, 'x')).reply?.result).toBe('€');
+    expect((await callTool(channel, 'x')).reply?.result).toEqual({ text: '€' });
   });
 
   it('fails its calls with too_large and its channel when an event exceeds the limit', async () => {
@@ -295,10 +295,10 @@ describe('a bad SSE server', () => {
       stream.write(
         'event: ping\ndata: {}\n\nid: 4\n\ndata: not json\n\nevent: endpoint\ndata: http://evil.example/\n\n',
       );
-      send(stream, { jsonrpc: '2.0', id, result: 'fine' });
+      send(stream, { jsonrpc: '2.0', id, result: { text: 'fine' } });
     });
     const channel = await transportTo(url).open(ownerOf('s1'), never);
-    expect((await callTool(channel, 'x')).reply?.result).toBe('fine');
-    expect((await callTool(channel, 'x')).reply?.result).toBe('fine');
+    expect((await callTool(channel, 'x')).reply?.result).toEqual({ text: 'fine' });
+    expect((await callTool(channel, 'x')).reply?.result).toEqual({ text: 'fine' });
   });
 });

@@ -255,15 +255,15 @@ describe('isolation', () => {
 describe('a bad server', () => {
   it('skips what is not JSON and logs it a few times only', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
-    expect((await callTool(channel, 'garbage')).reply?.result).toBe('after garbage');
+    expect((await callTool(channel, 'garbage')).reply?.result).toEqual({ text: 'after garbage' });
     const logged = lines.filter(({ message }) => message === 'backend wrote something that is not JSON-RPC');
     expect(logged.map(({ count }) => count)).toEqual([1, 2, 4, 8, 16, 32]);
   });
 
   it('ignores replies with a wrong id and repeated ones', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
-    expect((await callTool(channel, 'wrong-id')).reply).toMatchObject({ id: 'client-1', result: 'right' });
-    expect((await callTool(channel, 'early')).reply?.result).toBe('late');
+    expect((await callTool(channel, 'wrong-id')).reply).toMatchObject({ id: 'client-1', result: { text: 'right' } });
+    expect((await callTool(channel, 'early')).reply?.result).toEqual({ text: 'late' });
   });
 
   it('takes notifications before the reply, batches, errors with their data, and answers ping', async () => {
@@ -274,10 +274,15 @@ describe('a bad server', () => {
     );
     expect((await callTool(channel, 'early')).messages).toMatchObject([{ method: 'notifications/message' }]);
     expect(seen).toEqual(['notifications/tools/list_changed']);
-    expect(await callTool(channel, 'batch')).toMatchObject({ reply: { result: 'in a batch' }, messages: [{}] });
+    expect(await callTool(channel, 'batch')).toMatchObject({
+      reply: { result: { text: 'in a batch' } },
+      messages: [{}],
+    });
     const { reply } = await callTool(channel, 'error');
     expect(reply?.error).toEqual({ code: -32002, message: 'gone', data: { big: '12345678901234567890' } });
-    expect((await callTool(channel, 'ping')).reply?.result).toBe('{"jsonrpc":"2.0","id":"p-1","result":{}}');
+    expect((await callTool(channel, 'ping')).reply?.result).toEqual({
+      text: '{"jsonrpc":"2.0","id":"p-1","result":{}}',
+    });
   });
 
   it('fails a call whose reply is not JSON-RPC at once', async () => {
@@ -309,7 +314,7 @@ describe('a bad server', () => {
 
   it('delivers a reply that is written just before the exit', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
-    expect((await callTool(channel, 'reply-and-exit')).reply?.result).toBe('last words');
+    expect((await callTool(channel, 'reply-and-exit')).reply?.result).toEqual({ text: 'last words' });
     await vi.waitFor(() => expect(channel.alive).toBe(false));
   });
 
@@ -318,7 +323,7 @@ describe('a bad server', () => {
     const params = toolParams('hang');
     const { failure } = await startCall(channel, { method: 'tools/call', params, timeoutMs: 50 }).outcome;
     expect(failure?.kind).toBe('timeout');
-    expect((await callTool(channel, 'early')).reply?.result).toBe('late');
+    expect((await callTool(channel, 'early')).reply?.result).toEqual({ text: 'late' });
   });
 
   it('fails the call with too_large and restarts the process when a message exceeds the limit', async () => {
@@ -330,7 +335,7 @@ describe('a bad server', () => {
     await vi.waitFor(async () => {
       nowMs += 1_000;
       const again = await transport.open(ownerOf('s1'), never);
-      expect((await callTool(again, 'early')).reply?.result).toBe('late');
+      expect((await callTool(again, 'early')).reply?.result).toEqual({ text: 'late' });
     }, 5_000);
   });
 

@@ -9,7 +9,7 @@ interface Message {
 
 const start = process.argv[2];
 const write = (value: unknown) => process.stdout.write(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
-const reply = (id: number | undefined, result: unknown) => write({ jsonrpc: '2.0', id, result });
+const reply = (id: number | undefined, result: unknown) => write({ jsonrpc: '2.0', id, result: typeof result === 'string' ? { text: result } : result });
 const notify = (method: string) => write({ jsonrpc: '2.0', method, params: { level: 'info', data: 'x' } });
 
 const tools: Record<string, (id: number | undefined) => void> = {
@@ -20,7 +20,7 @@ const tools: Record<string, (id: number | undefined) => void> = {
   },
   crash: () => process.exit(3),
   'reply-and-exit'(id) {
-    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: 'last words' })}\n`, () => process.exit(0));
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: { text: 'last words' } })}\n`, () => process.exit(0));
   },
   hang: () => undefined,
   huge: () => process.stdout.write('x'.repeat(3 << 20)),
@@ -36,7 +36,7 @@ const tools: Record<string, (id: number | undefined) => void> = {
     reply(id, 'late');
   },
   'not-rpc': (id) => write({ jsonrpc: '2.0', id, result: 1, Result: 2 }),
-  batch: (id) => write([{ jsonrpc: '2.0', method: 'notifications/message' }, { jsonrpc: '2.0', id, result: 'in a batch' }]),
+  batch: (id) => write([{ jsonrpc: '2.0', method: 'notifications/message' }, { jsonrpc: '2.0', id, result: { text: 'in a batch' } }]),
   error: (id) => write({ jsonrpc: '2.0', id, error: { code: -32002, message: 'gone', data: { big: 12345678901234567890n.toString() } } }),
   'stop-reading'() {
     input.pause();
