@@ -18,7 +18,7 @@ function statusOf(server: VirtualServer, version: string): object {
       transport,
       mcp_revision: server.fleet.revision(name),
     })),
-    problems: server.problems,
+    problems: server.view.problems,
   };
 }
 

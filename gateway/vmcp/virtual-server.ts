@@ -4,15 +4,14 @@ import { durationMs } from '../contract/fields.ts';
 import type { Backend, GatewayConfig, Operational } from '../contract/gateway-config.ts';
 import type { Span } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-metrics.ts';
-import { aggregate } from './aggregation/aggregate.ts';
 import { forwardParams } from './aggregation/forward-params.ts';
-import type { AggregationResult, Route, View } from './aggregation/view.ts';
+import type { Route } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
-import { LONGEST_TIMER_MS } from './health/clock.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
+import { LiveView } from './live-view.ts';
 import { relay } from './relay.ts';
 import { Sessions, type ClientFacts, type Session } from './session.ts';
 import type { Transport } from './transport/channel.ts';
@@ -35,15 +34,10 @@ const CHANNEL_IDLE_MS = 600_000;
 export class VirtualServer {
   readonly sessions: Sessions;
   readonly fleet: Fleet;
+  readonly view: LiveView;
   readonly log: Logger;
   #config: GatewayConfig;
-  #aggregation: AggregationResult;
-  #problems: readonly { reason: string; message: string }[] = [];
   #passthrough: readonly string[];
-  #rebuildQueued = false;
-  /** The configuration was changed under way, and its view has had conflicts since: the one before goes on. */
-  #swapped = false;
-  readonly #changed: (() => void)[] = [];
   #draining = false;
   readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
@@ -66,14 +60,17 @@ export class VirtualServer {
       ...deps,
       onMessage: relay,
       onChange: () => {
-        this.#queueRebuild();
+        this.view.invalidate();
       },
     });
-    this.#aggregation = aggregate(
-      [],
-      config.vmcp.aggregation,
-      config.vmcp.backends.map(({ name }) => name),
-    );
+    this.view = new LiveView(config, {
+      fleet: this.fleet,
+      log: deps.log,
+      onChange: (view) => {
+        const digests = digestsOf(view);
+        for (const session of this.sessions.all()) announce(session, digests);
+      },
+    });
     this.fleet.replace(config.vmcp.backends, config.vmcp.operational);
     this.#sweeper = setInterval(() => {
       this.sessions.sweep();
@@ -90,17 +87,6 @@ export class VirtualServer {
     return this.#config;
   }
 
-  /** Always that of what the backends have said so far. */
-  get view(): View {
-    if (this.#rebuildQueued) this.#rebuildNow();
-    return this.#aggregation.view;
-  }
-
-  /** Conflicts and warnings of the last aggregation. */
-  get problems(): readonly { reason: string; message: string }[] {
-    return this.#problems;
-  }
-
   get failsOnPartial(): boolean {
     return this.#config.vmcp.operational.failure_handling.partial_failure_mode === 'fail';
   }
@@ -112,39 +98,6 @@ export class VirtualServer {
 
   get draining(): boolean {
     return this.#draining;
-  }
-
-  /** Every backend was asked at least once, so what the view lacks does not exist or is down. */
-  get settled(): boolean {
-    return this.fleet.settled;
-  }
-
-  /** Resolves when `settled`, and after the default timeout anyway. */
-  async whenSettled(): Promise<void> {
-    const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
-    await this.fleet.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
-  }
-
-  /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
-  get certain(): boolean {
-    return this.settled || this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
-  }
-
-  /** What `find` finds as soon as that is certain; undefined when it is not there once everything is known. */
-  async whenFound<T>(find: (view: View) => T | undefined): Promise<T | undefined> {
-    const waiting = { isOver: false };
-    const over = this.whenSettled().then(() => {
-      waiting.isOver = true;
-    });
-    for (;;) {
-      const found = this.certain ? find(this.view) : undefined;
-      if (found !== undefined || waiting.isOver) return found ?? find(this.view);
-      await Promise.race([over, new Promise<void>((wake) => this.#changed.push(wake))]);
-    }
-  }
-
-  ready(): Promise<void> {
-    return this.settled ? Promise.resolve() : this.whenSettled();
   }
 
   completes(backend: string): boolean {
@@ -178,13 +131,13 @@ export class VirtualServer {
 
   openSession(principal: string, client: ClientFacts): Session {
     const session = this.sessions.create(principal, client);
-    session.seen = digestsOf(this.view);
+    session.seen = digestsOf(this.view.current);
     return session;
   }
 
   /** The client listens now: it hears what it missed, and backends that are open for it may speak. */
   listen(session: Session): void {
-    announce(session, digestsOf(this.view));
+    announce(session, digestsOf(this.view.current));
     for (const { channel } of session.channels.values()) channel?.listen();
   }
 
@@ -237,8 +190,7 @@ export class VirtualServer {
         if (held.channel) gone.discard(held.channel);
       }
     }
-    this.#swapped = true;
-    this.#queueRebuild();
+    this.view.swap(config);
   }
 
   /** No new sessions; resolves when no call runs any more or after `graceMs`. */
@@ -273,35 +225,6 @@ export class VirtualServer {
       for (const [name, { lastUsedAt }] of session.channels)
         if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
     }
-  }
-
-  #queueRebuild(): void {
-    if (this.#rebuildQueued) return;
-    this.#rebuildQueued = true;
-    setImmediate(() => {
-      this.#rebuildNow();
-    });
-  }
-
-  #rebuildNow(): void {
-    if (!this.#rebuildQueued) return;
-    this.#rebuildQueued = false;
-    const next = aggregate(this.fleet.catalogs(), this.#config.vmcp.aggregation, this.fleet.unavailable());
-    const problems = [...next.conflicts, ...next.warnings];
-    if (!isDeepStrictEqual(problems, this.#problems)) {
-      for (const { reason, message } of problems) this.log.warn('aggregation', { reason, problem: message });
-    }
-    this.#problems = problems;
-    const before = this.#aggregation;
-    const keepsLast = this.#swapped && next.conflicts.length > 0 && before.conflicts.length === 0;
-    if (next.conflicts.length === 0) this.#swapped = false;
-    if (keepsLast) return;
-    this.#aggregation = next;
-    this.#changed.splice(0).forEach((wake) => {
-      wake();
-    });
-    const digests = digestsOf(next.view);
-    for (const session of this.sessions.all()) announce(session, digests);
   }
 }
 

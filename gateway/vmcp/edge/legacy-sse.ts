@@ -120,7 +120,7 @@ function initialize(
         ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
         : resultMessage(
             id,
-            initializeResult(client.revision, options.version, server.view.capabilities.resourcesSubscribe),
+            initializeResult(client.revision, options.version, server.view.current.capabilities.resourcesSubscribe),
           );
   if (client && !server.draining) {
     if (connection.session) server.sessions.end(connection.session);

@@ -119,7 +119,9 @@ function initialize(
   }
   const session = server.openSession(principalOf(res), client);
   res.setHeader('mcp-session-id', session.id);
-  answer.result(initializeResult(client.revision, options.version, server.view.capabilities.resourcesSubscribe));
+  answer.result(
+    initializeResult(client.revision, options.version, server.view.current.capabilities.resourcesSubscribe),
+  );
 }
 
 function onBug(server: VirtualServer, res: Response, error: unknown): void {

@@ -15,11 +15,11 @@ export const callTool: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, '"arguments" of tools/call must be an object');
     return;
   }
-  const route = server.certain ? server.view.tools.get(name) : undefined;
+  const route = server.view.certain ? server.view.current.tools.get(name) : undefined;
   if (route) server.forward(session, request, route, params.name, answer, failToolCall);
-  else if (server.settled) answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+  else if (server.view.settled) answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
   else
-    void server
+    void server.view
       .whenFound((view) => view.tools.get(name))
       .then((late) => {
         if (late) server.forward(session, request, late, params.name, answer, failToolCall);

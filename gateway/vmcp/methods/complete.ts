@@ -12,8 +12,8 @@ export const complete: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
     return;
   }
-  void server.ready().then(() => {
-    const route = routeReference(server.view, reference);
+  void server.view.whenSettled().then(() => {
+    const route = routeReference(server.view.current, reference);
     if (route && server.completes(route.backend)) {
       const name = reference.type === 'ref/prompt' ? reference.value : undefined;
       server.forward(session, request, route, name, answer, failRequest);

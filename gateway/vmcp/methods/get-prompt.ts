@@ -10,8 +10,8 @@ export const getPrompt: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
     return;
   }
-  void server.ready().then(() => {
-    const route = server.view.prompts.get(name);
+  void server.view.whenSettled().then(() => {
+    const route = server.view.current.prompts.get(name);
     if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
     else answer.error(CODE.invalidParams, 'unknown prompt');
   });

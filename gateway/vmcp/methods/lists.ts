@@ -11,16 +11,16 @@ import type { Method } from './method.ts';
 export const list =
   (kind: ListKind): Method =>
   (server, _session, request, answer) => {
-    if (server.settled) answerPage(server, kind, request, answer);
+    if (server.view.settled) answerPage(server, kind, request, answer);
     else {
-      void server.whenSettled().then(() => {
+      void server.view.whenSettled().then(() => {
         answerPage(server, kind, request, answer);
       });
     }
   };
 
 function answerPage(server: VirtualServer, kind: ListKind, { body, params }: ClientRequest, answer: Answer): void {
-  const { view } = server;
+  const view = server.view.current;
   if (server.failsOnPartial && view.unavailable.length > 0) {
     answer.error(CODE.internal, `backends are unavailable: ${view.unavailable.join(', ')}`, {
       unavailableBackends: view.unavailable,

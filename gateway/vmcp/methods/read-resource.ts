@@ -11,8 +11,8 @@ export const readResource: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'resources/read needs a "uri" that is a string');
     return;
   }
-  void server.ready().then(() => {
-    const route = routeResource(server.view, uri);
+  void server.view.whenSettled().then(() => {
+    const route = routeResource(server.view.current, uri);
     if (route) server.forward(session, request, route, undefined, answer, failRequest);
     else answer.error(CODE.resourceNotFound, 'resource not found', { uri });
   });

@@ -18,8 +18,8 @@ export const subscription =
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    void server.ready().then(() => {
-      const route = routeResource(server.view, uri);
+    void server.view.whenSettled().then(() => {
+      const route = routeResource(server.view.current, uri);
       if (!route) {
         answer.error(CODE.resourceNotFound, 'resource not found', { uri });
         return;

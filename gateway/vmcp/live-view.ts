@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'winston';
+import { durationMs } from '../contract/fields.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { aggregate } from './aggregation/aggregate.ts';
+import type { AggregationResult, View } from './aggregation/view.ts';
+import type { Fleet } from './backends/fleet.ts';
+import { LONGEST_TIMER_MS } from './health/clock.ts';
+
+export interface LiveViewOptions {
+  readonly fleet: Fleet;
+  readonly log: Logger;
+  /** Clients see another view than before. */
+  readonly onChange: (view: View) => void;
+}
+
+/** What the backends offer together, kept up to date with what they say and with the rules of the configuration. */
+export class LiveView {
+  readonly #options: LiveViewOptions;
+  readonly #changed: (() => void)[] = [];
+  #config: GatewayConfig;
+  #aggregation: AggregationResult;
+  #problems: readonly { reason: string; message: string }[] = [];
+  #stale = false;
+  /** The configuration was changed under way, and its view has had conflicts since: the one before goes on. */
+  #keepsLast = false;
+
+  constructor(config: GatewayConfig, options: LiveViewOptions) {
+    const { aggregation, backends } = config.vmcp;
+    this.#config = config;
+    this.#options = options;
+    this.#aggregation = aggregate(
+      [],
+      aggregation,
+      backends.map(({ name }) => name),
+    );
+  }
+
+  /** Always that of what the backends have said so far. */
+  get current(): View {
+    this.#refresh();
+    return this.#aggregation.view;
+  }
+
+  /** Conflicts and warnings of the last aggregation. */
+  get problems(): readonly { reason: string; message: string }[] {
+    return this.#problems;
+  }
+
+  /** Every backend has answered or was given the time to, so what the view lacks does not exist or is down. */
+  get settled(): boolean {
+    return this.#options.fleet.settled;
+  }
+
+  /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
+  get certain(): boolean {
+    return this.settled || this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
+  }
+
+  /** Resolves when `settled`, and after the default timeout anyway. */
+  async whenSettled(): Promise<void> {
+    const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
+    await this.#options.fleet.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
+  }
+
+  /** What `find` finds as soon as that is certain; undefined when it is not there once everything is known. */
+  async whenFound<T>(find: (view: View) => T | undefined): Promise<T | undefined> {
+    const waiting = { isOver: false };
+    const over = this.whenSettled().then(() => {
+      waiting.isOver = true;
+    });
+    for (;;) {
+      const found = this.certain ? find(this.current) : undefined;
+      if (found !== undefined || waiting.isOver) return found ?? find(this.current);
+      await Promise.race([over, new Promise<void>((wake) => this.#changed.push(wake))]);
+    }
+  }
+
+  /** Takes other rules. Where they leave a conflict open, the view before goes on until it is settled. */
+  swap(config: GatewayConfig): void {
+    this.#config = config;
+    this.#keepsLast = true;
+    this.invalidate();
+  }
+
+  /** The backends have said something: the view is made anew before it is read next, and soon. */
+  invalidate(): void {
+    if (this.#stale) return;
+    this.#stale = true;
+    setImmediate(() => {
+      this.#refresh();
+    });
+  }
+
+  #refresh(): void {
+    if (!this.#stale) return;
+    this.#stale = false;
+    const { fleet, log, onChange } = this.#options;
+    const next = aggregate(fleet.catalogs(), this.#config.vmcp.aggregation, fleet.unavailable());
+    const problems = [...next.conflicts, ...next.warnings];
+    if (!isDeepStrictEqual(problems, this.#problems)) {
+      for (const { reason, message } of problems) log.warn('aggregation', { reason, problem: message });
+    }
+    this.#problems = problems;
+    const hasConflicts = next.conflicts.length > 0;
+    if (hasConflicts && this.#keepsLast && this.#aggregation.conflicts.length === 0) return;
+    if (!hasConflicts) this.#keepsLast = false;
+    this.#aggregation = next;
+    for (const wake of this.#changed.splice(0)) wake();
+    onChange(next.view);
+  }
+}
