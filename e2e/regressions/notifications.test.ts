@@ -167,6 +167,26 @@ describe('log messages', () => {
   });
 });
 
+it('the level that a session wants is told to its backend, at once and when it is opened later', async () => {
+  const levels: unknown[] = [];
+  const { vmcp } = await gatewayOverOne({
+    capabilities: { tools: {}, logging: {} },
+    methods: {
+      'logging/setLevel': ({ result, message }) => {
+        levels.push(message.params?.['level']);
+        result({});
+      },
+    },
+  });
+  const session = await openSession(vmcp.url);
+  await session.request('logging/setLevel', { level: 'warning' });
+  await session.call('one_tool');
+  await eventually('it was told when it was opened', () => levels.includes('warning'));
+  await session.request('logging/setLevel', { level: 'debug' });
+  await eventually('it was told of the change', () => levels.includes('debug'));
+  expect(levels).toEqual(['warning', 'debug']);
+});
+
 it('progress comes with the token of the client, in order, before the reply', async () => {
   const { vmcp } = await gatewayOverOne(
     {

@@ -141,6 +141,13 @@ export class VirtualServer {
     for (const { channel } of session.channels.values()) channel?.listen();
   }
 
+  setLogLevel(session: Session, level: number): void {
+    session.logLevel = level;
+    for (const [name, { channel }] of session.channels) {
+      if (channel?.alive) this.fleet.runtime(name)?.sendLogLevel(session, channel);
+    }
+  }
+
   /** Sends a notification of the client to every backend that is open for it. */
   tellBackends(session: Session, message: Buffer): void {
     for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);

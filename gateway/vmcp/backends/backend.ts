@@ -5,6 +5,7 @@ import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { LONGEST_TIMER_MS } from '../health/clock.ts';
+import { LOG_LEVELS } from '../log-level.ts';
 import { answerForNobody, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
 import {
@@ -49,6 +50,7 @@ export class BackendRuntime {
   /** The gateway's own channel: probes and lists; every client's, when the backend keeps no sessions. */
   #own: Channel | undefined;
   #ownOpening: Promise<Channel> | undefined;
+  #lowestLogLevel: number = LOG_LEVELS.length - 1;
   readonly #closed = new AbortController();
   #running = 0;
   #retiring = false;
@@ -109,7 +111,10 @@ export class BackendRuntime {
         entry.channel = channel;
         entry.opening = undefined;
         if (session.ended || !isHeld()) this.discard(channel);
-        else if (renews) this.#subscribeAgain(session, channel);
+        else {
+          if (session.logLevel >= 0) this.sendLogLevel(session, channel);
+          if (renews) this.#subscribeAgain(session, channel);
+        }
         return channel;
       },
       (error: unknown) => {
@@ -170,6 +175,23 @@ export class BackendRuntime {
     this.#drained.resolve(undefined);
     await Promise.all([this.#own?.close(), ...this.#discarded]);
     await this.#options.transport.close();
+  }
+
+  /**
+   * Tells the backend which log messages the session wants. Where sessions share a process it hears the lowest level that
+   * any of them has wanted; what a session does not want is held back on its way to it.
+   */
+  sendLogLevel(session: Session, channel: Channel): void {
+    if (channel.facts.capabilities['logging'] === undefined) return;
+    const { transport, isolation } = this.config;
+    const isShared = transport === 'stdio' && isolation !== 'session';
+    const index = isShared ? Math.min(this.#lowestLogLevel, session.logLevel) : session.logLevel;
+    this.#lowestLogLevel = Math.min(this.#lowestLogLevel, index);
+    ask(channel, 'logging/setLevel', JSON.stringify({ level: LOG_LEVELS[index] }), this.timeoutMs).catch(
+      (error: unknown) => {
+        this.#options.log.debug('log level not taken', { backend: this.name, reason: this.failureOf(error).kind });
+      },
+    );
   }
 
   /** The backend knows nothing of what the lost channel had subscribed to. */

@@ -4,14 +4,14 @@ import { LOG_LEVELS } from '../log-level.ts';
 import { CODE } from '../error-codes.ts';
 import type { Method } from './method.ts';
 
-/** `logging/setLevel`: kept per session, applied where messages of backends pass. */
-export const setLevel: Method = (_server, session, { body, envelope }, answer) => {
+/** `logging/setLevel`: kept per session, told to its backends, and applied where their messages pass. */
+export const setLevel: Method = (server, session, { body, envelope }, answer) => {
   const level = envelope.params && readString(body, objectMembers(body, envelope.params).get('level'));
   const index = (LOG_LEVELS as readonly (string | undefined)[]).indexOf(level);
   if (index === -1) {
     answer.error(CODE.invalidParams, `"level" must be one of ${LOG_LEVELS.join(', ')}`);
     return;
   }
-  session.logLevel = index;
+  server.setLogLevel(session, index);
   answer.result('{}');
 };
