@@ -36,7 +36,11 @@ export function judge(object: ManifestObject): Verdict {
 function checkKind(object: ManifestObject): LocatedProblem | undefined {
   const names = [...KINDS.map(({ kind }) => kind), ...PLAIN_KIND_NAMES];
   if (typeof object.value['kind'] !== 'string') {
-    return object.problem('MissingField', 'kind', `set kind to one of ${names.join(', ')}`);
+    const message =
+      'mcpServers' in object.value
+        ? 'this is the configuration of a client: write each of its servers as an MCPServer, as README does under "Your own servers"'
+        : `set kind to one of ${names.join(', ')}`;
+    return object.problem('MissingField', 'kind', message);
   }
   if (!names.includes(object.kind)) {
     const near = closest(object.kind, names);

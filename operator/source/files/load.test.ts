@@ -51,6 +51,7 @@ describe('loadManifests', () => {
     ['a list', '- a\n- b\n', ['1 Document/- - NotAnObject']],
     ['an empty file', '', ['1 File/a.yaml - NoManifests']],
     ['comments alone', '# nothing\n', ['1 File/a.yaml - NoManifests']],
+    ['the file of a client', '{"mcpServers": {}}', ['1 (no kind)/(unnamed) kind MissingField']],
     ['no kind', 'apiVersion: v1\nmetadata: {name: a}\n', ['1 (no kind)/a kind MissingField']],
     ['an unknown kind', `${API}\nkind: MCPServers\nmetadata: {name: a}\n`, ['2 MCPServers/a kind UnknownKind']],
     ['no apiVersion', 'kind: MCPGroup\nmetadata: {name: a}\n', ['1 MCPGroup/a apiVersion MissingField']],
