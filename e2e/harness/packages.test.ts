@@ -28,7 +28,11 @@ it('npm installs a fixture package from the loopback registry, and its command i
 
 it('the loopback registry has no other package', async () => {
   const [env, cwd] = [await npmRegistry(testScope()), await temporaryFolder(testScope())];
-  const install = run('npm', ['install', 'left-pad'], { cwd, env: { ...process.env, ...env } });
+  const install = run('npm', ['install', 'left-pad'], {
+    cwd,
+    // `npm run --silent` hands its silence down
+    env: { ...process.env, ...env, npm_config_loglevel: 'error' },
+  });
   await expect(install).rejects.toThrow('E404');
 });
 
