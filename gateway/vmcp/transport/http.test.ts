@@ -209,6 +209,27 @@ describe('httpTransport', () => {
       },
     ],
     [
+      'a text as result',
+      'garbage',
+      (_req, res, { id }) => {
+        json(res, 200, { jsonrpc: '2.0', id, result: 'text' });
+      },
+    ],
+    [
+      'null as error',
+      'garbage',
+      (_req, res, { id }) => {
+        json(res, 200, { jsonrpc: '2.0', id, error: null });
+      },
+    ],
+    [
+      'a result and an error',
+      'garbage',
+      (_req, res, { id }) => {
+        json(res, 200, { jsonrpc: '2.0', id, result: {}, error: null });
+      },
+    ],
+    [
       'a reset',
       'unavailable',
       (req) => {
