@@ -27,6 +27,7 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, option
     '/readyz',
     readiness(() => server.draining),
   );
+  app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
   app.use(originGuard(options.origins));
   app.head('/mcp', methodNotAllowed('POST', 'GET', 'DELETE')); // `get` would take it, and open a stream
   app.post('/mcp', mcpPost(server, edge));
@@ -39,7 +40,7 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, option
   app.all('/sse', methodNotAllowed('GET'));
   app.post('/messages', legacy.post);
   app.all('/messages', methodNotAllowed('POST'));
-  app.use(notFound);
+  app.use(notFound('the MCP endpoint is /mcp'));
   app.use(fail(options.log));
   return app;
 }
@@ -60,7 +61,7 @@ export function createManagementApp(
   app.get('/status', status(servers, version));
   app.get('/api/backends/health', backendsHealth(servers));
   app.all(['/metrics', '/status', '/api/backends/health'], methodNotAllowed('GET', 'HEAD'));
-  app.use(notFound);
+  app.use(notFound('try /status, /metrics or /api/backends/health'));
   app.use(fail(options.log));
   return app;
 }

@@ -56,6 +56,12 @@ const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : ho
 /** Starts everything and listens. Backend trouble never stops the start. Rejects with `ListenError`. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const gateway = new Gateway(options);
+  process.on('unhandledRejection', (reason) => {
+    // a fault of ours; ending every session because of one would be the greater harm
+    options.log.error('unhandled rejection', {
+      error: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
+    });
+  });
   try {
     await gateway.start();
     return gateway;

@@ -20,7 +20,8 @@ import { usage } from './usage.ts';
 const TARGET_MIB_PER_HOUR = 1;
 /** Of the run; in it sessions that were left behind begin to end. */
 const WARM_UP = 0.2;
-const SESSION_TTL = '30s';
+const SESSION_TTL = '10s';
+const NO_SESSION_WITHIN_MS = 90_000;
 const MIB = 1024 * 1024;
 
 const { values } = parseArgs({
@@ -53,6 +54,7 @@ interface Soaked {
   readonly pid: number;
   readonly url: string;
   readonly inspectorPort: number;
+  readonly managementUrl: string;
 }
 
 /** A gateway whose sessions end soon, so that those which are left behind come and go. */
@@ -69,7 +71,22 @@ async function startSoaked(backends: readonly { name: string; url: string }[]): 
     await reply.body.dump();
     return reply.statusCode === 200;
   });
-  return { pid: child.pid, url: `http://127.0.0.1:${String(port)}/mcp`, inspectorPort };
+  const managementUrl = `http://127.0.0.1:${String(managementPort)}`;
+  return { pid: child.pid, url: `http://127.0.0.1:${String(port)}/mcp`, inspectorPort, managementUrl };
+}
+
+/** Live sessions weigh too, and how many there are depends on how fast the machine was: all have ended before a reading. */
+async function untilNoSession(managementUrl: string): Promise<void> {
+  const giveUpAt = performance.now() + NO_SESSION_WITHIN_MS;
+  while (performance.now() < giveUpAt) {
+    const { body } = await request(`${managementUrl}/metrics`);
+    const counts = [...(await body.text()).matchAll(/^vmcp_sessions\{[^}]*\} (\d+)$/gm)].map(([, count]) =>
+      Number(count),
+    );
+    if (counts.every((count) => count === 0)) return;
+    await sleep(1_000);
+  }
+  throw new Error('sessions that nobody uses do not end');
 }
 
 interface Tally {
@@ -80,7 +97,9 @@ interface Tally {
 async function soak(): Promise<{ readings: Reading[]; rounds: number; failures: string[] }> {
   const sets = [await startBackends(2, 5), await startBackends(1, 5, { name: 'events', mode: 'sse' })];
   const bad = await startBackends(1, 1, { name: 'garbage', mode: 'garbage' });
-  const { pid, url, inspectorPort } = await startSoaked([...sets, bad].flatMap(({ backends }) => backends));
+  const { pid, url, inspectorPort, managementUrl } = await startSoaked(
+    [...sets, bad].flatMap(({ backends }) => backends),
+  );
   const names = await toolNames(url, await openSession(url));
   const flags = names.flatMap((name) => [name.startsWith('garbage') ? '--bad' : '--tool', name]);
   const readings: Reading[] = [];
@@ -94,6 +113,7 @@ async function soak(): Promise<{ readings: Reading[]; rounds: number; failures: 
     rounds += tally.rounds;
     failures.push(...Object.entries(tally.failures).map(([reason, count]) => `${String(count)} x ${reason}`));
     await sleep(pause * 1_000);
+    await untilNoSession(managementUrl);
     const mib = (await heapAfterGc(inspectorPort)) / MIB;
     const hours = (performance.now() - began) / 3_600_000;
     readings.push({ hours, mib });

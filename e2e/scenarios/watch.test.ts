@@ -69,6 +69,32 @@ it('keeps what runs when the files have a mistake, and says which', async () => 
   await eventually('the mended files are taken', async () => (await session.tools()).includes('beta_echo'));
 });
 
+it('takes a good edit beside a foreign kind and beside a server that has a problem, which goes on as it was', async () => {
+  const { vmcp, write, remove } = await start('alpha');
+  const session = await openSession(vmcp.url);
+  await write('second', yaml(virtualServer({}, { name: 'second' })));
+  const second = await eventually(
+    'second is started',
+    () => /^(?:default\/)?second\s.*?(http:\S+)/m.exec(vmcp.stdout())?.[1],
+  );
+  await write('foreign', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\n');
+  await write('second', yaml(virtualServer({ optimizer: { maxToolsToReturn: 3 } }, { name: 'second' })));
+  await eventually('the problems are printed', () => /Deployment[^]*default\/second has a problem/.test(vmcp.output()));
+  const keeping = await openSession(second);
+  await eventually('second still serves', async () => (await keeping.tools()).includes('alpha_echo'));
+  await write('beta');
+  await eventually('beta is listed', async () => (await session.tools()).includes('beta_echo'));
+  expect(await keeping.tools()).not.toContain('beta_echo');
+  await remove('second');
+  await eventually('second is stopped', () =>
+    raw(second).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect(textOf(await session.call('beta_echo', { text: 'on' }))).toBe('on');
+});
+
 it('takes another conflict strategy without dropping the session', async () => {
   const { vmcp, write } = await start('alpha');
   const session = await openSession(vmcp.url);

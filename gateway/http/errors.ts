@@ -1,11 +1,12 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'winston';
 
-export const notFound: RequestHandler = (req, res) => {
-  res
-    .status(404)
-    .json({ error: 'not_found', message: `nothing is served at ${req.path.slice(0, 200)}: the MCP endpoint is /mcp` });
-};
+/** `hint`: what the caller probably wants. */
+export const notFound =
+  (hint: string): RequestHandler =>
+  (req, res) => {
+    res.status(404).json({ error: 'not_found', message: `nothing is served at ${req.path.slice(0, 200)}: ${hint}` });
+  };
 
 export const methodNotAllowed =
   (...allowed: string[]): RequestHandler =>

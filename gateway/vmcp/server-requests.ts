@@ -1,4 +1,4 @@
-import { splice } from '../http/json-walk.ts';
+import { isObject, objectMembers, splice, type Span } from '../http/json-walk.ts';
 import type { Envelope } from '../http/json-scan.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -19,6 +19,8 @@ interface Waiting {
   readonly channel: Channel;
   /** JSON text of the backend's own id. */
   readonly backendId: string;
+  /** JSON text of the progress token that the backend put into its request. */
+  readonly progressToken: string | undefined;
   /** Undefined when none is held, or it has ended. */
   call: HeldCall | undefined;
 }
@@ -36,7 +38,8 @@ export class ServerRequests {
     if (id === undefined || (this.#waiting.size >= MOST_WAITING && !this.#makeRoom())) return undefined;
     this.#last += 1;
     const ownId = `"vmcp-${String(this.#last)}"`;
-    this.#waiting.set(ownId, { channel, backendId: message.toString('utf8', id.start, id.end), call });
+    const backendId = message.toString('utf8', id.start, id.end);
+    this.#waiting.set(ownId, { channel, backendId, progressToken: requestToken(message, envelope), call });
     call?.hold();
     return splice(message, { start: 0, end: message.length }, id, ownId);
   }
@@ -50,6 +53,13 @@ export class ServerRequests {
     waiting.call?.proceed();
     waiting.channel.send(splice(body, { start: 0, end: body.length }, id, waiting.backendId));
     return true;
+  }
+
+  /** Passes the client's progress on to the backend whose request it is about. */
+  progress(body: Buffer, { params }: Envelope): void {
+    const token = memberText(body, params, 'progressToken');
+    if (token === undefined) return;
+    for (const { channel, progressToken } of this.#waiting.values()) if (progressToken === token) channel.send(body);
   }
 
   /** The call has ended. What was asked in its middle may still be answered: a backend may ask beside its calls. */
@@ -74,6 +84,16 @@ export class ServerRequests {
     }
     return undefined;
   }
+}
+
+function requestToken(message: Buffer, { params }: Envelope): string | undefined {
+  const meta = params && isObject(message, params) ? objectMembers(message, params).get('_meta') : undefined;
+  return memberText(message, meta, 'progressToken');
+}
+
+function memberText(text: Buffer, object: Span | undefined, key: string): string | undefined {
+  const member = object && isObject(text, object) ? objectMembers(text, object).get(key) : undefined;
+  return member && text.toString('utf8', member.start, member.end);
 }
 
 /** The capability that a client must have declared for a backend's request to reach it; undefined: nobody answers that. */

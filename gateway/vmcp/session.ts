@@ -122,7 +122,7 @@ export class Sessions {
     const session = this.#live.get(id);
     if (session?.principal !== principal) return undefined;
     const now = this.#options.now();
-    if (now - session.lastSeenAt > TOUCH_EVERY_MS) {
+    if (now - session.lastSeenAt > Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) {
       if (now - session.lastSeenAt > this.ttlMs && !isBusy(session)) {
         this.end(session);
         return undefined;

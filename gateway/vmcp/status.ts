@@ -10,6 +10,7 @@ function statusOf(server: VirtualServer, version: string): object {
     name: server.name,
     group_ref: server.config.group ?? '',
     version,
+    metadata: server.config.vmcp.metadata,
     healthy: Object.values(backends).some(({ status }) => status === 'healthy' || status === 'degraded'),
     sessions: server.sessions.size,
     backends: server.config.vmcp.backends.map(({ name, transport }) => ({

@@ -13,6 +13,11 @@ function port(text: string): number {
   return value;
 }
 
+const NOT_BUILT = [
+  ['serve', 'the management API alone'],
+  ['operator', 'what the operator pod runs'],
+] as const;
+
 /** True when the user wrote the option, so that a default may move where an explicit value may not. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
 
@@ -97,6 +102,19 @@ function createProgram(): Command {
       process.exitCode = await gateway(flags);
     });
 
+  for (const [name, does] of NOT_BUILT) {
+    program
+      .command(name)
+      .description(`${does} (not built yet)`)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action(() => {
+        process.stderr.write(
+          `vmcp ${name} is not built yet: vmcp up runs the same resources here, without a cluster\n`,
+        );
+        process.exitCode = EXIT_USAGE;
+      });
+  }
   return program;
 }
 

@@ -2,7 +2,7 @@ import { scanEnvelope } from '../../http/json-scan.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
-import { BackendError, type Channel } from '../transport/channel.ts';
+import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import { ask } from '../transport/request-reply.ts';
 
 const MAX_PAGES = 1_000;
@@ -65,6 +65,8 @@ export async function discover(
   };
 }
 
+const isNoList = ({ kind, status }: BackendFailure): boolean => kind === 'garbage' || status === 405;
+
 async function readPages(channel: Channel, method: string, timeoutMs: number, signal: AbortSignal): Promise<Buffer[]> {
   const pages: Buffer[] = [];
   const seen = new Set<string>();
@@ -74,7 +76,7 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, si
     const params = cursor === undefined ? undefined : JSON.stringify({ cursor });
     const reply = await ask(channel, method, params, timeoutMs, signal).catch((error: unknown) => {
       // some backends answer 405 for a list they declared but do not have
-      if (pages.length === 0 && error instanceof BackendError && error.failure.kind === 'garbage') return undefined;
+      if (pages.length === 0 && error instanceof BackendError && isNoList(error.failure)) return undefined;
       throw error;
     });
     if (reply === undefined) return pages;

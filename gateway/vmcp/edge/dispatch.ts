@@ -30,6 +30,7 @@ export function takeMessage(server: VirtualServer, session: Session, body: Buffe
   const { method } = envelope;
   if (method === undefined) session.requests.answer(body, envelope);
   else if (method === 'notifications/cancelled') cancelCall(session, body, envelope);
+  else if (method === 'notifications/progress') session.requests.progress(body, envelope);
   else if (method === 'notifications/roots/list_changed') server.tellBackends(session, body);
 }
 

@@ -9,7 +9,7 @@ import type { VirtualServer } from '../virtual-server.ts';
 import { errorMessage, resultMessage, type Answer } from './answer.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { principalOf, type EdgeOptions } from './post.ts';
+import { answerBug, principalOf, type EdgeOptions } from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
@@ -99,7 +99,10 @@ function onMessage(
     res.writeHead(202, { 'content-length': 0 });
     res.end();
   } catch (error) {
-    if (!(error instanceof ScanError)) throw error;
+    if (!(error instanceof ScanError)) {
+      answerBug(server, res, error);
+      return;
+    }
     refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
   }
 }

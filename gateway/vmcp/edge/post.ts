@@ -36,7 +36,7 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
         } catch (error) {
           if (error instanceof ScanError)
             refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
-          else onBug(server, res, error);
+          else answerBug(server, res, error);
         }
       },
       (tooLarge) => {
@@ -124,7 +124,8 @@ function initialize(
   );
 }
 
-function onBug(server: VirtualServer, res: Response, error: unknown): void {
+/** A fault of ours: 500 without a stack, which goes to the log. */
+export function answerBug(server: VirtualServer, res: Response, error: unknown): void {
   server.log.error('request failed unexpectedly', {
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });

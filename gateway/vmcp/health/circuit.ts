@@ -66,6 +66,7 @@ function verdictOf(outcome: FailureKind | 'ok'): 'good' | 'bad' | 'none' {
     case 'unauthenticated':
     case 'too_large':
       return 'good';
+    case 'refused':
     case 'cancelled':
     case 'session_lost':
     case 'circuit_open':

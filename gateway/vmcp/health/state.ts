@@ -89,6 +89,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
     case 'cancelled':
       return 'cancelled';
     case 'unavailable':
+    case 'refused':
     case 'circuit_open':
       return 'backend_unavailable';
     case 'session_lost':

@@ -1,6 +1,7 @@
 import { readString } from '../../http/json-scan.ts';
 import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 /** `tools/call`, the hot path: look the name up, forward `params` as they came. */
@@ -19,12 +20,15 @@ export const callTool: Method = (server, session, request, answer) => {
   if (route) server.forward(session, request, route, params.name, answer, failToolCall);
   else if (server.view.settled) answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
   else
-    void server.view
-      .whenFound((view) => view.tools.get(name))
-      .then((late) => {
+    later(
+      server,
+      answer,
+      server.view.whenFound((view) => view.tools.get(name)),
+      (late) => {
         if (late) server.forward(session, request, late, params.name, answer, failToolCall);
         else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
-      });
+      },
+    );
 };
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

@@ -1,6 +1,7 @@
 import { readReference, routeReference } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 const NOTHING = '{"completion":{"values":[],"total":0,"hasMore":false}}';
@@ -12,7 +13,7 @@ export const complete: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
     return;
   }
-  void server.view.whenSettled().then(() => {
+  later(server, answer, server.view.whenSettled(), () => {
     const route = routeReference(server.view.current, reference);
     if (route && server.completes(route.backend)) {
       const name = reference.type === 'ref/prompt' ? reference.value : undefined;

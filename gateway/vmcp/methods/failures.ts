@@ -13,6 +13,8 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
       return `backend "${backend.name}" refused the gateway's credentials`;
     case 'too_large':
       return `backend "${backend.name}" sent a reply that is larger than the gateway passes on`;
+    case 'refused':
+      return `backend "${backend.name}" refused the request`;
     case 'garbage':
       return `backend "${backend.name}" sent something that is not MCP`;
     case 'circuit_open':

@@ -1,6 +1,7 @@
 import { readString } from '../../http/json-scan.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 /** `prompts/get`. */
@@ -10,7 +11,7 @@ export const getPrompt: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
     return;
   }
-  void server.view.whenSettled().then(() => {
+  later(server, answer, server.view.whenSettled(), () => {
     const route = server.view.current.prompts.get(name);
     if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
     else answer.error(CODE.invalidParams, 'unknown prompt');

@@ -5,6 +5,7 @@ import type { Answer } from '../edge/answer.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { CODE } from '../error-codes.ts';
 import type { ClientRequest } from '../client-request.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 /** `tools/list`, `resources/list`, `resources/templates/list`, `prompts/list`: a ready-made page. */
@@ -13,7 +14,7 @@ export const list =
   (server, _session, request, answer) => {
     if (server.view.settled) answerPage(server, kind, request, answer);
     else {
-      void server.view.whenSettled().then(() => {
+      later(server, answer, server.view.whenSettled(), () => {
         answerPage(server, kind, request, answer);
       });
     }

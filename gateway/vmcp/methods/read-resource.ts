@@ -2,6 +2,7 @@ import { readString } from '../../http/json-scan.ts';
 import { routeResource } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 /** `resources/read`: the URI goes to the backend as it is. */
@@ -11,7 +12,7 @@ export const readResource: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'resources/read needs a "uri" that is a string');
     return;
   }
-  void server.view.whenSettled().then(() => {
+  later(server, answer, server.view.whenSettled(), () => {
     const route = routeResource(server.view.current, uri);
     if (route) server.forward(session, request, route, undefined, answer, failRequest);
     else answer.error(CODE.resourceNotFound, 'resource not found', { uri });

@@ -2,6 +2,7 @@ import { readString } from '../../http/json-scan.ts';
 import { routeResource } from '../aggregation/routing.ts';
 import { CODE } from '../error-codes.ts';
 import { failRequest } from './failures.ts';
+import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 const MOST_SUBSCRIPTIONS = 1_000;
@@ -18,7 +19,7 @@ export const subscription =
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    void server.view.whenSettled().then(() => {
+    later(server, answer, server.view.whenSettled(), () => {
       const route = routeResource(server.view.current, uri);
       if (!route) {
         answer.error(CODE.resourceNotFound, 'resource not found', { uri });

@@ -7,6 +7,7 @@ export type FailureKind =
   | 'cancelled'
   | 'unauthenticated' // 401 or 403
   | 'too_large'
+  | 'refused' // another 4xx: the backend is there and does not want this request
   | 'garbage' // not MCP: no JSON, wrong content type, wrong id
   | 'session_lost'
   | 'circuit_open';
@@ -16,6 +17,8 @@ export interface BackendFailure {
   /** For the log only: may quote addresses and system errors, never what the backend wrote in a body. */
   readonly detail: string;
   readonly retryAfterSeconds?: number;
+  /** HTTP status, of a `refused` request. */
+  readonly status?: number;
 }
 
 /** Thrown where a failure cannot be handed to a sink: opening a channel, `request` helpers. */

@@ -32,6 +32,8 @@ export interface ExchangeHost {
   /** Sends `notifications/cancelled` for our id. */
   cancelled(ownId: string): void;
   sessionLost(): void;
+  /** False when the backend keeps no session, or gave none yet: then there is none to lose. */
+  readonly hasSession: boolean;
   /** Headers of a GET that goes on behind an event. */
   resumeHeaders(lastEventId: string): string[];
   /** Sees the reply's headers before the sink sees anything of it. */
@@ -182,8 +184,10 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     else this.#onStreamBroken(failureOfError(error));
   }
 
-  fail(failure: BackendFailure): void {
+  fail(reason: BackendFailure): void {
     if (this.#done) return;
+    const failure: BackendFailure =
+      reason.kind === 'session_lost' && !this.#host.hasSession ? { ...reason, kind: 'refused' } : reason;
     this.#finish();
     this.#controller?.abort(new Error(failure.kind));
     if (failure.kind === 'session_lost') this.#host.sessionLost();

@@ -15,6 +15,7 @@ export function failureOfStatus(status: number, contentType: string, retryAfter:
   if (status === 404 || status === 400) return { kind: 'session_lost', detail };
   const retryAfterSeconds = Number(retryAfter);
   const hint = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 0 ? { retryAfterSeconds } : {};
-  if (status === 429 || status >= 500) return { kind: 'unavailable', detail, ...hint };
+  if (status >= 500) return { kind: 'unavailable', detail, ...hint };
+  if (status > 400) return { kind: 'refused', detail, status, ...hint };
   return { kind: 'garbage', detail };
 }

@@ -146,6 +146,10 @@ class HttpChannel implements Channel, ExchangeHost {
     return [...getHeaders(this.#headers), 'last-event-id', lastEventId];
   }
 
+  get hasSession(): boolean {
+    return this.#sessionId !== undefined;
+  }
+
   sessionLost(): void {
     this.alive = false;
     this.#listener?.close();
