@@ -58,6 +58,12 @@ function unknownField(name: string, known: readonly string[]): string {
   return `unknown field "${name}"; remove it`;
 }
 
+/** Of a single choice the line to write. */
+function choice(allowed: readonly unknown[], path: string): string {
+  if (allowed.length === 1) return `this is for another program or version: write ${path}: ${String(allowed[0])}`;
+  return `must be one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
+}
+
 /** Reason and words of one ajv error about the value at `path`; undefined for one that another says better. */
 function describe(error: ErrorObject, path: string): Omit<Problem, 'path'> | undefined {
   const params = error.params as Readonly<Record<string, unknown>>;
@@ -70,9 +76,7 @@ function describe(error: ErrorObject, path: string): Omit<Problem, 'path'> | und
         message: `must be ${TYPE_WORDS[String(params['type'])] ?? String(params['type'])}, not ${found(error.data)}`,
       };
     case 'enum':
-      return invalid(
-        `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`,
-      );
+      return invalid(choice(params['allowedValues'] as unknown[], path));
     case 'pattern':
       return invalid(PATTERN_WORDS.get(params['pattern']) ?? `must match ${String(params['pattern'])}`);
     case 'minLength':

@@ -109,6 +109,33 @@ describe('problems', () => {
     ]);
   });
 
+  it.each(['vmcp.dev/v1beta1', 'toolhive.stacklok.dev/v1alpha1'])(
+    'of apiVersion %s name the one to write',
+    (apiVersion) => {
+      expect(messages('MCPServer', { ...server({ image: 'a' }), apiVersion })).toEqual([
+        'apiVersion: this is for another program or version: write apiVersion: vmcp.dev/v1alpha1',
+      ]);
+    },
+  );
+
+  it('are not what null metadata and a null status are: the API server takes them as absent', () => {
+    const metadata = { name: 'sample', creationTimestamp: null, labels: null, ownerReferences: null };
+    const object = { ...server({ image: 'a' }, metadata), status: null };
+    expect(validateObject('MCPServer', object)).toEqual([]);
+    expect(validateObject('MCPServer', { ...object, status: {} })).toEqual([]);
+    const { metadata: stored, ...rest } = withDefaults('MCPServer', object);
+    expect([stored, Object.keys(rest)]).toEqual([{ name: 'sample' }, ['apiVersion', 'kind', 'spec']]);
+  });
+
+  it.each([
+    [{ name: null }, 'MissingField metadata.name'],
+    [{ name: 'sample', labels: { a: null } }, 'InvalidType metadata.labels.a'],
+    [{ name: 'sample', creationTimestmp: 1 }, 'UnknownField metadata.creationTimestmp'],
+  ])('of metadata %j remain', (metadata, expected) => {
+    const found = validateObject('MCPServer', server({ image: 'a' }, metadata));
+    expect(found.map(({ reason, path }) => `${reason} ${path}`)).toEqual([expected]);
+  });
+
   it('include members that only look inherited', () => {
     const spec = JSON.parse('{"image":"a","__proto__":{"x":1},"constructor":1}') as object;
     expect(validateObject('MCPServer', server(spec)).map(({ path }) => path)).toEqual(

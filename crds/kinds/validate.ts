@@ -89,13 +89,27 @@ function broken(rule: Rule, object: unknown, found: readonly SteppedProblem[]): 
   });
 }
 
+/** Members that are null as the API server reads them: of the metadata, and the status, as if they were not written. */
+function present(object: unknown): unknown {
+  if (!isObject(object)) return object;
+  const { metadata, status, ...rest } = object;
+  return {
+    ...rest,
+    ...('metadata' in object && { metadata: isObject(metadata) ? withoutNulls(metadata) : metadata }),
+    ...(status !== null && 'status' in object && { status }),
+  };
+}
+
+const withoutNulls = (object: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([, member]) => member !== null));
+
 /**
  * Everything that the API server would refuse in an object of this kind, and unknown fields, all at once; the rules in
  * the words of the cluster. The object is left as it is. Throws on an unknown kind.
  */
 export function validateObject(kind: string, object: unknown): Problem[] {
   const { schema, rules } = kindOf(kind);
-  const complete = defaulted(schema, object);
+  const complete = defaulted(schema, present(object));
   const validate = validator(kind);
   validate(complete);
   const problems = [
@@ -108,6 +122,6 @@ export function validateObject(kind: string, object: unknown): Problem[] {
   ];
 }
 
-/** A copy of an object with the defaults of its kind, as the API server would store it. Throws on an unknown kind. */
+/** A copy of an object with the defaults of its kind and without the null members that count as absent, as the API server would store it. Throws on an unknown kind. */
 export const withDefaults = <Object>(kind: string, object: Object): Object =>
-  defaulted(kindOf(kind).schema, object) as Object;
+  defaulted(kindOf(kind).schema, present(object)) as Object;

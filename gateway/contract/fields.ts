@@ -41,3 +41,13 @@ export function durationMs(text: string): number {
   }
   return total;
 }
+
+/** The longest time that a timer can hold. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Why no timer can be set to a duration; undefined when one can. */
+export function timerFault(text: string): string | undefined {
+  const ms = durationMs(text);
+  if (ms < 1) return `${text} is no time at all: use at least 1ms`;
+  return ms <= MAX_TIMER_MS ? undefined : `${text} is longer than a timer can hold: use at most 596h`;
+}

@@ -1,4 +1,5 @@
 import { GatewayConfig } from './gateway-config.ts';
+import { gatewayConfigProblems } from './gateway-config-rules.ts';
 import type { Problem } from './problem.ts';
 import { readDocument } from './run-config-document.ts';
 
@@ -13,39 +14,6 @@ export function readGatewayConfig(text: string): { readonly config: GatewayConfi
   }
   const read = readDocument(GatewayConfig, json);
   if ('problems' in read) return read;
-  const problems = crossChecks(read.config);
+  const problems = gatewayConfigProblems(read.config);
   return problems.length > 0 ? { problems } : read;
-}
-
-/** What the schema cannot say. */
-function crossChecks({ vmcp }: GatewayConfig): Problem[] {
-  const problems: Problem[] = [];
-  const names = new Set<string>();
-  vmcp.backends.forEach(({ name, transport, url, process }, index) => {
-    const path = `vmcp.backends[${String(index)}]`;
-    if (names.has(name)) {
-      problems.push({
-        reason: 'BackendNameConflict',
-        path: `${path}.name`,
-        message: `two backends are named "${name}"`,
-      });
-    }
-    names.add(name);
-    if (transport === 'stdio' ? process === undefined : url === undefined) {
-      const member = transport === 'stdio' ? 'process' : 'url';
-      problems.push({
-        reason: 'MissingField',
-        path: `${path}.${member}`,
-        message: `a backend of transport ${transport} needs "${member}"`,
-      });
-    }
-  });
-  if (vmcp.incoming.type !== 'anonymous') {
-    problems.push({
-      reason: 'NotSupportedYet',
-      path: 'vmcp.incoming.type',
-      message: 'only anonymous is built: nothing is served, so that nothing is open by mistake',
-    });
-  }
-  return problems;
 }

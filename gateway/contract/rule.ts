@@ -117,12 +117,14 @@ const RESTRICTED_HEADERS = [
 
 export const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
-const isRestricted = (name: string, allowed: readonly string[]): boolean => {
+/** Whether a header may neither be set nor passed on. `allowed` takes names off the list. */
+export const isRestricted = (name: string, allowed: readonly string[] = []): boolean => {
   const lower = name.toLowerCase();
   return lower.startsWith('mcp-') || (RESTRICTED_HEADERS.includes(lower) && !allowed.includes(lower));
 };
 
-const RESTRICTED_MESSAGE = 'headers of the connection, of MCP and of the caller’s credentials cannot be set here';
+export const RESTRICTED_MESSAGE =
+  'headers of the connection, of MCP and of the caller’s credentials cannot be set here';
 
 const restricted = (name: string, allowed: readonly string[]): string => {
   const list = RESTRICTED_HEADERS.filter((header) => !allowed.includes(header)).map((header) => `'${header}'`);

@@ -39,14 +39,19 @@ interface GatewayFlags {
   readonly state?: string;
 }
 
+const io = { stdout: process.stdout, stderr: process.stderr };
+
 function createProgram(): Command {
-  const io = { stdout: process.stdout, stderr: process.stderr };
   const program = new Command('vmcp')
     .description('One endpoint over many MCP servers.')
     .version(VERSION)
     .showHelpAfterError('Run "vmcp --help" for the commands and options.')
     .exitOverride();
+  for (const add of [addUp, addValidate, addRender, addGateway, addNotBuilt]) add(program);
+  return program;
+}
 
+function addUp(program: Command): void {
   program
     .command('up')
     .description('run every VirtualMCPServer found in these files or folders, here, without a cluster')
@@ -66,7 +71,9 @@ function createProgram(): Command {
         managementPortIsExplicit: isExplicit(command, 'managementPort'),
       });
     });
+}
 
+function addValidate(program: Command): void {
   program
     .command('validate')
     .description('print every problem as file:line: Kind/name: path: message [Reason]')
@@ -76,7 +83,9 @@ function createProgram(): Command {
       const { validate } = await import('./validate.ts');
       process.exitCode = await validate(paths, flags, io);
     });
+}
 
+function addRender(program: Command): void {
   program
     .command('render')
     .description('print the configuration that a VirtualMCPServer becomes, without secret values')
@@ -87,7 +96,9 @@ function createProgram(): Command {
       const { render } = await import('./render.ts');
       process.exitCode = await render(paths, flags, io);
     });
+}
 
+function addGateway(program: Command): void {
   program
     .command('gateway')
     .description('run one rendered configuration: what the pods run')
@@ -101,7 +112,10 @@ function createProgram(): Command {
       const { gateway } = await import('./gateway.ts');
       process.exitCode = await gateway(flags);
     });
+}
 
+/** Commands of the design that a later version has: nobody shall take them for a typing mistake. */
+function addNotBuilt(program: Command): void {
   for (const [name, does] of NOT_BUILT) {
     program
       .command(name)
@@ -115,7 +129,6 @@ function createProgram(): Command {
         process.exitCode = EXIT_USAGE;
       });
   }
-  return program;
 }
 
 try {

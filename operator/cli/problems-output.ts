@@ -9,11 +9,11 @@ export interface Io {
 
 export type Severity = 'problem' | 'warning';
 
-/** `file:line: Kind/name: path: message [Reason]`; a warning says so after the line. */
+/** `file:line: Kind/name: path: message [Reason]`; a warning says so at the end. */
 export function formatProblem(problem: LocatedProblem, severity: Severity = 'problem'): string {
   const { file, line, kind, name, path, message, reason } = problem;
-  const mark = severity === 'warning' ? 'warning: ' : '';
-  return `${file}:${String(line)}: ${mark}${kind}/${name}: ${path}: ${message} [${reason}]`;
+  const mark = severity === 'warning' ? ' (warning)' : '';
+  return `${file}:${String(line)}: ${kind}/${name}: ${path}: ${message} [${reason}]${mark}`;
 }
 
 /** One line per problem and warning, by file and line. */

@@ -1,4 +1,5 @@
-import { distinct } from '../resolve/problems.ts';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { distinct, type ObjectProblem } from '../resolve/problems.ts';
 import type { ResolvedServer } from '../resolve/resolve-all.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
@@ -28,10 +29,24 @@ export async function render(
     refuse(examination, chosen, io);
     return 2;
   }
-  io.stderr.write(formatProblems([], locateProblems(examination.manifests, chosen.warnings)));
+  const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
+  io.stderr.write(formatProblems([], locateProblems(examination.manifests, warnings)));
   io.stdout.write(`${JSON.stringify(chosen.config, null, 2)}\n`);
   return 0;
 }
+
+/** Servers over HTTP that `vmcp up` starts and gives a URL: without one `vmcp gateway` refuses the document. */
+const needUp = ({ vmcp }: GatewayConfig, namespace: string): ObjectProblem[] =>
+  vmcp.backends
+    .filter(({ transport, url, process }) => transport !== 'stdio' && process !== undefined && url === undefined)
+    .map(({ name, transport }) => ({
+      kind: 'MCPServer',
+      namespace,
+      name,
+      path: 'spec.transport',
+      reason: 'NeedsVmcpUp',
+      message: `only vmcp up gives a server of transport ${transport} its port, vmcp gateway refuses this document: run these files with vmcp up`,
+    }));
 
 function refuse({ manifests }: Examination, { problems }: ResolvedServer, io: Io): void {
   const all = [...manifests.problems, ...locateProblems(manifests, distinct(problems))];

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { ListenError } from '../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
@@ -17,6 +16,7 @@ import { engineAnswers } from '../target/local/container-engine.ts';
 import { examine, type Examination } from './examine.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { formatProblems, summarize } from './problems-output.ts';
+import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
 import { untilSignal } from './signals.ts';
 import { PROJECT_ROOT, VERSION } from './version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
@@ -112,7 +112,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   const signalled = untilSignal(stderr);
   let watcher: PathsWatcher | undefined;
   try {
-    const specs = await place(first, options, state, workloads, []);
+    const plan = planServers(first, []);
+    const specs = await place(plan, first, options, state, workloads, []);
     const publicPorts = specs.map(({ port }) => port);
     const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
     const managementPort = await chooseManagementPort(
@@ -128,10 +129,13 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       version: VERSION,
       launcher,
     });
-    await pruneMounts(mountsOf(first), state.dir);
+    await pruneMounts(mountsOf(plan.servers), state.dir);
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));
-    if (options.watch) watcher = watchPaths(paths, () => reload(paths, options, state, workloads, gateway));
+    if (options.watch) {
+      const site = { paths, options, state, workloads, gateway, running: plan.servers };
+      watcher = watchPaths(paths, () => reload(site));
+    }
     await signalled;
     await watcher?.close();
     await gateway.stop();
@@ -142,8 +146,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   }
 }
 
-/** Files that the servers which can run need. */
-const mountsOf = ({ servers }: Examination): Mount[] => servers.flatMap(({ config, mounts }) => (config ? mounts : []));
+const mountsOf = (servers: readonly RunnableServer[]): Mount[] => servers.flatMap(({ mounts }) => mounts);
 
 /** Installs what stdio backends need ahead of their first use, and has them asked as soon as that is done. */
 function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launcher: Launcher): void {
@@ -160,17 +163,16 @@ function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launche
 
 /** Writes secrets, starts HTTP workloads and gives every server its port. */
 async function place(
-  seen: Examination,
+  { servers, kept }: Plan,
+  { manifests }: Examination,
   options: UpOptions,
   state: State,
   workloads: HttpWorkloads,
   open: readonly number[],
 ): Promise<ServerSpec[]> {
-  const servers = seen.servers.filter(
-    (server): server is typeof server & { config: GatewayConfig } => server.config !== undefined,
-  );
-  await writeMounts(mountsOf(seen), seen.manifests.secretValues, state.dir);
-  const names = servers.map(({ namespace, name }) => `${namespace}/${name}`);
+  const fresh = servers.filter((server) => !kept.includes(server));
+  await writeMounts(mountsOf(fresh), manifests.secretValues, state.dir);
+  const names = servers.map(serverKey);
   const { ports, moved } = await choosePublicPorts({
     names,
     base: options.port,
@@ -196,24 +198,32 @@ async function place(
   }));
 }
 
-/** Takes the files as they are now; with a mistake in them everything goes on as it was. */
-async function reload(
-  paths: readonly string[],
-  options: UpOptions,
-  state: State,
-  workloads: HttpWorkloads,
-  gateway: Gateway,
-): Promise<void> {
+interface Site {
+  readonly paths: readonly string[];
+  readonly options: UpOptions;
+  readonly state: State;
+  readonly workloads: HttpWorkloads;
+  readonly gateway: Gateway;
+  running: readonly RunnableServer[];
+}
+
+/** Takes the files as they are now, by the rule of the start; a server that has a problem goes on as it was. */
+async function reload(site: Site): Promise<void> {
+  const { paths, options, state, workloads, gateway } = site;
   const { stderr, stdout } = process;
   const seen = await look(paths, options, state.dir);
-  if (!seen || seen.problems.length > 0) {
+  if (!seen) {
     stderr.write('the files were not taken: what ran before goes on\n');
     return;
   }
+  const plan = planServers(seen, site.running);
+  for (const server of plan.kept) stderr.write(`${serverKey(server)} has a problem: it goes on as it was\n`);
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
-    await gateway.swap(await place(seen, options, state, workloads, open));
-    await pruneMounts(mountsOf(seen), state.dir);
+    const specs = await place(plan, seen, options, state, workloads, open);
+    site.running = plan.servers;
+    await gateway.swap(specs);
+    await pruneMounts(mountsOf(plan.servers), state.dir);
     stdout.write(endpointTable(gateway));
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;

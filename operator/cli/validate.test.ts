@@ -70,14 +70,21 @@ describe('vmcp validate', () => {
     expect(stderr).toBe('3 problems in 3 files\n');
   });
 
-  it('marks warnings and still exits 0', async () => {
+  it('prints warnings on stderr and still exits 0', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('desk', '  replicas: 2\n')}`);
     const { code, stdout, stderr } = await validateFolder();
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /^a\.yaml:17: warning: VirtualMCPServer\/desk: spec\.replicas: .* \[ClusterOnly\]\nok: 1 VirtualMCPServer, 1 backend\n$/u,
+    expect(stdout).toBe('ok: 1 VirtualMCPServer, 1 backend\n');
+    expect(stderr).toMatch(
+      /^a\.yaml:17: VirtualMCPServer\/desk: spec\.replicas: .* \[ClusterOnly\] \(warning\)\n1 warning\n$/u,
     );
-    expect(stderr).toBe('1 warning\n');
+  });
+
+  it('leaves stdout to the problems when there are warnings as well', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('desk', '  replicas: 2\n')}---\n${vmcp('other', '', 'nowhere')}`);
+    const { stdout, stderr } = await validateFolder();
+    expect(stdout).toMatch(/^a\.yaml:\d+: VirtualMCPServer\/other: .* \[GroupRefNotFound\]\n$/u);
+    expect(stderr).toMatch(/^a\.yaml:17: .* \[ClusterOnly\] \(warning\)\n1 problem in 1 file, 1 warning\n$/u);
   });
 
   it('prints a mistake in a shared backend once', async () => {

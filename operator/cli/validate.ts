@@ -8,10 +8,11 @@ export interface ValidateOptions {
 /** Rendered paths are not shown, so any folder does. */
 const NO_STATE = '/';
 
-/** `vmcp validate PATH...`: prints everything that is wrong; the exit code is 0 when nothing is, else 2. */
+/** `vmcp validate PATH...`: prints problems on stdout and warnings on stderr; exits with 0 without problems, else 2. */
 export async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<number> {
   const { servers, problems, warnings } = await examine(paths, options, NO_STATE);
-  io.stdout.write(formatProblems(problems, warnings));
+  io.stdout.write(formatProblems(problems, []));
+  io.stderr.write(formatProblems([], warnings));
   if (problems.length > 0) {
     io.stderr.write(`${summarize(problems, warnings)}\n`);
     return 2;

@@ -23,6 +23,10 @@ const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isMemory = (value: unknown): boolean => member(value, 'provider') === 'memory';
 const isAnonymous = (value: unknown): boolean => value === 'anonymous';
 
+/** What a local process may reach anyway. */
+const isNetworkProfile = (value: unknown): boolean =>
+  member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
+
 const INCOMING = 'authentication of clients';
 const AUTHORIZATION = 'authorization by policies';
 const AUTH_SERVER = 'the embedded authorization server';
@@ -68,7 +72,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.authzConfig', PER_SERVER],
     ['spec.authzConfigRef', PER_SERVER],
     ['spec.oidcConfigRef', PER_SERVER],
-    ['spec.permissionProfile', SANDBOX],
+    ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', RATE_LIMIT],
     ['spec.sessionStorage', KVSTORE, isMemory],
     ['spec.telemetryConfigRef', TELEMETRY],

@@ -34,13 +34,14 @@ export const createTransports =
     };
     switch (backend.transport) {
       case 'streamable-http':
-        return httpTransport({ ...shared, ...httpOptions(backend), maxReplyBytes: MAX_REPLY_BYTES });
-      case 'sse': {
-        const { url, headers, ca } = httpOptions(backend);
-        const dispatcher = new Agent(ca ? { connect: { ca: [...rootCertificates, ...ca] } } : {});
-        const transport = sseTransport({ ...shared, url, headers, dispatcher, maxMessageBytes: MAX_REPLY_BYTES });
-        return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };
-      }
+        return onOpen(() => httpTransport({ ...shared, ...httpOptions(backend), maxReplyBytes: MAX_REPLY_BYTES }));
+      case 'sse':
+        return onOpen(() => {
+          const { url, headers, ca } = httpOptions(backend);
+          const dispatcher = new Agent(ca ? { connect: { ca: [...rootCertificates, ...ca] } } : {});
+          const transport = sseTransport({ ...shared, url, headers, dispatcher, maxMessageBytes: MAX_REPLY_BYTES });
+          return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };
+        });
       case 'stdio': {
         const { process } = backend;
         if (!launcher || !process) return withoutLauncher(backend);
@@ -58,12 +59,34 @@ export const createTransports =
     }
   };
 
-function httpOptions(backend: Backend): Pick<HttpTransportOptions, 'url' | 'headers' | 'ca'> {
-  if (backend.url === undefined) throw new Error(`backend "${backend.name}" has no url`);
+/**
+ * Makes a transport when it is first opened, and anew at each opening until that succeeds: a file that cannot be read
+ * makes its backend unavailable until it can.
+ */
+function onOpen(create: () => Transport): Transport {
+  let made: Transport | undefined;
+  let closed = false;
   return {
-    url: new URL(backend.url),
+    open: async (owner, signal) => {
+      if (closed) throw unavailable('the backend is closed');
+      made ??= create();
+      return made.open(owner, signal);
+    },
+    close: async () => {
+      closed = true;
+      await made?.close();
+    },
+  };
+}
+
+/** @throws BackendError */
+function httpOptions(backend: Backend): Pick<HttpTransportOptions, 'url' | 'headers' | 'ca'> {
+  const { name, url, ca_bundle_file: bundle } = backend;
+  if (url === undefined) throw unavailable(`backend "${name}" has no url`);
+  return {
+    url: new URL(url),
     headers: forwardedHeaders(backend),
-    ca: backend.ca_bundle_file === undefined ? undefined : [readFileSync(backend.ca_bundle_file, 'utf8')],
+    ca: bundle === undefined ? undefined : [readText(bundle, 'the CA bundle')],
   };
 }
 
@@ -71,15 +94,23 @@ function forwardedHeaders({ header_forward: forward }: Backend): Record<string, 
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(forward?.add_plaintext_headers ?? {})) headers[name.toLowerCase()] = value;
   for (const [name, file] of Object.entries(forward?.add_headers_from_file ?? {})) {
-    headers[name.toLowerCase()] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    headers[name.toLowerCase()] = readText(file, `the value of header ${name}`).replace(/\r?\n$/, '');
   }
   return headers;
 }
 
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw unavailable(`${what} stands in ${file}, which cannot be read (${code})`);
+  }
+}
+
+const unavailable = (detail: string): BackendError => new BackendError({ kind: 'unavailable', detail });
+
 const withoutLauncher = (backend: Backend): Transport => ({
-  open: () =>
-    Promise.reject(
-      new BackendError({ kind: 'unavailable', detail: `nothing here can run the process of "${backend.name}"` }),
-    ),
+  open: () => Promise.reject(unavailable(`nothing here can run the process of "${backend.name}"`)),
   close: () => Promise.resolve(),
 });
