@@ -1,4 +1,4 @@
-import { durationMs } from '../../gateway/contract/fields.ts';
+import { durationMs, timerFault } from '../../gateway/contract/fields.ts';
 import type { Operational } from '../../gateway/contract/gateway-config.ts';
 import { unknownBackend } from './aggregation.ts';
 import { childPath } from './field-path.ts';
@@ -15,8 +15,6 @@ const DEFAULT_PROBE_INTERVAL = '30s';
 const DEFAULT_PROBE_TIMEOUT = '10s';
 const DEFAULT_UNHEALTHY_THRESHOLD = 3;
 const DEFAULT_BREAKER = { enabled: false, failureThreshold: 5, timeout: '60s' };
-/** The longest time that a timer of the gateway can hold. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Timeouts, probes and the circuit breaker, every default filled in. `backends` are the names of the group's members. */
 export function resolveOperational(scope: Scope, backends: readonly string[]): Operational {
@@ -110,13 +108,7 @@ function resolveListChanged(
 
 /** Reports a duration that no timer can be set to; true when it can. */
 function checkTimer(text: string | undefined, path: string, report: Report): boolean {
-  if (text === undefined) return true;
-  const ms = durationMs(text);
-  if (ms >= 1 && ms <= MAX_TIMER_MS) return true;
-  const message =
-    ms < 1
-      ? `${text} is no time at all: use at least 1ms`
-      : `${text} is longer than a timer can hold: use at most 596h`;
-  report.problem('InvalidDuration', path, message);
-  return false;
+  const fault = text === undefined ? undefined : timerFault(text);
+  if (fault !== undefined) report.problem('InvalidDuration', path, fault);
+  return fault === undefined;
 }

@@ -1,7 +1,7 @@
 import type { Backend } from '../../gateway/contract/gateway-config.ts';
 import { checkUrl, classifyHost } from './addresses.ts';
 import { childPath } from './field-path.ts';
-import { isHeaderValue, isProtocolHeader } from './header-names.ts';
+import { isHeaderValue, isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import type { Report, Scope } from './scope.ts';
 import type { MCPServerEntry } from './snapshot.ts';
 

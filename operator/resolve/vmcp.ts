@@ -4,7 +4,7 @@ import { resolveAggregation } from './aggregation.ts';
 import { resolveBackends } from './backends.ts';
 import { noteClusterFields } from './cluster-only.ts';
 import { checkConfig, sortKeys } from './config-check.ts';
-import { isProtocolHeader } from './header-names.ts';
+import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import { resolveIncoming } from './incoming.ts';
 import { checkUnbuilt } from './not-supported.ts';
 import { resolveOperational } from './operational.ts';

@@ -1,0 +1,18 @@
+/**
+ * Headers that the gateway writes itself on every backend request, so that setting or copying them breaks the protocol.
+ * Those of the connection and of the caller's credentials are refused by the kinds' own rules.
+ */
+const PROTOCOL_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'content-encoding',
+  'content-type',
+  'expect',
+  'last-event-id',
+]);
+
+export const isProtocolHeader = (name: string): boolean => PROTOCOL_HEADERS.has(name.toLowerCase());
+
+/** RFC 9110 §5.5: visible characters, spaces and tabs, without space at the ends. */
+export const isHeaderValue = (value: string): boolean =>
+  /^(?!\s)[\t\x20-\x7E\x80-\xFF]*$/u.test(value) && !/\s$/u.test(value);

@@ -1,1 +1,0 @@
-export { isHeaderValue, isProtocolHeader } from '../../gateway/contract/header-names.ts';
