@@ -18,7 +18,7 @@ const soak = (...argv: string[]): Promise<Ended> =>
     });
   });
 
-it.runIf(built)('a soak of seconds reads the heap twice and fails no call', { timeout: 80_000 }, async () => {
+it.runIf(built)('a soak of seconds reads the heap twice and fails no call', { timeout: 150_000 }, async () => {
   const { stdout, stderr } = await soak('--minutes', '0.1', '--slice', '3', '--pause', '0.2', '--workers', '2');
   expect(stdout).toMatch(/^W8 soak: 0\.1 min, \d+ sessions, 0 kinds of failure; .* slope -?\d+\.\d\d MiB\/h/);
   expect(stderr.match(/heap \d+\.\d\d MiB/g)?.length).toBeGreaterThanOrEqual(2);

@@ -107,7 +107,7 @@ async function soak(): Promise<{ readings: Reading[]; rounds: number; failures: 
   let rounds = 0;
   const began = performance.now();
   const end = began + minutes * 60_000;
-  while (performance.now() < end) {
+  while (performance.now() < end || readings.length < 2) {
     const argv = ['--url', url, '--workers', String(workers), '--seconds', String(slice), ...flags];
     const tally = (await startScript('soak-load.ts', argv, slice)).line as Tally;
     rounds += tally.rounds;

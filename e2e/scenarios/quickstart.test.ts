@@ -46,7 +46,7 @@ describe('vmcp up examples/quickstart', () => {
 
   it('prints the name, the MCP URL and the management URL of what it runs', async () => {
     const vmcp = await quickstart(testScope());
-    expect(vmcp.stdout()).toContain(vmcp.url);
+    await eventually('the table is printed', () => vmcp.stdout().includes(vmcp.url));
     expect(vmcp.stdout()).toContain(String(vmcp.managementPort));
   });
 

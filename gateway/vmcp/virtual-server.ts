@@ -72,10 +72,13 @@ export class VirtualServer {
       },
     });
     this.fleet.replace(config.vmcp.backends, config.vmcp.operational);
-    this.#sweeper = setInterval(() => {
-      this.sessions.sweep();
-      this.#closeIdleChannels(deps.now() - CHANNEL_IDLE_MS);
-    }, SWEEP_EVERY_MS);
+    this.#sweeper = setInterval(
+      () => {
+        this.sessions.sweep();
+        this.#closeIdleChannels(deps.now() - CHANNEL_IDLE_MS);
+      },
+      Math.min(SWEEP_EVERY_MS, this.sessions.ttlMs / 2),
+    );
     this.#sweeper.unref();
   }
 

@@ -129,9 +129,9 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       version: VERSION,
       launcher,
     });
-    await pruneMounts(mountsOf(plan.servers), state.dir);
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));
+    await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
       const site = { paths, options, state, workloads, gateway, running: plan.servers };
       watcher = watchPaths(paths, () => reload(site));
