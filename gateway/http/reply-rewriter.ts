@@ -12,6 +12,11 @@ const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 const opens = (byte: number): boolean => byte === OPEN_OBJECT || byte === 0x5b;
 const closes = (byte: number): boolean => byte === CLOSE_OBJECT || byte === 0x5d;
 
+function indexOrEnd(piece: Buffer, byte: number, from: number): number {
+  const index = piece.indexOf(byte, from);
+  return index === -1 ? piece.length : index;
+}
+
 /**
  * Puts the client's id in place of ours in a JSON-RPC response that arrives in pieces, without holding the response.
  * Only the outermost object is read; what lies deeper passes as it is.
@@ -42,7 +47,16 @@ export class ReplyRewriter {
   push(piece: Buffer): Buffer {
     const parts: Buffer[] = [];
     let from = 0;
+    // where the next ones stand: nearly all of a long reply is strings, which are skipped at the speed of memory
+    let quote = -1;
+    let backslash = -1;
     for (let at = 0; at < piece.length; at += 1) {
+      if (this.#inString && !this.#readingKey && !this.#escaped) {
+        if (quote < at) quote = indexOrEnd(piece, QUOTE, at);
+        if (backslash < at) backslash = indexOrEnd(piece, BACKSLASH, at);
+        at = Math.min(quote, backslash);
+        if (at === piece.length) break;
+      }
       const byte = piece[at] ?? 0;
       if (this.#inString) this.#stringByte(byte);
       else if (this.#startsId(byte)) {
