@@ -11,6 +11,7 @@ import { CallMetrics } from './telemetry/call-metrics.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher } from './workloads/runner/runner.ts';
+import { stackOf } from './telemetry/log.ts';
 
 export interface ServerSpec {
   readonly config: GatewayConfig;
@@ -59,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   process.on('unhandledRejection', (reason) => {
     // a fault of ours; ending every session because of one would be the greater harm
     options.log.error('unhandled rejection', {
-      error: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
+      error: stackOf(reason),
     });
   });
   try {

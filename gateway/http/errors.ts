@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'winston';
+import { stackOf } from '../telemetry/log.ts';
 
 /** `hint`: what the caller probably wants. */
 export const notFound =
@@ -25,7 +26,7 @@ export const fail =
       return;
     }
     log.error('request failed unexpectedly', {
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: stackOf(error),
     });
     if (res.headersSent) next(error);
     else

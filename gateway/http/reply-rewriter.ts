@@ -1,11 +1,5 @@
-import { fail } from './json-walk.ts';
+import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, fail, OPEN_OBJECT, QUOTE } from './json-walk.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 const LONGEST_KEY = 16;
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

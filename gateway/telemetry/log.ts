@@ -23,6 +23,10 @@ const redacted = format((info) => {
   return info;
 });
 
+/** What the log says of something that was thrown and should not have been. */
+export const stackOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+
 /** JSON lines: a constant message, facts as fields, no secret in either. */
 export function createLog(stream: Writable, level: 'debug' | 'info' | 'warn' | 'error'): Logger {
   return winstonLogger({

@@ -10,6 +10,7 @@ import { PostAnswer } from './answer.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import { refuse, refuseSession } from './refuse.ts';
+import { stackOf } from '../../telemetry/log.ts';
 
 export interface EdgeOptions {
   readonly maxBodyBytes: number;
@@ -127,7 +128,7 @@ function initialize(
 /** A fault of ours: 500 without a stack, which goes to the log. */
 export function answerBug(server: VirtualServer, res: Response, error: unknown): void {
   server.log.error('request failed unexpectedly', {
-    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    error: stackOf(error),
   });
   refuse(res, 500, CODE.internal, 'internal error');
 }

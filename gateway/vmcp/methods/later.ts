@@ -1,12 +1,13 @@
 import type { Answer } from '../edge/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
+import { stackOf } from '../../telemetry/log.ts';
 
 /** Goes on with a request when `ready` resolves. A fault of ours there is answered and logged: nobody else would. */
 export function later<T>(server: VirtualServer, answer: Answer, ready: Promise<T>, goOn: (value: T) => void): void {
   ready.then(goOn).catch((error: unknown) => {
     server.log.error('request failed unexpectedly', {
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: stackOf(error),
     });
     if (!answer.started) answer.error(CODE.internal, 'internal error');
   });
