@@ -1,8 +1,9 @@
 /**
- * Side load of W7: calls the tools of misbehaving backends over and over for `--seconds`. Each `--tool` is `N:NAME`, N calls
- * in flight, with a pause between calls, so that it costs attention rather than CPU. Prints how many calls of each name
- * were begun as a JSON line and ends, whatever is still unanswered.
+ * Side load of W7: calls the tools of misbehaving backends over and over. Each `--tool` is `N:NAME`, N calls in flight,
+ * with a pause between calls, so that it costs attention rather than CPU; it runs at the lowest priority for the same
+ * reason. Prints a JSON line when every tool is being called, and ends when it is told to, at the latest after `--seconds`.
  */
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSession, post } from './mcp.ts';
@@ -22,13 +23,18 @@ const tools = values.tool.map((flag) => {
   const colon = flag.indexOf(':');
   return { inFlight: Number(flag.slice(0, colon)), name: flag.slice(colon + 1) };
 });
-const begun: Record<string, number> = Object.fromEntries(tools.map(({ name }) => [name, 0]));
+const waiting = new Set(tools.map(({ name }) => name));
+setPriority(constants.priority.PRIORITY_LOW);
+
+function begins(name: string): void {
+  if (waiting.delete(name) && waiting.size === 0) process.stdout.write('{}\n');
+}
 
 async function worker(name: string): Promise<void> {
   const session = await openSession(url);
   const params = JSON.stringify({ name, arguments: { text: 'x' } });
   while (performance.now() < deadline) {
-    begun[name] = (begun[name] ?? 0) + 1;
+    begins(name);
     // Any answer will do, and none as well: what is judged is the healthy calls beside it.
     await post(url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`, session).catch(
       () => undefined,
@@ -37,7 +43,6 @@ async function worker(name: string): Promise<void> {
   }
 }
 
-const workers = tools.flatMap(({ inFlight, name }) => Array.from({ length: inFlight }, () => worker(name)));
-await Promise.race([Promise.all(workers), sleep(Number(values.seconds) * 1_000)]);
-process.stdout.write(`${JSON.stringify(begun)}\n`);
-process.exit(0);
+for (const { inFlight, name } of tools) for (let each = 0; each < inFlight; each += 1) void worker(name);
+setTimeout(() => process.exit(0), Number(values.seconds) * 1_000);
+process.once('SIGTERM', () => process.exit(0));

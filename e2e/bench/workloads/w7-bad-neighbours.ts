@@ -1,6 +1,7 @@
-import { startBackends, startTarget } from '../contenders.ts';
+import { constants, setPriority } from 'node:os';
+import { startBackends, startTarget, type BackendSet } from '../contenders.ts';
 import { openSession, toolNames } from '../mcp.ts';
-import { startScript } from '../processes.ts';
+import { startScript, stop, type Child } from '../processes.ts';
 import { measure, measureInTurn, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import type { Bench, RateRow, Report, Workload } from '../workload.ts';
@@ -13,14 +14,28 @@ const FAULTY = { hang: 4, 'slow-loris': 4, large: 1, garbage: 1 };
 type Fault = keyof typeof FAULTY;
 const FAULTS = Object.keys(FAULTY) as Fault[];
 
-/** The side load, long enough to cover a slice of wrk, which counts whole seconds. */
-async function callFaulty(url: string, tools: readonly string[], seconds: number): Promise<void> {
+/** A side load is told to end; this is for when nobody is left to tell it. */
+const SIDE_LOAD_SECONDS = 120;
+
+/** Resolves when every misbehaving tool is being called. */
+async function startFaulty(url: string, tools: readonly string[]): Promise<Child> {
   const inFlight = (name: string): number => FAULTY[FAULTS.find((fault) => name.startsWith(fault)) ?? 'hang'];
   const flags = tools.flatMap((name) => ['--tool', `${String(inFlight(name))}:${name}`]);
-  const argv = ['--url', url, '--seconds', String(Math.ceil(seconds) + 0.5), ...flags];
-  const { line } = await startScript('load-faulty.ts', argv, seconds);
-  const silent = Object.entries(line as Record<string, number>).filter(([, begun]) => begun === 0);
-  if (silent.length > 0) throw new Error(`no call reached ${silent.map(([name]) => name).join(', ')}`);
+  const { child } = await startScript('load-faulty.ts', [
+    '--url',
+    url,
+    '--seconds',
+    String(SIDE_LOAD_SECONDS),
+    ...flags,
+  ]);
+  return child;
+}
+
+/** What misbehaves competes with the gateway for its attention, not for the cores that the load generators share. */
+async function startMisbehaving(mode: Fault): Promise<BackendSet> {
+  const set = await startBackends(1, 1, { name: mode, mode });
+  setPriority(set.child.pid, constants.priority.PRIORITY_LOW);
+  return set;
 }
 
 function toRow(variant: string, series: Series, alone: Series | undefined): RateRow {
@@ -38,7 +53,7 @@ async function run(bench: Bench): Promise<Report> {
   if (!targets.includes('gateway'))
     return { rates: [], figures: [], notes: ['W7 was left out: it is about the gateway.'] };
   const sets = [await startBackends(HEALTHY, TOOLS)];
-  for (const mode of FAULTS) sets.push(await startBackends(1, 1, { name: mode, mode }));
+  for (const mode of FAULTS) sets.push(await startMisbehaving(mode));
   const [healthy] = sets;
   if (!healthy) throw new Error('no backends');
   const gateway = await startTarget(bench, 'gateway', {
@@ -51,9 +66,9 @@ async function run(bench: Bench): Promise<Report> {
   if (bad.length !== FAULTS.length) throw new Error(`tools of misbehaving backends: ${bad.join(', ')}`);
   const plan = await toolCallPlan(gateway, good, CONNECTIONS, good.length);
   const slice = async ({ name }: { name: string }) => {
-    const side = name === 'beside' ? callFaulty(gateway.url, bad, seconds) : Promise.resolve();
-    const healthyCalls = measure(gateway.child.pid, `W7 ${name}`, () => bench.engine.run(plan, CONNECTIONS, seconds));
-    const [measured] = await Promise.all([healthyCalls, side]);
+    const side = name === 'beside' ? await startFaulty(gateway.url, bad) : undefined;
+    const measured = await measure(gateway.child.pid, `W7 ${name}`, () => bench.engine.run(plan, CONNECTIONS, seconds));
+    if (side) await stop(side);
     return measured;
   };
   const series = await measureInTurn([{ name: 'alone' }, { name: 'beside' }], rounds, slice);

@@ -98,6 +98,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#controller?.resume();
   }
 
+  /** The next piece of a long reply may come, unless the client asked for a pause meanwhile. */
+  takeTurn(): void {
+    if (!this.#paused && !this.#done) this.#controller?.resume();
+  }
+
   hold(): void {
     this.#restartTimer(LONGEST_HOLD_MS);
   }
@@ -233,9 +238,10 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
-    if (this.#sink.part(rewriter.push(chunk))) return;
-    this.#paused = true;
+    this.#paused = !this.#sink.part(rewriter.push(chunk));
     controller.pause();
+    // One piece in a turn of the event loop: a socket that always has more must not keep it from all other calls.
+    if (!this.#paused) setImmediate(onTurn, this);
   }
 
   #onJson(body: Buffer): void {
@@ -289,6 +295,10 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     else if (error instanceof BackendError) this.fail(error.failure);
     else throw error;
   }
+}
+
+function onTurn(exchange: HttpExchange): void {
+  exchange.takeTurn();
 }
 
 function onTimeout(exchange: HttpExchange): void {
