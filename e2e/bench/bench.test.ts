@@ -146,8 +146,9 @@ describe('load-faulty', { timeout: 30_000 }, () => {
   it.each(['hang', 'garbage'])('keeps calling a backend that answers with %s, and ends', async (mode) => {
     const { backends } = await startBackends(1, 1, { mode });
     const flags = ['--url', backends[0]?.url ?? '', '--tool', '4:search_issues', '--seconds', '1'];
-    const { line } = await startScript('load-faulty.ts', flags);
-    expect((line as { search_issues: number }).search_issues).toBeGreaterThanOrEqual(4);
+    const { child, line } = await startScript('load-faulty.ts', flags);
+    expect(line).toEqual({ search_issues: 4 });
+    await expect.poll(() => child.process.exitCode, { timeout: 10_000 }).toBe(0);
   });
 });
 

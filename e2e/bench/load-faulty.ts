@@ -1,7 +1,7 @@
 /**
  * Side load of W7: calls the tools of misbehaving backends over and over. Each `--tool` is `N:NAME`, N calls in flight,
  * with a pause between calls, so that it costs attention rather than CPU; it runs at the lowest priority for the same
- * reason. Prints a JSON line when every tool is being called, and ends when it is told to, at the latest after `--seconds`.
+ * reason. Prints a JSON line when all are about to begin, and ends when it is told to, at the latest after `--seconds`.
  */
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,18 +23,22 @@ const tools = values.tool.map((flag) => {
   const colon = flag.indexOf(':');
   return { inFlight: Number(flag.slice(0, colon)), name: flag.slice(colon + 1) };
 });
-const waiting = new Set(tools.map(({ name }) => name));
+const workers = tools.reduce((sum, { inFlight }) => sum + inFlight, 0);
+const begun: Record<string, number> = {};
 setPriority(constants.priority.PRIORITY_LOW);
 
+/** Prints how many calls of each tool are about to begin, once that is all of them. */
 function begins(name: string): void {
-  if (waiting.delete(name) && waiting.size === 0) process.stdout.write('{}\n');
+  begun[name] = (begun[name] ?? 0) + 1;
+  const all = Object.values(begun).reduce((sum, count) => sum + count, 0);
+  if (all === workers) process.stdout.write(`${JSON.stringify(begun)}\n`);
 }
 
 async function worker(name: string): Promise<void> {
   const session = await openSession(url);
   const params = JSON.stringify({ name, arguments: { text: 'x' } });
+  begins(name);
   while (performance.now() < deadline) {
-    begins(name);
     // Any answer will do, and none as well: what is judged is the healthy calls beside it.
     await post(url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`, session).catch(
       () => undefined,
