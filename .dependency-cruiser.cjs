@@ -2,6 +2,10 @@
 const TEST = '\\.test\\.ts$|/testdata/';
 /** Folders of variants: one idea, one file; the operator reads their `spec` and `resolve`. */
 const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storage))/';
+/** The validator of rendered configurations: pure, and the same for who writes them and who reads them. */
+const READER = '^gateway/read-gateway-config\\.ts$';
+/** What an address is: pure, and the same for who judges URLs of resources and who dials. */
+const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
 /** What reaches the network, the disk or a cluster. */
 const EFFECTS =
   '(^|node_modules/)(express|undici|ioredis|@kubernetes/client-node|winston|prom-client|openid-client)(/|$)';
@@ -42,9 +46,10 @@ module.exports = {
     {
       name: 'operator-imports-of-gateway',
       severity: 'error',
-      comment: 'Of gateway/ the operator imports contract/, the variant folders and workloads/.',
+      comment:
+        'Of gateway/ the operator imports contract/, the variant folders, workloads/ and the reader of configurations.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
-      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${VARIANTS}` },
+      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${READER}|${ADDRESSES}|${VARIANTS}` },
     },
     {
       name: 'cli-starts-the-gateway',
@@ -54,7 +59,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|${READER}|${VARIANTS}`,
       },
     },
     {
@@ -71,14 +76,15 @@ module.exports = {
       from: { path: '^operator/(resolve|render)/', pathNot: TEST },
       to: {
         path: '^(gateway|operator|crds|e2e)/',
-        pathNot: `^operator/(resolve|render)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/[^/]+\\.ts$|${VARIANTS}`,
+        pathNot: `^operator/(resolve|render)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/[^/]+\\.ts$|${READER}|${ADDRESSES}|${VARIANTS}`,
       },
     },
     {
       name: 'pure-core-has-no-effects',
       severity: 'error',
-      comment: 'resolve/, render/ and aggregation/ are data in, data out: no disk, no network, no cluster, no logger.',
-      from: { path: '^(operator/(resolve|render)|gateway/vmcp/aggregation)/', pathNot: TEST },
+      comment:
+        'resolve/, render/, aggregation/ and the classes of addresses are data in, data out: no disk, no network, no cluster, no logger.',
+      from: { path: `^(operator/(resolve|render)|gateway/vmcp/aggregation)/|${ADDRESSES}`, pathNot: TEST },
       to: { path: `${EFFECTS}|${EFFECTFUL_BUILTINS}` },
     },
     {

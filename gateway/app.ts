@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import type { Logger } from 'winston';
 import type { Registry } from 'prom-client';
+import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { liveness, readiness } from './http/health.ts';
 import { originGuard, type CurrentOrigins } from './http/origin-guard.ts';
@@ -18,8 +19,18 @@ export interface AppOptions {
   readonly requestIdPrefix: string;
 }
 
+/** Boundary 1 as the configuration describes it now. */
+export interface CurrentBoundary {
+  current: Boundary;
+}
+
 /** What MCP clients reach, in order. Nothing else calls `app.use`. */
-export function createPublicApp(server: VirtualServer, edge: EdgeOptions, options: AppOptions): Express {
+export function createPublicApp(
+  server: VirtualServer,
+  edge: EdgeOptions,
+  boundary: CurrentBoundary,
+  options: AppOptions,
+): Express {
   const app = bareApp();
   app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
   app.get(['/health', '/ping'], liveness); // before anything that can refuse
@@ -28,7 +39,13 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, option
     readiness(() => server.draining),
   );
   app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
+  app.use((req, res, next) => {
+    boundary.current.metadata(req, res, next); // before Origin and Host are looked at: it is public
+  });
   app.use(originGuard(options.origins));
+  app.use((req, res, next) => {
+    boundary.current.authenticate(req, res, next);
+  });
   app.head('/mcp', methodNotAllowed('POST', 'GET', 'DELETE')); // `get` would take it, and open a stream
   app.post('/mcp', mcpPost(server, edge));
   app.get('/mcp', mcpGet(server));

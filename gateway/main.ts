@@ -1,26 +1,22 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Logger } from 'winston';
-import { createManagementApp, createPublicApp, type AppOptions } from './app.ts';
-import type { GatewayConfig } from './contract/gateway-config.ts';
-import { isLoopback, loopbackHosts, type CurrentOrigins, type OriginGuardOptions } from './http/origin-guard.ts';
+import { createManagementApp } from './app.ts';
+import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+import { apiServerOf } from './incoming/api-server.ts';
 import { listen, type Listener } from './listener.ts';
-import { startHeartbeat } from './vmcp/edge/stream.ts';
+import { createFormPoster } from './outbound/form-poster.ts';
+import { readSecretFile } from './outbound/watched-file.ts';
+import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
+import { PublicServer, type ServerSpec } from './public-server.ts';
+import { AuthenticationMetrics } from './telemetry/authentication-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
 import { createTransports } from './vmcp/transport/index.ts';
-import { VirtualServer } from './vmcp/virtual-server.ts';
+import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher } from './workloads/runner/runner.ts';
 import { stackOf } from './telemetry/log.ts';
 
-export interface ServerSpec {
-  readonly config: GatewayConfig;
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Runs on somebody's own machine: requests must name the machine by a loopback name, by `host` or an allowed host. */
-  readonly local?: boolean;
-}
+export type { ServerSpec } from './public-server.ts';
 
 export interface GatewayOptions {
   readonly servers: readonly ServerSpec[];
@@ -29,6 +25,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
+  /** Where the tokens of users' upstream logins are; without it there are none. */
+  readonly upstreamTokens?: UpstreamTokens | undefined;
 }
 
 export interface RunningServer {
@@ -37,22 +35,9 @@ export interface RunningServer {
   readonly mcpUrl: string;
 }
 
-interface Running {
-  readonly server: VirtualServer;
-  readonly listener: Listener;
-  readonly spec: ServerSpec;
-  readonly origins: { current: OriginGuardOptions };
-  readonly heartbeat: NodeJS.Timeout;
-}
-
 const DRAIN_GRACE_MS = 30_000;
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Time in which clients may use the connections they keep before these are cut. */
-const IDLE_GRACE_MS = 500;
 
 const key = ({ config }: ServerSpec): string => `${config.vmcp.namespace ?? ''}/${config.name ?? ''}`;
-
-const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host);
 
 /** Starts everything and listens. Backend trouble never stops the start. Rejects with `ListenError`. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -75,42 +60,44 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** A gateway process: one public listener for each virtual server, one management listener. */
 export class Gateway {
   readonly #options: GatewayOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, PublicServer>();
   readonly #registry = new Registry();
   readonly #metrics = new CallMetrics(this.#registry);
+  readonly #authentications = new AuthenticationMetrics(this.#registry);
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
+  readonly #postForm: ReturnType<typeof createFormPoster>;
   #management: Listener | undefined;
 
   constructor(options: GatewayOptions) {
     const { log, version, launcher } = options;
     this.#options = options;
     this.#createTransport = createTransports({ log, version, launcher, now: Date.now });
+    this.#postForm = createFormPoster(log);
     collectDefaultMetrics({ register: this.#registry });
     countSessions(this.#registry, () => this.#virtualServers());
   }
 
   get servers(): readonly RunningServer[] {
-    return [...this.#running.values()].map(({ spec, listener }) => ({
-      name: spec.config.name ?? '',
-      namespace: spec.config.vmcp.namespace ?? '',
-      mcpUrl: `http://${urlHost(spec.host)}:${String(listener.port)}/mcp`,
+    return [...this.#running.values()].map(({ virtual: { config }, mcpUrl }) => ({
+      name: config.name ?? '',
+      namespace: config.vmcp.namespace ?? '',
+      mcpUrl,
     }));
   }
 
   get managementUrl(): string {
     const { host, port } = this.#management ?? this.#options.management;
-    return `http://${urlHost(host)}:${String(port)}`;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
   }
 
   async start(): Promise<void> {
     const { management, version, servers } = this.#options;
-    const app = createManagementApp(
-      () => this.#virtualServers(),
-      this.#registry,
-      version,
-      this.#appOptions({ current: managementOrigins(management.host) }),
-    );
+    const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
+      log: this.#options.log,
+      origins: { current: managementOrigins(management.host) },
+      requestIdPrefix: this.#requestIdPrefix,
+    });
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
   }
@@ -121,14 +108,13 @@ export class Gateway {
       if (specs.some((spec) => key(spec) === name)) continue;
       this.#running.delete(name);
       this.#metrics.forget(name);
-      void this.#stopServer(one, DRAIN_GRACE_MS);
+      this.#authentications.forget(name);
+      void one.stop(DRAIN_GRACE_MS);
     }
     for (const spec of specs) {
       const present = this.#running.get(key(spec));
-      if (present) {
-        present.origins.current = originsOf({ ...spec, host: present.spec.host });
-        present.server.swap(spec.config);
-      } else await this.#startServer(spec);
+      if (present) present.swap(spec);
+      else await this.#startServer(spec);
     }
   }
 
@@ -139,47 +125,27 @@ export class Gateway {
 
   /** No new sessions, running calls finish within the grace, then everything closes. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
-    await Promise.all([...this.#running.values()].map((one) => this.#stopServer(one, graceMs)));
-    await this.#management?.close();
+    await Promise.all([...this.#running.values()].map((one) => one.stop(graceMs)));
+    await Promise.all([this.#management?.close(), this.#postForm.close()]);
   }
 
   #virtualServers(): VirtualServer[] {
-    return [...this.#running.values()].map(({ server }) => server);
-  }
-
-  #appOptions(origins: CurrentOrigins): AppOptions {
-    return { log: this.#options.log, origins, requestIdPrefix: this.#requestIdPrefix };
+    return [...this.#running.values()].map(({ virtual }) => virtual);
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
-    const { log, version } = this.#options;
-    const { config } = spec;
-    const server = new VirtualServer(config, {
-      log: log.child({ server: config.name }),
-      now: Date.now,
-      random: Math.random,
-      newId: randomUUID,
-      createTransport: this.#createTransport,
+    const { log, version, upstreamTokens } = this.#options;
+    const server = await PublicServer.start(spec, {
+      log,
+      version,
+      requestIdPrefix: this.#requestIdPrefix,
       metrics: this.#metrics.of(key(spec)),
+      onAuthentication: this.#authentications.of(key(spec)),
+      apiServer: apiServerOf(process.env),
+      createTransport: this.#createTransport,
+      strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });
-    const origins = { current: originsOf(spec) };
-    const app = createPublicApp(server, { maxBodyBytes: MAX_BODY_BYTES, version }, this.#appOptions(origins));
-    try {
-      const listener = await listen(app, spec.host, spec.port);
-      this.#running.set(key(spec), { server, listener, spec, origins, heartbeat: startHeartbeat(server) });
-    } catch (error) {
-      await server.close();
-      throw error;
-    }
-  }
-
-  async #stopServer({ server, listener, heartbeat }: Running, graceMs: number): Promise<void> {
-    listener.refuseConnections();
-    const idleGraceMs = server.sessions.size > 0 ? Math.min(IDLE_GRACE_MS, graceMs) : 0;
-    await Promise.all([server.drain(graceMs), setTimeout(idleGraceMs)]);
-    clearInterval(heartbeat);
-    await server.close();
-    await listener.close();
+    this.#running.set(key(spec), server);
   }
 }
 
@@ -194,17 +160,6 @@ function countSessions(registry: Registry, servers: () => readonly VirtualServer
       for (const server of servers()) gauge.set({ server: server.name }, server.sessions.size);
     },
   });
-}
-
-/** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
-function originsOf({ config, host, local = isLoopback(host) }: ServerSpec): OriginGuardOptions {
-  const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
-  const own = local ? [...loopbackHosts(host)] : [];
-  return {
-    allowedHosts: hosts || local ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase())]) : undefined,
-    allowedOrigins: new Set(origins),
-    allowLoopbackOrigins: local,
-  };
 }
 
 const managementOrigins = (host: string): OriginGuardOptions => ({

@@ -45,7 +45,7 @@ export const oidcConfigRef = () =>
           maxLength: 2048,
         }),
         resourceUrl: resourceUrl(),
-        scopes: texts('Scopes advertised in the protected resource metadata; `openid` when absent.', {
+        scopes: texts('Scopes advertised in the protected resource metadata; none when absent.', {
           maxItems: 64,
           ...ATOMIC,
         }),

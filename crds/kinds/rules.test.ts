@@ -131,6 +131,8 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.jwksUrl', HTTP],
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.introspectionUrl', HTTP],
   ['auth-header-injection', 'headerInjection', undefined],
+  ['auth-token-exchange', 'tokenExchange.clientSecretRef', KEY],
+  ['auth-token-exchange', 'tokenExchange.externalTokenHeaderName', 'Cookie'],
 ];
 
 function breach(name: string, path: string, value: unknown): Resource {

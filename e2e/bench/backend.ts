@@ -1,6 +1,7 @@
 /**
  * Cheap MCP servers on bare node:http, one per listener: what stands behind the gateway and the bare proxy.
- * Prints `{"ports":[...]}` when it listens and ends when its stdin does. `--mode` says how a tools/call is answered.
+ * Prints `{"ports":[...]}` when it listens and ends when its stdin does. `--mode` says how a tools/call is answered;
+ * with `--credential` it is answered 401 unless its bearer token begins with that text.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -28,6 +29,8 @@ interface Backend {
   readonly mode: Mode;
   readonly sessions: boolean;
   readonly toolsJson: string;
+  /** Begin of the one `Authorization` with which tools are called; '' takes every call. */
+  readonly authorization: string;
 }
 
 function reply(res: ServerResponse, backend: Backend, id: JsonRpc['id'], result: string): void {
@@ -83,8 +86,12 @@ function dispatch(res: ServerResponse, backend: Backend, request: JsonRpc): void
 }
 
 async function handle(req: IncomingMessage, res: ServerResponse, backend: Backend): Promise<void> {
-  if (req.method === 'POST') dispatch(res, backend, JSON.parse(await text(req)) as JsonRpc);
-  else if (req.method === 'DELETE') res.writeHead(200).end();
+  if (req.method === 'POST') {
+    const request = JSON.parse(await text(req)) as JsonRpc;
+    const knocks = request.method === 'tools/call' && backend.authorization !== '';
+    if (knocks && req.headers.authorization?.startsWith(backend.authorization) !== true) res.writeHead(401).end();
+    else dispatch(res, backend, request);
+  } else if (req.method === 'DELETE') res.writeHead(200).end();
   else res.writeHead(405, { Allow: 'POST, DELETE' }).end();
 }
 
@@ -95,6 +102,7 @@ const { values } = parseArgs({
     name: { type: 'string', default: 'bench' },
     tools: { type: 'string', default: '10' },
     mode: { type: 'string', default: 'json' },
+    credential: { type: 'string', default: '' },
     'no-sessions': { type: 'boolean', default: false },
   },
 });
@@ -107,6 +115,7 @@ for (let index = 1; index <= Number(values.listeners); index += 1) {
     name: `${values.name}-${String(index)}`,
     mode,
     sessions: !values['no-sessions'],
+    authorization: values.credential === '' ? '' : `Bearer ${values.credential}`,
     toolsJson: JSON.stringify(Array.from({ length: Number(values.tools) }, (_, number) => tool(number))),
   };
   const server = createServer((req, res) => {

@@ -20,9 +20,10 @@ export interface BackendSet {
 export async function startBackends(
   count: number,
   tools: number,
-  { name = 'bench', mode = 'json' }: { name?: string; mode?: string } = {},
+  { name = 'bench', mode = 'json', credential = '' }: { name?: string; mode?: string; credential?: string } = {},
 ): Promise<BackendSet> {
-  const argv = ['--listeners', String(count), '--tools', String(tools), '--name', name, '--mode', mode];
+  const own = ['--name', name, '--mode', mode, '--credential', credential];
+  const argv = ['--listeners', String(count), '--tools', String(tools), ...own];
   const { child, ports } = await startServer('backend.ts', argv);
   return {
     child,

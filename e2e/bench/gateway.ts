@@ -28,13 +28,26 @@ export function builtCli(root: string): string {
   return cli;
 }
 
-/** What an operator would render for an anonymous gateway over these backends. */
-function configOver(backends: readonly { name: string; url: string }[]): GatewayConfig {
+/** Both boundaries: whose tokens come in, and what every backend gets. */
+export interface Authentication {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly outgoing: { readonly type: string; readonly [member: string]: unknown };
+}
+
+type Backends = readonly { readonly name: string; readonly url: string }[];
+
+/** What an operator would render for a gateway over these backends, anonymous unless `authentication` is given. */
+function configOver(backends: Backends, authentication?: Authentication): GatewayConfig {
   return {
     schema_version: SCHEMA_VERSION,
     name: 'bench',
+    ...(authentication && { oidc_config: { issuer: authentication.issuer, audience: authentication.audience } }),
     vmcp: {
-      incoming: { type: 'anonymous' },
+      incoming: { type: authentication ? 'oidc' : 'anonymous' },
+      ...(authentication && {
+        outgoing_auth: Object.fromEntries(backends.map(({ name }) => [name, authentication.outgoing])),
+      }),
       backends: backends.map(({ name, url }) => ({ name, url, transport: 'streamable-http' })),
       aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
       operational: {
@@ -51,11 +64,11 @@ function configOver(backends: readonly { name: string; url: string }[]): Gateway
 }
 
 /** Writes the configuration file of a gateway over `backends` and returns its path. */
-export function writeConfig(folder: string, backends: readonly { name: string; url: string }[]): string {
-  const config = configOver(backends);
+export function writeConfig(folder: string, backends: Backends, authentication?: Authentication): string {
+  const config = configOver(backends, authentication);
   const ajv = new Ajv2020({ strict: false });
   if (!ajv.validate(GatewayConfig, config)) throw new Error(`bench configuration: ${ajv.errorsText()}`);
-  const file = join(folder, `gateway-${String(backends.length)}.json`);
+  const file = join(folder, `gateway-${authentication?.outgoing.type ?? 'anonymous'}-${String(backends.length)}.json`);
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   return file;
 }

@@ -1,9 +1,9 @@
 import autocannon from 'autocannon';
 import { happened, type Engine, type Load, type Plan } from './load.ts';
-import { MCP_HEADERS } from './mcp.ts';
+import { mcpHeaders } from './mcp.ts';
 
 async function run(plan: Plan, connections: number, seconds: number): Promise<Load> {
-  const { mustContain, sessions, bodies } = plan;
+  const { mustContain, sessions, tokens = [], bodies } = plan;
   let sent = 0;
   const result = await autocannon({
     url: `http://127.0.0.1:${String(plan.port)}`,
@@ -17,7 +17,7 @@ async function run(plan: Plan, connections: number, seconds: number): Promise<Lo
           sent += 1;
           const body = bodies[sent % bodies.length];
           const session = sessions[sent % sessions.length];
-          const headers = session === undefined ? { ...MCP_HEADERS } : { ...MCP_HEADERS, 'Mcp-Session-Id': session };
+          const headers = mcpHeaders(session, tokens[(sent % sessions.length) % tokens.length]);
           return { ...request, headers, body: `${body?.before ?? ''}${String(sent)}${body?.after ?? ''}` };
         },
       },

@@ -18,13 +18,14 @@ interface Summary {
 /** A Lua string literal of ASCII text: JSON's escapes for quotes, backslashes and line ends are Lua's too. */
 const lua = (value: string): string => JSON.stringify(value);
 
-/** The plan as a Lua chunk: some 20 kB for 256 sessions, so that it goes as an argument and needs no file. */
-function planLua({ port, sessions, bodies, mustContain }: Plan): string {
+/** The plan as a Lua chunk: some 40 kB for 256 sessions of 32 users, so that it goes as an argument and needs no file. */
+function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): string {
   const headers = { Host: `127.0.0.1:${String(port)}`, ...MCP_HEADERS };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const members = [
     `head = ${lua(`POST /mcp HTTP/1.1\r\n${lines.join('')}`)}`,
     `sessions = {${sessions.map(lua).join(',')}}`,
+    `tokens = {${tokens.map(lua).join(',')}}`,
     `bodies = {${bodies.map(({ before, after }) => `{${lua(before)},${lua(after)}}`).join(',')}}`,
     ...(mustContain === undefined ? [] : [`must_contain = ${lua(mustContain)}`]),
   ];

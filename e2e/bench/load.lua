@@ -13,7 +13,9 @@ function init(args)
   local plan = assert(loadstring(args[1]))()
   head, sessions, bodies, must_contain = plan.head, plan.sessions, plan.bodies, plan.must_contain
   for i, session in ipairs(sessions) do
-    sessions[i] = head .. "Mcp-Session-Id: " .. session .. "\r\nContent-Length: "
+    local token = plan.tokens[(i - 1) % #plan.tokens + 1]
+    local authorization = token and "Authorization: Bearer " .. token .. "\r\n" or ""
+    sessions[i] = head .. authorization .. "Mcp-Session-Id: " .. session .. "\r\nContent-Length: "
   end
   if #sessions == 0 then
     sessions[1] = head .. "Content-Length: "

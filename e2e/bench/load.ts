@@ -7,8 +7,10 @@ export interface Body {
 /** What the load generator sends: sessions and bodies are taken in turn, independently of each other. */
 export interface Plan {
   readonly port: number;
-  /** One per connection; empty for a server without sessions. */
+  /** One per connection or more; empty for a server without sessions. */
   readonly sessions: readonly string[];
+  /** Bearer tokens of the sessions, taken in turn: of as many users as there are tokens; absent: nobody logs in. */
+  readonly tokens?: readonly string[];
   readonly bodies: readonly Body[];
   /** Text that every reply must contain; undefined: only status and size are judged. */
   readonly mustContain?: string;

@@ -24,9 +24,16 @@ function messageOf(payload: string, contentType: string): string {
   return data.at(-1)?.slice('data:'.length).trim() ?? '';
 }
 
-/** POSTs one JSON-RPC message. `session` is left out of the headers when it is undefined. */
-export async function post(url: string, body: string, session?: string): Promise<Reply> {
-  const headers = session === undefined ? MCP_HEADERS : { ...MCP_HEADERS, 'Mcp-Session-Id': session };
+/** Headers of a POST in this session, with this bearer token; what is undefined is left out. */
+export const mcpHeaders = (session?: string, token?: string): Record<string, string> => ({
+  ...MCP_HEADERS,
+  ...(session !== undefined && { 'Mcp-Session-Id': session }),
+  ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+});
+
+/** POSTs one JSON-RPC message. */
+export async function post(url: string, body: string, session?: string, token?: string): Promise<Reply> {
+  const headers = mcpHeaders(session, token);
   const reply = await request(url, { method: 'POST', headers, body, dispatcher });
   const payload = await reply.body.text();
   const given = reply.headers['mcp-session-id'];
@@ -38,8 +45,14 @@ export async function post(url: string, body: string, session?: string): Promise
 }
 
 /** The result of one request; throws with status and message on anything else. */
-export async function rpc(url: string, method: string, params: object, session?: string): Promise<unknown> {
-  const reply = await post(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), session);
+export async function rpc(
+  url: string,
+  method: string,
+  params: object,
+  session?: string,
+  token?: string,
+): Promise<unknown> {
+  const reply = await post(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), session, token);
   const message = reply.status === 200 ? (JSON.parse(reply.message) as { result?: unknown }) : {};
   if (message.result === undefined) {
     throw new Error(`${method} on ${url} answered ${String(reply.status)}: ${reply.message.slice(0, 300)}`);
@@ -48,12 +61,12 @@ export async function rpc(url: string, method: string, params: object, session?:
 }
 
 /** Runs the handshake and returns the session id; undefined when the server keeps no sessions. */
-export async function openSession(url: string): Promise<string | undefined> {
-  const reply = await post(url, INITIALIZE);
+export async function openSession(url: string, token?: string): Promise<string | undefined> {
+  const reply = await post(url, INITIALIZE, undefined, token);
   if (reply.status !== 200 || !reply.message.includes('"result"')) {
     throw new Error(`initialize on ${url} answered ${String(reply.status)}: ${reply.message.slice(0, 300)}`);
   }
-  const initialized = await post(url, INITIALIZED, reply.session);
+  const initialized = await post(url, INITIALIZED, reply.session, token);
   if (initialized.status !== 202) {
     throw new Error(`notifications/initialized on ${url} answered ${String(initialized.status)}`);
   }
@@ -68,14 +81,20 @@ export async function closeSession(url: string, session: string): Promise<number
 }
 
 /** Names of the advertised tools, in the server's order. */
-export async function toolNames(url: string, session?: string): Promise<string[]> {
-  const { tools } = (await rpc(url, 'tools/list', {}, session)) as { tools: { name: string }[] };
+export async function toolNames(url: string, session?: string, token?: string): Promise<string[]> {
+  const { tools } = (await rpc(url, 'tools/list', {}, session, token)) as { tools: { name: string }[] };
   return tools.map(({ name }) => name);
 }
 
 /** The text that a backend of this benchmark answers: `<backend> <tool> <text>`. */
-export async function callTool(url: string, name: string, text: string, session?: string): Promise<string> {
-  const result = await rpc(url, 'tools/call', { name, arguments: { text } }, session);
+export async function callTool(
+  url: string,
+  name: string,
+  text: string,
+  session?: string,
+  token?: string,
+): Promise<string> {
+  const result = await rpc(url, 'tools/call', { name, arguments: { text } }, session, token);
   return (result as { content?: { text?: string }[] }).content?.[0]?.text ?? '';
 }
 

@@ -11,23 +11,26 @@ function toBody(name: string): Body {
 }
 
 /**
- * Calls of `names` in turn, over one session per connection. Each session reaches `warm` names once before, so that no
- * slice pays for the handshakes of its backends: the first `warm` names must stand for all backends.
+ * Calls of `names` in turn, over so many sessions. Each session reaches `warm` names once before, so that no slice pays
+ * for the handshakes of its backends: the first `warm` names must stand for all backends. `tokens` are the users, whose
+ * sessions come in turn.
  */
 export async function toolCallPlan(
   { url, port }: { readonly url: string; readonly port: number },
   names: readonly string[],
-  connections: number,
-  warm = 3,
+  count: number,
+  { warm = 3, tokens = [] }: { readonly warm?: number; readonly tokens?: readonly string[] } = {},
 ): Promise<Plan> {
-  const sessions = await inParallel(Array.from({ length: connections }), 16, async () => {
-    const session = await openSession(url);
-    for (const name of names.slice(0, warm)) await callTool(url, name, TEXT, session);
+  const owners = Array.from({ length: count }, (_, index) => tokens[index % tokens.length]);
+  const sessions = await inParallel(owners, 16, async (token) => {
+    const session = await openSession(url, token);
+    for (const name of names.slice(0, warm)) await callTool(url, name, TEXT, session, token);
     return session;
   });
   return {
     port,
     sessions: sessions.filter((session) => session !== undefined),
+    tokens,
     bodies: names.map(toBody),
     mustContain: '"result":',
   };

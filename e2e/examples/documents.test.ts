@@ -4,11 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { root } from '../harness/vmcp.ts';
 
 /** Folders whose code gives a reason to a mistake. */
-const SOURCES = ['operator/**/*.ts', 'crds/kinds/*.ts', 'gateway/contract/*.ts', 'gateway/workloads/**/*.ts'].concat(
-  'gateway/vmcp/aggregation/*.ts',
-);
-/** Words of that form which are not reasons: kinds, names of error classes, values of Kubernetes fields. */
-const OTHER_WORD = /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
+const SOURCES = [
+  'operator/**/*.ts',
+  'crds/kinds/*.ts',
+  'gateway/contract/*.ts',
+  'gateway/*.ts',
+  'gateway/workloads/**/*.ts',
+].concat(['incoming', 'outbound', 'outgoing', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
+/** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
+const OTHER_WORD =
+  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|DependencyDown|FetchFailure|TokenRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
 
 /** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
 function reasonsInCode(): Map<string, string> {

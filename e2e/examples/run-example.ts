@@ -1,6 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,19 +10,22 @@ import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root, startVmcp, temporaryFolder, type RunOptions, type Vmcp } from '../harness/vmcp.ts';
 
+/** Where the first gateway of an example listens, as the examples write it; the others follow. */
+const FIRST_PORT = 4483;
+
 /** A `vmcp up` of one example's files. */
 export interface RunningExample {
   readonly vmcp: Vmcp;
   /** MCP URL of the gateway of this name, as the table says it. */
   url(gateway: string): string;
   /** A connected SDK client of this gateway, else of the first one; closed with the scope. */
-  client(gateway?: string): Promise<Client>;
+  client(gateway?: string, token?: string): Promise<Client>;
 }
 
 export interface ExampleOptions extends RunOptions {
   /** The VirtualMCPServers that the example declares; its own name unless given. */
   readonly gateways?: readonly string[];
-  /** Fixed port of the example's text to the port that the test uses in its place. */
+  /** Fixed port of the example's text to the port that the test uses in its place; its own are exchanged anyway. */
   readonly ports?: Readonly<Record<string, number>>;
 }
 
@@ -33,7 +36,8 @@ function exampleFiles(name: string, work: string, ports: Readonly<Record<string,
   return Object.fromEntries(
     names.map((file) => {
       let text = readFileSync(join(folder, file), 'utf8').replaceAll('/tmp/vmcp-', `${work}/`);
-      for (const [from, to] of Object.entries(ports)) text = text.replaceAll(`:${from}/`, `:${to}/`);
+      for (const [from, to] of Object.entries(ports))
+        text = text.replaceAll(new RegExp(`:${from}\\b`, 'gu'), `:${String(to)}`);
       return [file, text];
     }),
   );
@@ -53,8 +57,10 @@ function readTable(output: string, gateways: readonly string[]): Map<string, str
 /** Runs `vmcp up` on the files of `examples/<name>` and expects exit code 0 when the scope ends it with SIGTERM. */
 export async function startExample(scope: Scope, name: string, options: ExampleOptions = {}): Promise<RunningExample> {
   const { gateways = [name], ports = {}, ...run } = options;
-  const files = exampleFiles(name, await temporaryFolder(scope), ports);
-  const vmcp = await startVmcp(scope, { files, ...run });
+  const port = await freePort(gateways.length);
+  const own = Object.fromEntries(gateways.map((_name, index) => [String(FIRST_PORT + index), port + index]));
+  const files = exampleFiles(name, await temporaryFolder(scope), { ...own, ...ports });
+  const vmcp = await startVmcp(scope, { files, port, ...run });
   scope.defer(async () => {
     expect(await vmcp.stop(), 'after SIGTERM').toMatchObject({ code: 0 });
   });
@@ -66,13 +72,37 @@ export async function startExample(scope: Scope, name: string, options: ExampleO
   return {
     vmcp,
     url,
-    async client(gateway = gateways[0] ?? name) {
+    async client(gateway = gateways[0] ?? name, token) {
       const client = new Client({ name: 'examples', version: '1.0.0' });
-      await client.connect(new StreamableHTTPClientTransport(new URL(url(gateway))));
+      const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url(gateway)), { requestInit }));
       scope.defer(() => client.close());
       return client;
     },
   };
+}
+
+/** `examples/backends/whoami.ts` in a process of its own; returns its port. */
+export async function startWhoami(scope: Scope, name: string, flags: readonly string[] = []): Promise<number> {
+  const port = await freePort();
+  const main = join(root, 'examples', 'backends', 'whoami.ts');
+  const child = spawn(process.execPath, [main, '--name', name, '--port', String(port), ...flags], { stdio: 'ignore' });
+  await answers(scope, child, port);
+  return port;
+}
+
+/** Waits until the process listens; it is killed with the scope. */
+async function answers(scope: Scope, child: ChildProcess, port: number): Promise<void> {
+  scope.defer(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await eventually(`something answers on port ${port}`, async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    await response.body?.cancel();
+    return true;
+  });
 }
 
 /** `server-everything` over HTTP in a process of its own, as the READMEs tell the reader to start it; returns its port. */
@@ -80,15 +110,6 @@ export async function startEverything(scope: Scope, mode: 'streamableHttp' | 'ss
   const port = await freePort();
   const main = join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
   const child = spawn(process.execPath, [main, mode], { env: { PORT: String(port) }, stdio: 'ignore' });
-  scope.defer(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  await eventually(`server-everything answers on port ${port}`, async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/`);
-    await response.body?.cancel();
-    return true;
-  });
+  await answers(scope, child, port);
   return port;
 }

@@ -14,12 +14,13 @@ const canBind = (port: number): Promise<boolean> =>
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 
-/** A loopback port on which nothing listens, never the same twice in this process. */
-export async function freePort(): Promise<number> {
+/** The first of `count` adjacent loopback ports on which nothing listens, none of them given before by this process. */
+export async function freePort(count = 1): Promise<number> {
   for (;;) {
-    const port = LOWEST + Math.floor(Math.random() * COUNT);
-    if (given.has(port) || !(await canBind(port))) continue;
-    given.add(port);
-    return port;
+    const first = LOWEST + Math.floor(Math.random() * COUNT);
+    const ports = Array.from({ length: count }, (_, index) => first + index);
+    if (ports.some((port) => given.has(port)) || (await Promise.all(ports.map(canBind))).includes(false)) continue;
+    for (const port of ports) given.add(port);
+    return first;
   }
 }

@@ -7,8 +7,22 @@ export interface ConfigFile {
   readonly file: string;
 }
 
-/** Every file that the gateway reads for its backends. */
-export const configFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
+/** Every file that the gateway reads for its callers and its backends. */
+export const configFiles = (config: GatewayConfig): ConfigFile[] => [
+  ...oidcFiles(config),
+  ...backendFiles(config),
+  ...credentialFiles(config),
+];
+
+const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
+
+const oidcFiles = ({ oidc_config: oidc }: GatewayConfig): ConfigFile[] =>
+  OIDC_MEMBERS.flatMap((member) => {
+    const file = oidc?.[member];
+    return file === undefined ? [] : [{ path: `oidc_config.${member}`, file }];
+  });
+
+const backendFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
   vmcp.backends.flatMap(({ ca_bundle_file: bundle, header_forward: forward, process }, index) => {
     const path = `vmcp.backends[${String(index)}]`;
     return [
@@ -17,6 +31,14 @@ export const configFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
       ...byName(`${path}.process.env_var_files`, process?.env_var_files),
     ];
   });
+
+/** Whatever the strategy: a member that names a file ends in `_file`. */
+const credentialFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
+  Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) =>
+    Object.entries(entry)
+      .filter((member): member is [string, string] => member[0].endsWith('_file') && typeof member[1] === 'string')
+      .map(([member, file]) => ({ path: `vmcp.outgoing_auth.${backend}.${member}`, file })),
+  );
 
 const byName = (path: string, files: Readonly<Record<string, string>> = {}): ConfigFile[] =>
   Object.entries(files).map(([name, file]) => ({ path: `${path}.${name}`, file }));

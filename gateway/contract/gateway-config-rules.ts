@@ -1,8 +1,9 @@
 import { timerFault } from './fields.ts';
 import type { Backend, GatewayConfig, Operational } from './gateway-config.ts';
 import { isHeaderValue, isProtocolHeader } from './header-names.ts';
+import { incomingProblems } from './incoming-rules.ts';
 import type { Problem } from './problem.ts';
-import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from './rule.ts';
+import { HEADER_NAME_PATTERN, isEncrypted, isRestricted, RESTRICTED_MESSAGE } from './rule.ts';
 
 /**
  * Members that the gateway acts on, or that only say what a workload is called. Every other member of the Run
@@ -16,6 +17,7 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'container_labels',
   'group',
   'debug',
+  'oidc_config',
   'vmcp',
 ]);
 
@@ -42,12 +44,6 @@ const unbuiltMembers = (config: GatewayConfig): Problem[] =>
       message: `the gateway does not act on ${name} yet: remove it; nothing is served, so that nothing is open by mistake`,
     }));
 
-function incomingProblems({ vmcp }: GatewayConfig): Problem[] {
-  if (vmcp.incoming.type === 'anonymous') return [];
-  const message = 'only anonymous is built: nothing is served, so that nothing is open by mistake';
-  return [{ reason: 'NotSupportedYet', path: 'vmcp.incoming.type', message }];
-}
-
 function repeatedNames(backends: readonly Backend[]): Problem[] {
   const names = backends.map(({ name }) => name);
   return names.flatMap((name, index) =>
@@ -64,7 +60,7 @@ function repeatedNames(backends: readonly Backend[]): Problem[] {
 }
 
 function backendProblems(backend: Backend, path: string): Problem[] {
-  const { transport, url, process, header_forward: forward } = backend;
+  const { transport, url, process, header_forward: forward, insecure_allow_http: allowHttp } = backend;
   const problems: Problem[] = [];
   if (transport === 'stdio' ? process === undefined : url === undefined) {
     const member = transport === 'stdio' ? 'process' : 'url';
@@ -73,6 +69,9 @@ function backendProblems(backend: Backend, path: string): Problem[] {
   }
   if (url !== undefined && !URL.canParse(url)) {
     problems.push({ reason: 'InvalidUrl', path: `${path}.url`, message: 'this is no URL: write https://HOST/PATH' });
+  } else if (url !== undefined && allowHttp !== true && !isEncrypted(url)) {
+    const message = `http is not encrypted: use https, or set ${path}.insecure_allow_http: true`;
+    problems.push({ reason: 'InsecureUrl', path: `${path}.url`, message });
   }
   for (const [name, value] of Object.entries(forward?.add_plaintext_headers ?? {})) {
     const here = `${path}.header_forward.add_plaintext_headers.${name}`;

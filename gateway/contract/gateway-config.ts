@@ -125,16 +125,56 @@ export const Operational = Closed({
 });
 
 export const Incoming = Closed({
-  type: Type.Enum(['anonymous', 'oidc'], { description: 'anonymous: no credentials, no access control.' }),
+  type: Type.Enum(['anonymous', 'oidc'], {
+    description: 'anonymous: no credentials, no access control. oidc: a bearer token that `oidc_config` describes.',
+  }),
+  source: Type.Optional(
+    Type.Enum(['inline', 'kubernetes'], {
+      default: 'inline',
+      description: 'inline: an external issuer. kubernetes: service account tokens of the cluster.',
+    }),
+  ),
+  required_scopes: Type.Optional(Strings('Scopes that every token must have.')),
+  clock_skew_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 300, default: 30, description: 'Tolerance for `exp`, `nbf` and `iat`.' }),
+  ),
+  require_client_id: Bool('Refuse tokens whose `azp` or `client_id` is not `oidc_config.clientID`.'),
+  service_account: Type.Optional(
+    Type.String({ minLength: 1, description: 'kubernetes: accept tokens of this service account only.' }),
+  ),
+  namespace: Type.Optional(DnsLabel('kubernetes: accept tokens of this namespace only.')),
+  use_cluster_auth: Type.Optional(
+    Type.Boolean({ default: true, description: 'kubernetes: use the pod’s CA file and token towards the API server.' }),
+  ),
   allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside loopback ones.')),
   allowed_hosts: Type.Optional(Strings('Host names that requests may name.')),
 });
+
+/** How the credential for one backend is obtained; its members are the `config` of the strategy that `type` names. */
+export interface OutgoingEntry {
+  /** The strategy's type in snake_case. */
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** The registry of strategies says the rest: `readGatewayConfig` checks it. */
+const OutgoingEntry = Type.Unsafe<OutgoingEntry>(
+  Type.Object(
+    { type: Type.String({ description: 'Strategy.' }) },
+    { additionalProperties: true, description: 'Strategy and its members.' },
+  ),
+);
 
 /** What an aggregating gateway needs beside the Run configuration. */
 export const Vmcp = Closed({
   namespace: Type.Optional(Type.String({ description: 'Namespace of the VirtualMCPServer.' })),
   incoming: Incoming,
   backends: Type.Array(Backend, { description: 'Sorted by name.' }),
+  outgoing_auth: Type.Optional(
+    Type.Record(Type.String(), OutgoingEntry, {
+      description: 'By name of the backend; one without entry gets no credential.',
+    }),
+  ),
   aggregation: Aggregation,
   operational: Operational,
   passthrough_headers: Type.Optional(Strings('Client headers copied to every backend request.')),
@@ -151,6 +191,7 @@ export const GatewayConfig = Type.Object(
 export type Backend = Static<typeof Backend>;
 export type BackendProcess = Static<typeof BackendProcess>;
 export type Aggregation = Static<typeof Aggregation>;
+export type Incoming = Static<typeof Incoming>;
 export type Operational = Static<typeof Operational>;
 export type ToolOverride = Static<typeof ToolOverride>;
 export type GatewayConfig = Static<typeof GatewayConfig>;

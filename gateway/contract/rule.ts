@@ -80,16 +80,14 @@ export const safeUrl = (path: string, member: string): Rule =>
     message: `${member} must be https; http needs a loopback host or insecureAllowHTTP`,
     check: (self) => {
       const url = self[member];
-      return (
-        typeof url !== 'string' ||
-        url.startsWith('https://') ||
-        self['insecureAllowHTTP'] === true ||
-        new RegExp(LOOPBACK_HTTP).test(url)
-      );
+      return typeof url !== 'string' || self['insecureAllowHTTP'] === true || isEncrypted(url);
     },
   });
 
 const LOOPBACK_HTTP = '^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|\\[::1\\])(:[0-9]+)?([/?#]|$)';
+
+/** Whether what is sent to a URL stays unread on its way: https, or a loopback host. */
+export const isEncrypted = (url: string): boolean => url.startsWith('https://') || new RegExp(LOOPBACK_HTTP).test(url);
 
 /** Header names that belong to the connection, to MCP or to the caller's own credentials. */
 const RESTRICTED_HEADERS = [
@@ -138,6 +136,15 @@ export const safeHeader = (path: string, member: string, allowed: readonly strin
     rule: restricted(`self.${member}`, allowed),
     message: RESTRICTED_MESSAGE,
     check: (self) => !isRestricted(String(self[member]), allowed),
+  });
+
+/** `safeHeader` for a member that may be absent. */
+export const safeOptionalHeader = (path: string, member: string, allowed: readonly string[] = []): Rule =>
+  rule<Members>(path, {
+    field: member,
+    rule: `!has(self.${member}) || (${restricted(`self.${member}`, allowed)})`,
+    message: RESTRICTED_MESSAGE,
+    check: (self) => !isSet(self, member) || !isRestricted(String(self[member]), allowed),
   });
 
 /**

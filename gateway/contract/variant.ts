@@ -8,7 +8,16 @@ export interface VariantScope {
   readonly upstreams: ReadonlySet<string>;
   /** Path below the gateway's secrets folder under which this key will be mounted. */
   secretFile(ref: { readonly name: string; readonly key: string }): string;
+  /** Reports a URL that this gateway may not speak to. The flags are those of the block that names it. */
+  checkUrl(url: string, path: string, flags: UrlFlags): void;
+  /** Paths start at the spec of this variant. */
   problem(problem: Problem): void;
+}
+
+/** What a block that names a URL allows for it. */
+export interface UrlFlags {
+  readonly allowPrivateIPs?: boolean;
+  readonly insecureAllowHTTP?: boolean;
 }
 
 /**

@@ -7,6 +7,8 @@ export interface OriginGuardOptions {
   readonly allowedOrigins: ReadonlySet<string>;
   /** Whether pages served from this machine may call. */
   readonly allowLoopbackOrigins: boolean;
+  /** Request headers that pages may send beside those of the protocol, in lower case. */
+  readonly allowedHeaders?: readonly string[] | undefined;
 }
 
 /** Asked for every request: a configuration may be swapped. */
@@ -23,6 +25,29 @@ export const isLoopback = (host: string): boolean =>
 /** Host names under which a listener on `host` is reached from this machine. */
 export const loopbackHosts = (host: string): ReadonlySet<string> =>
   new Set([...LOOPBACK_HOSTS, host.includes(':') ? `[${host}]` : host]);
+
+/** Response headers that pages may read. */
+export const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version';
+
+const REQUEST_HEADERS = [
+  'content-type',
+  'accept',
+  'authorization',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'last-event-id',
+];
+
+/** Names by which preflights ask for further headers of the protocol, such as `mcp-param-region`. */
+const MCP_HEADER = /^mcp-[a-z0-9-]{1,100}$/;
+
+function allowedHeaders(requested: string | undefined, configured: readonly string[] = []): string {
+  const asked = (requested ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const ofProtocol = asked.filter((name) => MCP_HEADER.test(name)).slice(0, 32);
+  return [...new Set([...REQUEST_HEADERS, ...ofProtocol, ...configured])].join(', ');
+}
 
 function hostName(host: string): string {
   const end = host.startsWith('[') ? host.indexOf(']') + 1 : host.indexOf(':');
@@ -62,7 +87,7 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
     }
     res.setHeader('access-control-allow-origin', origin);
     res.setHeader('vary', 'origin');
-    res.setHeader('access-control-expose-headers', 'mcp-session-id, www-authenticate');
+    res.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
     if (req.method !== 'OPTIONS') {
       next();
       return;
@@ -70,7 +95,7 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
     res.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
     res.setHeader(
       'access-control-allow-headers',
-      'content-type, accept, authorization, mcp-session-id, mcp-protocol-version, last-event-id',
+      allowedHeaders(req.headers['access-control-request-headers'], options.allowedHeaders),
     );
     res.status(204).end();
   };

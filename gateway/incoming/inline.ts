@@ -1,9 +1,10 @@
+import { Type, type Static, type TObject } from 'typebox';
 import { Closed, HttpUrl } from '../contract/fields.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { caBundleRef, secretKeyRef } from '../contract/references.ts';
 import { needs, rule, safeUrl } from '../contract/rule.ts';
-import { declareIncoming } from './mode.ts';
-import { Type } from 'typebox';
+import { createIssuerValidator } from './issuer-validator.ts';
+import { defineSource, type ResolvedSource, type SourceScope } from './mode.ts';
 
 /** The issuer itself: what a shared MCPOIDCConfig says once for all its users. */
 export const issuerFields = {
@@ -30,16 +31,50 @@ export const issuerRules = [
   needs('', 'clientSecretRef', 'clientId'),
 ];
 
+type Issuer = Static<TObject<typeof issuerFields>>;
+
+/** What an issuer, in place or shared, becomes. Audience, scopes and resource are the server's own. */
+export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
+  const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, jwksAuthTokenPath } = spec;
+  const flags = {
+    allowPrivateIPs: [spec.allowPrivateIPs, spec.jwksAllowPrivateIP, spec.protectedResourceAllowPrivateIP].includes(
+      true,
+    ),
+    insecureAllowHTTP: spec.insecureAllowHTTP === true,
+  };
+  scope.checkUrl(issuer, 'issuer', flags);
+  scope.checkUrl(jwksUrl, 'jwksUrl', flags);
+  scope.checkUrl(introspectionUrl, 'introspectionUrl', flags);
+  if (introspectionUrl !== undefined && !clientSecretRef) {
+    const message = 'opaque tokens are accepted with clientSecretRef only: set it, or remove this field';
+    scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
+  }
+  const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
+  return {
+    incoming: { source: 'inline' },
+    oidc: {
+      issuer,
+      ...(clientId !== undefined && { clientID: clientId }),
+      ...(clientSecretRef && { clientSecretFile: scope.secretFile(clientSecretRef) }),
+      ...(jwksUrl !== undefined && { jwksurl: jwksUrl }),
+      ...(introspectionUrl !== undefined && clientSecretRef && { introspectionURL: introspectionUrl }),
+      ...(jwksAuthTokenPath !== undefined && { authTokenFile: jwksAuthTokenPath }),
+      ...(bundle !== undefined && { cacertPath: bundle }),
+      ...(flags.allowPrivateIPs && { allowPrivateIP: true }),
+      ...(flags.insecureAllowHTTP && { insecureAllowHTTP: true }),
+    },
+  };
+}
+
 /** An external identity provider, described in place. */
-export const inline = declareIncoming({
+export const inline = defineSource({
   type: 'inline',
   description: 'An external identity provider.',
-  supported: false,
   spec: Closed(
     {
       ...issuerFields,
       audience: text('Expected `aud`.', { minLength: 1, maxLength: 2048 }),
-      scopes: texts('Scopes advertised in the protected resource metadata; `openid` when absent.', {
+      scopes: texts('Scopes advertised in the protected resource metadata; none when absent.', {
         maxItems: 64,
         ...ATOMIC,
       }),
@@ -48,10 +83,13 @@ export const inline = declareIncoming({
   ),
   rules: [
     ...issuerRules,
-    rule<{ audience?: string; clientId?: string }>('', {
-      rule: 'has(self.audience) || has(self.clientId)',
-      message: 'set audience or clientId, else a token for any other service would be accepted',
-      check: (self) => self.audience !== undefined || self.clientId !== undefined,
+    rule<{ audience?: string }>('', {
+      field: 'audience',
+      rule: 'has(self.audience)',
+      message: 'set audience, else a token for any other service would be accepted',
+      check: (self) => self.audience !== undefined,
     }),
   ],
+  resolve: resolveIssuer,
+  create: createIssuerValidator,
 });

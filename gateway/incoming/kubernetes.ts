@@ -1,8 +1,9 @@
-import { Type } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../contract/fields.ts';
 import { flag, text } from '../contract/optional.ts';
 import { safeUrl } from '../contract/rule.ts';
-import { declareIncoming } from './mode.ts';
+import { defineSource, type ResolvedSource, type SourceScope } from './mode.ts';
+import { createServiceAccountValidator } from './service-account-validator.ts';
 
 /** The cluster's own service account tokens: what a shared MCPOIDCConfig says once for all its users. */
 export const serviceAccountFields = {
@@ -20,19 +21,65 @@ export const serviceAccountFields = {
   useClusterAuth: flag('Use the pod’s CA file and token towards the API server.', { default: true }),
 };
 
+/** Expected `aud` of service account tokens where nobody says another one. */
+export const SERVICE_AUDIENCE = 'vmcp';
+
 export const serviceAccountRules = [safeUrl('', 'issuer'), safeUrl('', 'jwksUrl'), safeUrl('', 'introspectionUrl')];
 
+type ServiceAccount = Static<TObject<typeof serviceAccountFields>>;
+
+/**
+ * What service account tokens, in place or shared, become. With `useClusterAuth` the gateway asks the API server, whose
+ * address no rule for addresses holds for; then `issuer` is a name to compare and nothing is fetched from it.
+ */
+export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope): ResolvedSource {
+  const { issuer, jwksUrl, introspectionUrl, serviceAccount, namespace } = spec;
+  const clusterAuth = scope.mode === 'cluster' && spec.useClusterAuth !== false;
+  const flags = {
+    allowPrivateIPs: spec.allowPrivateIPs === true,
+    insecureAllowHTTP: spec.insecureAllowHTTP === true,
+  };
+  if (scope.mode === 'local' && (issuer === undefined || jwksUrl === undefined)) {
+    const message = 'there is no cluster here to ask for its issuer: set kubernetes.issuer and kubernetes.jwksUrl';
+    scope.problem({ reason: 'ClusterIssuerUnknown', path: '', message });
+  }
+  if (jwksUrl === undefined && !clusterAuth) scope.checkUrl(issuer, 'issuer', flags);
+  if (!clusterAuth || !isApiServer(jwksUrl)) scope.checkUrl(jwksUrl, 'jwksUrl', flags);
+  if (introspectionUrl !== undefined) {
+    const message = 'service account tokens are JWTs, and no endpoint is asked about them: remove this field';
+    scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
+  }
+  return {
+    incoming: {
+      source: 'kubernetes',
+      use_cluster_auth: clusterAuth,
+      ...(serviceAccount !== undefined && { service_account: serviceAccount }),
+      ...(namespace !== undefined && { namespace }),
+    },
+    oidc: {
+      ...(issuer !== undefined && { issuer }),
+      ...(jwksUrl !== undefined && { jwksurl: jwksUrl }),
+      ...(flags.allowPrivateIPs && { allowPrivateIP: true }),
+      ...(flags.insecureAllowHTTP && { insecureAllowHTTP: true }),
+    },
+  };
+}
+
+const isApiServer = (url: string | undefined): boolean =>
+  url !== undefined && /^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u.test(URL.parse(url)?.hostname ?? '');
+
 /** In-cluster service account tokens, the API server being the issuer. */
-export const kubernetes = declareIncoming({
+export const kubernetes = defineSource({
   type: 'kubernetes',
   description: 'In-cluster service account tokens.',
-  supported: false,
   spec: Closed(
     {
       ...serviceAccountFields,
-      audience: text('Expected `aud`.', { default: 'vmcp', minLength: 1, maxLength: 2048 }),
+      audience: text('Expected `aud`.', { default: SERVICE_AUDIENCE, minLength: 1, maxLength: 2048 }),
     },
     { description: 'May be set when `type` is `kubernetes`.' },
   ),
   rules: serviceAccountRules,
+  resolve: resolveServiceAccount,
+  create: createServiceAccountValidator,
 });

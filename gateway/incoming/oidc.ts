@@ -5,5 +5,5 @@ export const oidc = declareIncoming({
   type: 'oidc',
   description: 'A bearer token of the configured issuer is required.',
   spec: undefined,
-  supported: false,
+  supported: true,
 });

@@ -1,7 +1,10 @@
 import { headerInjection } from './header-injection.ts';
+import { outgoingRegistry } from './registry.ts';
 import { tokenExchange } from './token-exchange.ts';
 import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';
 
 /** Every strategy of MCPExternalAuthConfig. A new one is one line here. */
 export const STRATEGIES = [unauthenticated, upstreamInject, tokenExchange, headerInjection] as const;
+
+export const { createAuthenticator, readOutgoingEntry, resolveStrategy } = outgoingRegistry(STRATEGIES);

@@ -7,4 +7,5 @@ export const CODE = {
   internal: -32603,
   resourceNotFound: -32002,
   timeout: -32001,
+  reauthenticate: -32001,
 } as const;

@@ -1,7 +1,8 @@
 import { isObject, objectMembers, splice } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 
-import { errorMessage, resultMessage, type Answer } from './edge/answer.ts';
+import type { Answer } from './edge/answer.ts';
+import { errorMessage, resultMessage } from './message.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
 import { capabilityFor, type HeldCall } from './server-requests.ts';

@@ -1,5 +1,6 @@
 import { SessionStreams } from './edge/event-stream.ts';
 import { ServerRequests } from './server-requests.ts';
+import type { Identity } from '../contract/identity.ts';
 import type { Channel, RequestHandle } from './transport/channel.ts';
 
 /** A call that runs for a session; `id` is the JSON text of the client's id. */
@@ -19,6 +20,8 @@ export interface Session {
   readonly id: string;
   /** Who opened it: issuer and subject, or `anonymous`. Nobody else may use it. */
   readonly principal: string;
+  /** As the latest request of the session proved it; undefined: anonymous. */
+  identity: Identity | undefined;
   readonly revision: string;
   /** Index of `LOG_LEVELS` from which on log messages of backends are passed on; -1: all. */
   logLevel: number;
@@ -63,6 +66,8 @@ export interface SessionsOptions {
   readonly onEnd: (session: Session) => void;
 }
 
+const NO_SESSIONS: ReadonlySet<Session> = new Set();
+
 const TOUCH_EVERY_MS = 10_000;
 
 const isBusy = ({ running, streams }: Session): boolean => running.size > 0 || streams.main.connected;
@@ -74,6 +79,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   /** In order of last use, to `TOUCH_EVERY_MS`. */
   readonly #live = new Map<string, Session>();
+  readonly #byPrincipal = new Map<string, Set<Session>>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -88,6 +94,7 @@ export class Sessions {
     const session: Session = {
       id: this.#options.newId(),
       principal,
+      identity: undefined,
       ...client,
       logLevel: -1,
       lastSeenAt: this.#options.now(),
@@ -100,6 +107,9 @@ export class Sessions {
       seen: undefined,
     };
     this.#live.set(session.id, session);
+    const own = this.#byPrincipal.get(principal);
+    if (own) own.add(session);
+    else this.#byPrincipal.set(principal, new Set([session]));
     if (this.#live.size > this.#options.limit) this.#endOldest(session);
     return session;
   }
@@ -138,6 +148,9 @@ export class Sessions {
     if (session.ended) return;
     session.ended = true;
     this.#live.delete(session.id);
+    const own = this.#byPrincipal.get(session.principal);
+    own?.delete(session);
+    if (own?.size === 0) this.#byPrincipal.delete(session.principal);
     this.#options.onEnd(session);
   }
 
@@ -147,6 +160,11 @@ export class Sessions {
     for (const [, session] of this.#live) {
       if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session);
     }
+  }
+
+  /** Live sessions of one principal. */
+  ofPrincipal(principal: string): ReadonlySet<Session> {
+    return this.#byPrincipal.get(principal) ?? NO_SESSIONS;
   }
 
   all(): IterableIterator<Session> {

@@ -12,6 +12,7 @@ function statusOf(server: VirtualServer, version: string): object {
     version,
     metadata: server.config.vmcp.metadata,
     healthy: Object.values(backends).some(({ status }) => status === 'healthy' || status === 'degraded'),
+    incoming: { type: server.config.vmcp.incoming.type, ...server.incoming },
     sessions: server.sessions.size,
     backends: server.config.vmcp.backends.map(({ name, transport }) => ({
       name,
@@ -19,7 +20,7 @@ function statusOf(server: VirtualServer, version: string): object {
       transport,
       mcp_revision: server.fleet.revision(name),
     })),
-    problems: server.view.problems,
+    problems: server.views.shared.problems,
   };
 }
 

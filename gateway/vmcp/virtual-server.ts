@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
+import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational } from '../contract/gateway-config.ts';
 import type { Span } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-metrics.ts';
@@ -8,13 +10,18 @@ import { forwardParams } from './aggregation/forward-params.ts';
 import type { Route } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
+import type { ConfiguredBackend, OutgoingAuth } from './backends/fleet-options.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
-import { LiveView } from './live-view.ts';
 import { relay } from './relay.ts';
+import type { Boundary } from '../incoming/boundary.ts';
+import type { Authenticator } from '../outgoing/authenticator.ts';
+import { closeChannel, closeIdleChannels } from './session-channels.ts';
 import { Sessions, type ClientFacts, type Session } from './session.ts';
 import type { Transport } from './transport/channel.ts';
+import type { ReadableView } from './views/catalog-source.ts';
+import { Views } from './views/views.ts';
 
 export interface VirtualServerDeps {
   readonly log: Logger;
@@ -22,7 +29,10 @@ export interface VirtualServerDeps {
   readonly random: () => number;
   readonly newId: () => string;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
+  readonly createAuthenticator: (backend: Backend, auth: OutgoingAuth | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
+  /** Boundary 1 as it is now. */
+  readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'status'> };
 }
 
 const SESSION_LIMIT = 20_000;
@@ -34,7 +44,8 @@ const CHANNEL_IDLE_MS = 600_000;
 export class VirtualServer {
   readonly sessions: Sessions;
   readonly fleet: Fleet;
-  readonly view: LiveView;
+  readonly views: Views;
+  readonly #boundary: VirtualServerDeps['boundary'];
   readonly log: Logger;
   #config: GatewayConfig;
   #passthrough: readonly string[];
@@ -46,6 +57,7 @@ export class VirtualServer {
     this.#config = config;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
+    this.#boundary = deps.boundary;
     this.#now = deps.now;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
@@ -60,22 +72,29 @@ export class VirtualServer {
       ...deps,
       onMessage: relay,
       onChange: () => {
-        this.view.invalidate();
+        this.views.invalidate();
+      },
+      onPersonalListChanged: (backend, principal) => {
+        this.#personalListChanged(backend, principal);
       },
     });
-    this.view = new LiveView(config, {
+    this.views = new Views(config, {
       fleet: this.fleet,
       log: deps.log,
-      onChange: (view) => {
-        const digests = digestsOf(view);
-        for (const session of this.sessions.all()) announce(session, digests);
+      now: deps.now,
+      onChange: () => {
+        this.#announce(this.sessions.all());
+      },
+      onPrincipalChange: (principal) => {
+        this.#announce(this.sessions.ofPrincipal(principal));
       },
     });
-    this.fleet.replace(config.vmcp.backends, config.vmcp.operational);
+    this.fleet.replace(configuredBackends(config), config.vmcp.operational);
     this.#sweeper = setInterval(
       () => {
         this.sessions.sweep();
-        this.#closeIdleChannels(deps.now() - CHANNEL_IDLE_MS);
+        this.views.sweep((principal) => this.sessions.ofPrincipal(principal).size > 0);
+        for (const session of this.sessions.all()) closeIdleChannels(session, deps.now() - CHANNEL_IDLE_MS);
       },
       Math.min(SWEEP_EVERY_MS, this.sessions.ttlMs / 2),
     );
@@ -99,16 +118,31 @@ export class VirtualServer {
     return this.#passthrough;
   }
 
+  /** Whether boundary 1 can judge callers, and why not. */
+  get incoming(): ReturnType<Boundary['status']> {
+    return this.#boundary.current.status();
+  }
+
+  /** Answers 401: the caller must log in again, for the reason given. */
+  readonly challenge = (res: ServerResponse, description: string): void => {
+    this.#boundary.current.challenge(res, description);
+  };
+
   get draining(): boolean {
     return this.#draining;
   }
 
-  completes(backend: string): boolean {
-    return this.fleet.catalog(backend)?.capabilities['completions'] !== undefined;
+  /** What the session's principal sees. */
+  view(session: Session): ReadableView {
+    return this.views.of(session);
   }
 
-  offersSubscriptions(backend: string): boolean {
-    const resources = this.fleet.catalog(backend)?.capabilities['resources'];
+  completes(session: Session, backend: string): boolean {
+    return this.view(session).catalog(backend)?.capabilities['completions'] !== undefined;
+  }
+
+  offersSubscriptions(session: Session, backend: string): boolean {
+    const resources = this.view(session).catalog(backend)?.capabilities['resources'];
     return (
       typeof resources === 'object' && resources !== null && 'subscribe' in resources && resources.subscribe === true
     );
@@ -132,16 +166,18 @@ export class VirtualServer {
     return false;
   }
 
-  openSession(principal: string, client: ClientFacts): Session {
+  openSession(principal: string, identity: Identity | undefined, client: ClientFacts): Session {
     const session = this.sessions.create(principal, client);
-    session.seen = digestsOf(this.view.current);
+    session.identity = identity;
+    session.seen = digestsOf(this.view(session).current);
     return session;
   }
 
   /** The client listens now: it hears what it missed, and backends that are open for it may speak. */
   listen(session: Session): void {
-    announce(session, digestsOf(this.view.current));
+    announce(session, digestsOf(this.view(session).current));
     for (const { channel } of session.channels.values()) channel?.listen();
+    for (const backend of this.fleet.personal) this.#hear(session, backend);
   }
 
   setLogLevel(session: Session, level: number): void {
@@ -179,6 +215,7 @@ export class VirtualServer {
     new BackendCall(
       backend,
       session,
+      request.caller,
       { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
       answer,
       onFailure,
@@ -192,15 +229,16 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     const keep = isDeepStrictEqual(before.vmcp.operational, config.vmcp.operational);
     this.sessions.ttlMs = durationMs(config.vmcp.session_ttl ?? SESSION_TTL);
-    for (const gone of this.fleet.replace(config.vmcp.backends, config.vmcp.operational, keep)) {
+    for (const gone of this.fleet.replace(configuredBackends(config), config.vmcp.operational, keep)) {
       this.fleet.retire(gone);
+      this.views.forget(gone.name);
       for (const { channels } of this.sessions.all()) {
         const held = channels.get(gone.name);
         if (!held || !channels.delete(gone.name)) continue;
         if (held.channel) gone.discard(held.channel);
       }
     }
-    this.view.swap(config);
+    this.views.swap(config);
   }
 
   /** No new sessions; resolves when no call runs any more or after `graceMs`. */
@@ -216,6 +254,30 @@ export class VirtualServer {
     await this.fleet.close();
   }
 
+  #announce(sessions: Iterable<Session>): void {
+    for (const session of sessions) announce(session, digestsOf(this.view(session).current));
+  }
+
+  /** One session of each principal that listens hears what a backend says of that principal's lists. */
+  #hear(session: Session, backend: string): void {
+    for (const { streams, channels } of this.sessions.ofPrincipal(session.principal)) {
+      const held = channels.get(backend);
+      if (streams.main.connected && (held?.channel?.alive === true || held?.opening)) return;
+    }
+    this.fleet.open(session, backend);
+  }
+
+  /** Whoever listens is told; who does not hears of it when asking next. */
+  #personalListChanged(backend: string, principal: string | undefined): void {
+    this.views.listChanged(backend, principal);
+    const told = new Set<string>();
+    for (const session of principal === undefined ? this.sessions.all() : this.sessions.ofPrincipal(principal)) {
+      if (told.has(session.principal) || !session.streams.main.connected) continue;
+      told.add(session.principal);
+      void this.views.read(session, backend);
+    }
+  }
+
   #runningCalls(): number {
     let running = 0;
     for (const session of this.sessions.all()) running += session.running.size;
@@ -227,20 +289,7 @@ export class VirtualServer {
     for (const name of [...session.channels.keys()]) closeChannel(session, name);
     session.streams.end();
   }
-
-  #closeIdleChannels(before: number): void {
-    for (const session of this.sessions.all()) {
-      if (session.running.size > 0) continue;
-      const subscribed = new Set(session.subscriptions.values());
-      for (const [name, { lastUsedAt }] of session.channels)
-        if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
-    }
-  }
 }
 
-function closeChannel(session: Session, backend: string): void {
-  const held = session.channels.get(backend);
-  if (!held) return;
-  session.channels.delete(backend);
-  void held.channel?.close();
-}
+const configuredBackends = ({ vmcp }: GatewayConfig): ConfiguredBackend[] =>
+  vmcp.backends.map((config) => ({ config, auth: vmcp.outgoing_auth?.[config.name] }));

@@ -1,9 +1,11 @@
+import { configFiles } from '../../gateway/contract/gateway-config-files.ts';
 import { imageScheme } from '../resolve/images.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { resolveAll, type ResolvedServer } from '../resolve/resolve-all.ts';
 import type { Platform } from '../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../source/files/load.ts';
 import type { LocatedProblem } from '../source/files/located.ts';
+import { unreadableFiles } from './unreadable-files.ts';
 
 /** What some files hold, what each VirtualMCPServer in them becomes, and everything that is wrong. */
 export interface Examination {
@@ -27,17 +29,20 @@ function localPlatform(stateDir: string, containerEngine?: boolean): (namespace:
 export interface ExamineOptions extends LoadOptions {
   /** Whether docker or podman answers; asked only when a container image is to be run. */
   readonly engineAnswers?: () => Promise<boolean>;
+  /** Whether this machine is the one to run on, so that files which resources name by their path must be here. */
+  readonly filesAreHere?: boolean;
 }
 
 /** Reads and resolves for local mode; never throws for what stands in the files. */
 export async function examine(
   paths: readonly string[],
-  { engineAnswers, ...options }: ExamineOptions,
+  { engineAnswers, filesAreHere, ...options }: ExamineOptions,
   stateDir: string,
 ): Promise<Examination> {
   const manifests = await loadManifests(paths, options);
   const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
-  const { servers, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
+  const { servers: resolved, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
+  const servers = filesAreHere === true ? await Promise.all(resolved.map(withItsFiles)) : resolved;
   const found = [...servers.flatMap(({ problems }) => problems), ...unused];
   const located = locateProblems(
     manifests,
@@ -53,6 +58,25 @@ export async function examine(
     problems: distinctLines([...manifests.problems, ...located]),
     warnings: distinctLines(warnings),
   };
+}
+
+/** A server that names a file by its path which is not there does not start. */
+async function withItsFiles(server: ResolvedServer): Promise<ResolvedServer> {
+  const { config, ...rest } = server;
+  if (!config) return server;
+  const mounted = new Set(server.mounts.map(({ path }) => path));
+  const missing = await unreadableFiles(configFiles(config).filter(({ file }) => !mounted.has(file)));
+  if (missing.length === 0) return server;
+  const { namespace, name } = server;
+  const problems = missing.map(({ reason, message }) => ({
+    kind: 'VirtualMCPServer',
+    namespace,
+    name,
+    path: 'spec.incomingAuth',
+    reason,
+    message,
+  }));
+  return { ...rest, problems: [...server.problems, ...problems] };
 }
 
 const runsContainers = ({ snapshots }: Manifests): boolean =>

@@ -12,11 +12,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-const configOver = (backends: readonly object[], more: object = {}) => ({
+const configOver = (
+  backends: readonly object[],
+  { incoming = { type: 'anonymous' }, outgoing_auth, ...more }: Record<string, unknown> = {},
+) => ({
   schema_version: 'v0.1.0',
   ...more,
   vmcp: {
-    incoming: { type: 'anonymous' },
+    incoming,
+    outgoing_auth,
     backends,
     aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
     operational: {
@@ -75,10 +79,54 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect([code, stdout]).toEqual([2, '']);
   });
 
-  it('does not listen with a control that it does not act on', async () => {
-    const { code, lines } = await gateway(configOver([], { oidc_config: {}, isolate_network: true }));
+  it('names every file of callers and credentials that cannot be read', async () => {
+    const { code, lines } = await gateway(
+      configOver([{ name: 'a', transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' }], {
+        oidc_config: {
+          issuer: 'https://idp.example',
+          audience: 'desk',
+          clientID: 'desk',
+          clientSecretFile: join(dir, 'secret'),
+          authTokenFile: join(dir, 'token'),
+          cacertPath: join(dir, 'ca.crt'),
+        },
+        incoming: { type: 'oidc' },
+        outgoing_auth: {
+          a: { type: 'header_injection', header_name: 'X-Key', header_value_file: join(dir, 'key') },
+        },
+      }),
+    );
+    const missing = 'create it or correct the path [FileNotFound]';
     expect(lines).toEqual([
-      expect.stringMatching(/^gateway\.json: oidc_config: .* \[NotSupportedYet\]$/u),
+      `gateway.json: oidc_config.clientSecretFile: secret cannot be read (ENOENT): ${missing}`,
+      `gateway.json: oidc_config.authTokenFile: token cannot be read (ENOENT): ${missing}`,
+      `gateway.json: oidc_config.cacertPath: ca.crt cannot be read (ENOENT): ${missing}`,
+      `gateway.json: vmcp.outgoing_auth.a.header_value_file: key cannot be read (ENOENT): ${missing}`,
+    ]);
+    expect(code).toBe(2);
+  });
+
+  it('does not listen where callers or credentials are described wrongly', async () => {
+    const { code, lines } = await gateway(
+      configOver([], {
+        oidc_config: { issuer: 'http://idp.example' },
+        incoming: { type: 'oidc' },
+        outgoing_auth: { a: { type: 'header_injection', header_name: 'Host', header_value_file: '/key' } },
+      }),
+    );
+    expect(lines).toEqual([
+      expect.stringMatching(/^gateway\.json: oidc_config\.audience: .* \[MissingField\]$/u),
+      expect.stringMatching(/^gateway\.json: oidc_config\.issuer: .* \[InsecureUrl\]$/u),
+      expect.stringMatching(/^gateway\.json: vmcp\.outgoing_auth\.a\.header_name: .* \[RestrictedHeader\]$/u),
+      expect.stringMatching(/^gateway\.json: vmcp\.outgoing_auth\.a: .* \[UnknownBackend\]$/u),
+    ]);
+    expect(code).toBe(2);
+  });
+
+  it('does not listen with a control that it does not act on', async () => {
+    const { code, lines } = await gateway(configOver([], { audit_config: {}, isolate_network: true }));
+    expect(lines).toEqual([
+      expect.stringMatching(/^gateway\.json: audit_config: .* \[NotSupportedYet\]$/u),
       expect.stringMatching(/^gateway\.json: isolate_network: .* \[NotSupportedYet\]$/u),
     ]);
     expect(code).toBe(2);

@@ -1,15 +1,15 @@
-import { access, constants, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from 'winston';
 import { configFiles } from '../../gateway/contract/gateway-config-files.ts';
-import type { Problem } from '../../gateway/contract/problem.ts';
-import { readGatewayConfig } from '../../gateway/contract/read-gateway-config.ts';
+import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { ListenError } from '../../gateway/listener.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
 import { untilSignal } from './signals.ts';
+import { errorCode, unreadableFiles } from './unreadable-files.ts';
 import { PROJECT_ROOT, VERSION } from './version.ts';
 
 export interface GatewayOptions {
@@ -54,40 +54,15 @@ export async function gateway(options: GatewayOptions): Promise<number> {
 /** The configuration, when it is right and every file that it names can be read; what is wrong goes to `stderr`. */
 async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<GatewayConfig | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    stderr.write(`${file}: cannot be read (${codeOf(error)}): correct --config\n`);
+    stderr.write(`${file}: cannot be read (${errorCode(error)}): correct --config\n`);
     return undefined;
   });
   if (text === undefined) return undefined;
   const read = readGatewayConfig(text);
-  const problems = 'problems' in read ? read.problems : await unreadableFiles(read.config);
+  const problems = 'problems' in read ? read.problems : await unreadableFiles(configFiles(read.config));
   for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
   return 'problems' in read || problems.length > 0 ? undefined : read.config;
 }
-
-async function unreadableFiles(config: GatewayConfig): Promise<Problem[]> {
-  const checks = configFiles(config).map(async ({ path, file }): Promise<Problem[]> => {
-    const code = await readFault(file);
-    if (code === undefined) return [];
-    const [reason, action] =
-      code === 'ENOENT' || code === 'ENOTDIR'
-        ? ['FileNotFound', 'create it or correct the path']
-        : ['FileNotReadable', 'name a file that this user may read'];
-    return [{ reason, path, message: `${file} cannot be read (${code}): ${action}` }];
-  });
-  return (await Promise.all(checks)).flat();
-}
-
-/** Code of the error that reading a file would end in. */
-async function readFault(file: string): Promise<string | undefined> {
-  try {
-    await access(file, constants.R_OK);
-    return (await stat(file)).isDirectory() ? 'EISDIR' : undefined;
-  } catch (error) {
-    return codeOf(error);
-  }
-}
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown error';
 
 /** Only a configuration with backends that are processes needs one, and then a state folder. */
 async function createLauncherFor(

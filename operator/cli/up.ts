@@ -77,6 +77,7 @@ async function look(paths: readonly string[], options: UpOptions, stateDir: stri
     {
       ...(options.secretsDir !== undefined && { secretsDir: options.secretsDir }),
       engineAnswers: () => engineAnswers(process.env),
+      filesAreHere: true,
     },
     stateDir,
   );
@@ -134,7 +135,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
       const site = { paths, options, state, workloads, gateway, running: plan.servers };
-      watcher = watchPaths(paths, () => reload(site));
+      const secrets = options.secretsDir === undefined ? [] : [options.secretsDir];
+      watcher = watchPaths([...paths, ...secrets], () => reload(site));
     }
     await signalled;
     await watcher?.close();

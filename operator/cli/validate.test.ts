@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { examine } from './examine.ts';
 import { render, type RenderOptions } from './render.ts';
 import { validate } from './validate.ts';
 
@@ -176,5 +177,99 @@ describe('vmcp render', () => {
     const { code, stderr } = await renderFolder();
     expect(code).toBe(2);
     expect(stderr).toContain('there is no VirtualMCPServer');
+  });
+});
+
+describe('callers and credentials', () => {
+  const ACCESS = (issuer: string) => `${API}
+kind: MCPGroup
+metadata: {name: tools}
+spec: {}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+data: {client: ${Buffer.from('canary-client').toString('base64')}}
+stringData: {header: canary-header, exchange: canary-exchange}
+---
+${API}
+kind: MCPOIDCConfig
+metadata: {name: idp}
+spec:
+  type: inline
+  inline:
+    issuer: ${issuer}
+    clientId: desk
+    clientSecretRef: {name: keys, key: client}
+    jwksAuthTokenPath: ${join('/nowhere', 'token')}
+---
+${API}
+kind: MCPExternalAuthConfig
+metadata: {name: key}
+spec: {type: headerInjection, headerInjection: {headerName: X-Key, valueSecretRef: {name: keys, key: header}}}
+---
+${API}
+kind: MCPExternalAuthConfig
+metadata: {name: exchange}
+spec:
+  type: tokenExchange
+  tokenExchange:
+    tokenUrl: https://idp.example.com/token
+    clientId: desk
+    clientSecretRef: {name: keys, key: exchange}
+---
+${API}
+kind: MCPServerEntry
+metadata: {name: keyed}
+spec: {remoteUrl: "https://a.example.com/mcp", transport: sse, groupRef: {name: tools}, externalAuthConfigRef: {name: key}}
+---
+${API}
+kind: MCPServerEntry
+metadata: {name: exchanged}
+spec: {remoteUrl: "https://b.example.com/mcp", transport: sse, groupRef: {name: tools}, externalAuthConfigRef: {name: exchange}}
+---
+${API}
+kind: VirtualMCPServer
+metadata: {name: desk}
+spec:
+  groupRef: {name: tools}
+  incomingAuth: {type: oidc, audience: desk, oidcConfigRef: {name: idp}}
+`;
+
+  it('are rendered with the paths of their secrets, never with a value', async () => {
+    await write('a.yaml', ACCESS('https://idp.example.com'));
+    const { code, stdout, stderr } = await renderFolder({ stateDir: '/state' });
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toMatch(/canary/u);
+    expect(JSON.parse(stdout)).toMatchObject({
+      oidc_config: { issuer: 'https://idp.example.com', clientSecretFile: '/state/secrets/default/keys/client' },
+      vmcp: {
+        incoming: { type: 'oidc', source: 'inline' },
+        outgoing_auth: {
+          keyed: { type: 'header_injection', header_value_file: '/state/secrets/default/keys/header' },
+          exchanged: { type: 'token_exchange', client_secret_file: '/state/secrets/default/keys/exchange' },
+        },
+      },
+    });
+  });
+
+  it('are refused at the line of the object that holds the mistake', async () => {
+    await write('a.yaml', ACCESS('https://10.0.0.7'));
+    const { code, stdout } = await validateFolder();
+    expect(stdout).toBe(
+      'a.yaml:18: MCPOIDCConfig/idp: spec.inline.issuer: "10.0.0.7" is a private address: set spec.inline.allowPrivateIPs: true to allow it [PrivateAddress]\n',
+    );
+    expect(code).toBe(2);
+  });
+
+  it('need the files that are named by their path only where they are to run', async () => {
+    await write('a.yaml', ACCESS('https://idp.example.com'));
+    expect((await examine([dir], {}, '/state')).problems).toEqual([]);
+    const { servers, problems } = await examine([dir], { filesAreHere: true }, '/state');
+    expect(problems).toMatchObject([
+      { kind: 'VirtualMCPServer', name: 'desk', path: 'spec.incomingAuth', reason: 'FileNotFound' },
+    ]);
+    expect(problems[0]?.message).toContain('/nowhere/token');
+    expect(servers.map(({ config }) => config)).toEqual([undefined]);
   });
 });

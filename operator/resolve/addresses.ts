@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { classifyHost } from '../../gateway/outbound/address-class.ts';
 import type { Report } from './scope.ts';
 
 /** What an address rule needs to know about where a URL stands and what was allowed for it. */
@@ -9,41 +9,6 @@ export interface UrlRules {
   /** Members to set to allow the two, for the message. */
   readonly privateFlag: string;
   readonly httpFlag: string;
-}
-
-export type HostClass = 'public' | 'private' | 'loopback' | 'forbidden';
-
-/** The class of a host as it stands in a URL. Names are judged by their text alone: nothing is looked up. */
-export function classifyHost(hostname: string): HostClass {
-  const host = hostname
-    .replace(/^\[|\]$/gu, '')
-    .replace(/\.$/u, '')
-    .toLowerCase();
-  if (ipaddr.isValid(host)) return classifyAddress(host);
-  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
-  if (/^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u.test(host)) return 'forbidden';
-  if (/^(metadata|metadata\.google\.internal|instance-data)$/u.test(host)) return 'forbidden';
-  if (host.endsWith('.cluster.local') || host.endsWith('.svc')) return 'private';
-  return 'public';
-}
-
-/** Ranges of ipaddr.js that no flag opens. */
-const FORBIDDEN_RANGES: ReadonlySet<string> = new Set([
-  'linkLocal',
-  'unspecified',
-  'broadcast',
-  'multicast',
-  'reserved',
-]);
-const METADATA_ADDRESSES: ReadonlySet<string> = new Set(['100.100.100.200', 'fd00:ec2::254']);
-
-function classifyAddress(text: string): HostClass {
-  const address = ipaddr.process(text); // an IPv4-mapped IPv6 address counts as the IPv4 one
-  if (METADATA_ADDRESSES.has(address.toString())) return 'forbidden';
-  const range = address.range();
-  if (range === 'loopback') return 'loopback';
-  if (FORBIDDEN_RANGES.has(range)) return 'forbidden';
-  return range === 'unicast' ? 'public' : 'private';
 }
 
 /** Checks a URL that a user named; undefined when something was reported. */

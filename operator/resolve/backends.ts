@@ -1,4 +1,4 @@
-import type { Backend } from '../../gateway/contract/gateway-config.ts';
+import type { Backend, OutgoingEntry } from '../../gateway/contract/gateway-config.ts';
 import { resolveOutgoing } from './outgoing.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import { checkReferences } from './references.ts';
@@ -7,8 +7,15 @@ import type { Scope } from './scope.ts';
 import { resolveServer } from './server-backend.ts';
 import { members, type MCPServer, type MCPServerEntry } from './snapshot.ts';
 
-/** The members of the VirtualMCPServer's group as the gateway meets them, sorted by name. */
-export function resolveBackends(scope: Scope): Backend[] {
+export interface ResolvedBackends {
+  /** Sorted by name. */
+  readonly backends: Backend[];
+  /** By name of the backend; absent where no backend gets a credential. */
+  readonly outgoingAuth?: Record<string, OutgoingEntry>;
+}
+
+/** The members of the VirtualMCPServer's group as the gateway meets them. */
+export function resolveBackends(scope: Scope): ResolvedBackends {
   const group = scope.vmcp.spec.groupRef.name;
   const found = members(scope.snapshot, group);
   const broken = [...scope.snapshot.broken.values()].filter((object) => object.group === group);
@@ -20,9 +27,16 @@ export function resolveBackends(scope: Scope): Backend[] {
     const message = `MCPGroup "${group}" has no members: set spec.groupRef.name: ${group} on an MCPServer or MCPServerEntry`;
     scope.on(scope.vmcp).warning('GroupEmpty', 'spec.groupRef.name', message);
   }
-  return found
+  const resolved = found
     .filter((object, index) => isFirstOfName(object, found[index - 1], scope))
     .map((object) => resolveBackend(object, scope));
+  const credentials = resolved.flatMap(({ backend, credential }) =>
+    credential ? [[backend.name, credential] as const] : [],
+  );
+  return {
+    backends: resolved.map(({ backend }) => backend),
+    ...(credentials.length > 0 && { outgoingAuth: Object.fromEntries(credentials) }),
+  };
 }
 
 function isFirstOfName(
@@ -39,9 +53,11 @@ function isFirstOfName(
   return true;
 }
 
-function resolveBackend(object: MCPServer | MCPServerEntry, scope: Scope): Backend {
+function resolveBackend(
+  object: MCPServer | MCPServerEntry,
+  scope: Scope,
+): { readonly backend: Backend; readonly credential: OutgoingEntry | undefined } {
   checkReferences(object, scope.snapshot, scope.on(object));
   const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
-  resolveOutgoing(object, backend.transport, scope);
-  return backend;
+  return { backend, credential: resolveOutgoing(object, backend.transport, scope) };
 }

@@ -6,7 +6,7 @@ import { loadManifests, type Manifests } from '../source/files/load.ts';
 import { CLUSTER_FIELDS, isClusterField, noteClusterFields } from './cluster-only.ts';
 import { covers, occurrences, type FieldPattern } from './field-pattern.ts';
 import { parsePath, valueAt } from './field-path.ts';
-import { checkUnbuilt, UNBUILT_FIELDS } from './not-supported.ts';
+import { checkUnbuilt, UNBUILT_FIELDS, unbuiltStrategy } from './not-supported.ts';
 import type { ObjectProblem } from './problems.ts';
 import { resolveAll } from './resolve-all.ts';
 import { reportInto, type Platform } from './scope.ts';
@@ -48,16 +48,13 @@ const REFUSED: readonly string[] = [
   'VirtualMCPServer spec.config.backends',
   'VirtualMCPServer spec.config.sessionStorage',
 ];
-/** Kinds that act only where a field refers to them, and that field is not built. */
-const UNREACHED: readonly KindName[] = ['MCPOIDCConfig'];
-
 const isListed = (list: readonly string[], kind: KindName, path: FieldPattern): boolean =>
   list.some((entry) => entry.startsWith(`${kind} `) && covers(entry.slice(kind.length + 1), path));
 
 function isUnbuilt(kind: KindName, path: FieldPattern): boolean {
   if (kind === 'MCPExternalAuthConfig')
-    return STRATEGIES.some(({ type, supported }) => !supported && covers(`spec.${type}`, path));
-  return UNREACHED.includes(kind) || UNBUILT_FIELDS.some((row) => row.kind === kind && covers(row.pattern, path));
+    return STRATEGIES.some(({ type }) => unbuiltStrategy(type) !== undefined && covers(`spec.${type}`, path));
+  return UNBUILT_FIELDS.some((row) => row.kind === kind && covers(row.pattern, path));
 }
 
 const dir = new URL('testdata/', import.meta.url).pathname;
@@ -151,7 +148,7 @@ describe('no accepted field is silently without effect', () => {
     '$kind $pattern is a field of the schema and is refused when it is set',
     ({ kind, pattern, isInert }) => {
       expect(FIELDS.some((field) => field.kind === kind && covers(pattern, field.path))).toBe(true);
-      const value = ['oidc', { enabled: true, provider: 'kvstore' }].find((candidate) => !isInert?.(candidate));
+      const value = ['set', { enabled: true, provider: 'kvstore' }].find((candidate) => !isInert?.(candidate));
       const problems: ObjectProblem[] = [];
       checkUnbuilt(objectWith(kind, pattern, value), reportInto({ kind, namespace: 'n', name: 'x' }, problems, []));
       expect(problems).toMatchObject([{ reason: 'NotSupportedYet', path: pattern.replaceAll('[]', '[0]') }]);
@@ -174,7 +171,8 @@ describe('no accepted field is silently without effect', () => {
   );
 
   it('refuses every strategy that is not built, and only those', () => {
-    expect(STRATEGIES.filter(({ supported }) => supported).map(({ type }) => type)).toEqual(['unauthenticated']);
+    expect(STRATEGIES.filter(({ type }) => unbuiltStrategy(type))).toEqual([]);
+    expect(unbuiltStrategy('cloudSts')).toMatchObject({ reason: 'NotSupportedYet', path: 'spec.type' });
   });
 });
 

@@ -1,17 +1,27 @@
-import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import type { Scope } from './scope.ts';
+import type { GatewayConfig, Incoming } from '../../gateway/contract/gateway-config.ts';
+import { resolveOidc, tokenRules } from './incoming-oidc.ts';
+import type { Report, Scope } from './scope.ts';
 
-type Incoming = GatewayConfig['vmcp']['incoming'];
-
-/** Who may call the gateway. `oidc` is refused by the table of unbuilt fields. */
-export function resolveIncoming(scope: Scope): Incoming {
-  const { type, oidcConfig, allowedOrigins, allowedHosts } = scope.vmcp.spec.incomingAuth;
+/** Who may call the gateway. */
+export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: GatewayConfig['oidc_config'] } {
+  const { type, allowedOrigins, allowedHosts } = scope.vmcp.spec.incomingAuth;
   const report = scope.on(scope.vmcp);
-  const cluster = oidcConfig?.type === 'kubernetes' ? oidcConfig.kubernetes : undefined;
-  if (oidcConfig?.type === 'kubernetes' && scope.platform.mode === 'local' && (!cluster?.issuer || !cluster.jwksUrl)) {
-    const message = 'there is no cluster here to ask for its issuer: set kubernetes.issuer and kubernetes.jwksUrl';
-    report.problem('ClusterIssuerUnknown', 'spec.incomingAuth.oidcConfig.type', message);
-  }
+  checkOrigins(allowedOrigins, report);
+  checkHosts(allowedHosts, report);
+  const resolved = type === 'oidc' ? resolveOidc(scope) : undefined;
+  return {
+    incoming: {
+      type,
+      ...resolved?.incoming,
+      ...(type === 'oidc' && tokenRules(scope)),
+      ...(allowedOrigins && { allowed_origins: allowedOrigins }),
+      ...(allowedHosts && { allowed_hosts: allowedHosts }),
+    },
+    ...(resolved && { oidc: resolved.oidc }),
+  };
+}
+
+function checkOrigins(allowedOrigins: readonly string[] | undefined, report: Report): void {
   allowedOrigins?.forEach((origin, index) => {
     const canonical = URL.parse(origin)?.origin;
     if (canonical === origin) return;
@@ -20,14 +30,12 @@ export function resolveIncoming(scope: Scope): Incoming {
     const path = `spec.incomingAuth.allowedOrigins[${String(index)}]`;
     report.problem('InvalidOrigin', path, `no browser sends the origin "${origin}": ${advice}`);
   });
+}
+
+function checkHosts(allowedHosts: readonly string[] | undefined, report: Report): void {
   allowedHosts?.forEach((host, index) => {
     if (URL.parse(`http://${host}`)?.host === host.toLowerCase().replace(/:80$/u, '')) return;
     const message = `"${host}" is not a host name: write a name or address, with :PORT if needed`;
     report.problem('InvalidHost', `spec.incomingAuth.allowedHosts[${String(index)}]`, message);
   });
-  return {
-    type,
-    ...(allowedOrigins && { allowed_origins: allowedOrigins }),
-    ...(allowedHosts && { allowed_hosts: allowedHosts }),
-  };
 }

@@ -21,13 +21,11 @@ const REASON = 'NotSupportedYet';
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isMemory = (value: unknown): boolean => member(value, 'provider') === 'memory';
-const isAnonymous = (value: unknown): boolean => value === 'anonymous';
 
 /** What a local process may reach anyway. */
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
-const INCOMING = 'authentication of clients';
 const AUTHORIZATION = 'authorization by policies';
 const AUTH_SERVER = 'the embedded authorization server';
 const COMPOSITE = 'the composition of tools';
@@ -44,13 +42,6 @@ const PER_SERVER = 'access control of a single server';
 /** One line per control that has no effect yet. Building the control deletes its line. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('VirtualMCPServer', [
-    ['spec.incomingAuth.type', INCOMING, isAnonymous, 'use type anonymous, on a loopback address'],
-    ['spec.incomingAuth.oidcConfig', INCOMING],
-    ['spec.incomingAuth.oidcConfigRef', INCOMING],
-    ['spec.incomingAuth.audience', INCOMING],
-    ['spec.incomingAuth.requiredScopes', INCOMING],
-    ['spec.incomingAuth.clockSkewSeconds', INCOMING],
-    ['spec.incomingAuth.requireClientId', INCOMING],
     ['spec.incomingAuth.authzConfig', AUTHORIZATION],
     ['spec.incomingAuth.authzConfigRef', AUTHORIZATION],
     ['spec.authServerConfig', AUTH_SERVER],

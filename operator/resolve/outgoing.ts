@@ -1,10 +1,14 @@
-import type { Backend } from '../../gateway/contract/gateway-config.ts';
+import type { Backend, OutgoingEntry } from '../../gateway/contract/gateway-config.ts';
+import type { VariantScope } from '../../gateway/contract/variant.ts';
+import { resolveStrategy, STRATEGIES } from '../../gateway/outgoing/index.ts';
+import { circular, isOwnAddress, isOwnTokenEndpoint, upstreamNames } from './auth-server.ts';
 import { childPath } from './field-path.ts';
 import { unbuiltStrategy } from './not-supported.ts';
 import { checkReferences } from './references.ts';
 import { unknownBackend } from './aggregation.ts';
 import type { Identified, Scope } from './scope.ts';
-import type { MCPServer, MCPServerEntry } from './snapshot.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry } from './snapshot.ts';
+import { checkUserUrl } from './user-url.ts';
 
 const PATH = 'spec.outgoingAuth';
 
@@ -15,25 +19,69 @@ interface ConfigChoice {
   readonly path: string;
 }
 
-/** Checks how the credential for one backend is obtained; only `unauthenticated` can be rendered so far. */
+/**
+ * How the credential for one backend is obtained; undefined where none is asked for. What is wrong with it keeps the
+ * whole server from starting, so that no backend is ever called without the credential that was meant for it.
+ */
 export function resolveOutgoing(
   backend: MCPServer | MCPServerEntry,
   transport: Backend['transport'],
   scope: Scope,
-): void {
+): OutgoingEntry | undefined {
   const choice = chooseConfig(backend, scope);
-  if (!choice) return;
+  if (!choice) return undefined;
   const config = scope.snapshot.externalAuthConfigs.get(choice.name);
-  if (!config) return; // reported where the reference stands
-  const { type } = config.spec;
+  if (!config) return undefined; // reported where the reference stands
   checkReferences(config, scope.snapshot, scope.on(config));
-  if (type === 'unauthenticated') return;
-  if (transport === 'stdio') {
-    const message = `a stdio server has no requests to put a credential on, and "${choice.name}" is of type ${type}: remove the reference`;
-    scope.on(choice.owner).problem('OutgoingAuthOnStdio', choice.path, message);
+  const unbuilt = unbuiltStrategy(config.spec.type);
+  if (unbuilt) {
+    scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
+    return undefined;
   }
-  const unbuilt = unbuiltStrategy(type);
-  if (unbuilt) scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
+  checkPlace(choice, config, transport, scope);
+  return resolveStrategy(config.spec, strategyScope(config, scope));
+}
+
+/** Whether a strategy fits the backend and the callers. */
+function checkPlace(
+  { name, owner, path }: ConfigChoice,
+  { spec: { type } }: MCPExternalAuthConfig,
+  transport: Backend['transport'],
+  scope: Scope,
+): void {
+  if (transport === 'stdio' && type !== 'unauthenticated') {
+    const message = `a stdio server has no requests to put a credential on, and "${name}" is of type ${type}: remove the reference`;
+    scope.on(owner).problem('OutgoingAuthOnStdio', path, message);
+  }
+  const perUser = STRATEGIES.some((strategy) => strategy.type === type && strategy.perUser);
+  if (perUser && scope.vmcp.spec.incomingAuth.type === 'anonymous') {
+    const message = `"${name}" is of type ${type}, which needs a caller, and VirtualMCPServer "${scope.vmcp.metadata.name}" has anonymous ones only: set its incomingAuth.type to oidc, or refer to another config`;
+    scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
+  }
+}
+
+function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScope {
+  const report = scope.on(config);
+  const block = `spec.${config.spec.type}`;
+  const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
+  const { name } = scope.vmcp.metadata;
+  return {
+    upstreams: new Set(upstreamNames(scope)),
+    secretFile: ({ name: secret, key }) => scope.mount('Secret', secret, key),
+    checkUrl(url, below, flags) {
+      if (isOwnAddress(url, scope) && !isOwnTokenEndpoint(url, scope)) {
+        report.problem('CircularAddress', place(below), circular('name another address'));
+      } else if (!isOwnAddress(url, scope)) {
+        checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
+      }
+    },
+    problem({ reason, path, message }) {
+      if (reason === 'UpstreamProviderUnknown' && !scope.vmcp.spec.authServerConfig) {
+        const advice = `only a login at the embedded authorization server leaves upstream tokens, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
+        report.problem('OutgoingAuthNeedsAuthServer', place(path), advice);
+      } else report.problem(reason, place(path), message);
+    },
+  };
 }
 
 function chooseConfig(backend: MCPServer | MCPServerEntry, scope: Scope): ConfigChoice | undefined {

@@ -1,11 +1,11 @@
 import type { Backend } from '../../gateway/contract/gateway-config.ts';
-import { checkUrl, classifyHost } from './addresses.ts';
+import { classifyHost } from '../../gateway/outbound/address-class.ts';
+import { checkUrl } from './addresses.ts';
+import { bundleFile } from './ca-bundle.ts';
 import { childPath } from './field-path.ts';
 import { isHeaderValue, isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import type { Report, Scope } from './scope.ts';
 import type { MCPServerEntry } from './snapshot.ts';
-
-const DEFAULT_CA_KEY = 'ca.crt';
 
 /** An MCPServerEntry: a server that runs somewhere already, called at its own URL. */
 export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
@@ -25,7 +25,7 @@ export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
     report,
   );
   const onLoopback = url !== undefined && classifyHost(url.hostname) === 'loopback';
-  const bundle = resolveBundle(entry, scope, report);
+  const bundle = bundleFile(entry.spec.caBundleRef, 'spec.caBundleRef', scope, report);
   const headers = resolveHeaders(entry, scope, report);
   return {
     name: entry.metadata.name,
@@ -36,19 +36,6 @@ export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
     ...(bundle !== undefined && { ca_bundle_file: bundle }),
     ...(headers && { header_forward: headers }),
   };
-}
-
-function resolveBundle({ spec }: MCPServerEntry, scope: Scope, report: Report): string | undefined {
-  const reference = spec.caBundleRef?.configMapRef;
-  if (!reference) return undefined;
-  const { name, key = DEFAULT_CA_KEY, optional } = reference;
-  const bundle = scope.snapshot.configMaps.get(name)?.data[key];
-  if (bundle === undefined) return optional === true ? undefined : scope.mount('ConfigMap', name, key);
-  if (!bundle.includes('-----BEGIN CERTIFICATE-----')) {
-    const message = `key "${key}" of ConfigMap "${name}" holds no PEM certificate: put the CA's certificate there`;
-    report.problem('CABundleRefInvalid', 'spec.caBundleRef.configMapRef.key', message);
-  }
-  return scope.mount('ConfigMap', name, key);
 }
 
 function resolveHeaders({ spec }: MCPServerEntry, scope: Scope, report: Report): Backend['header_forward'] | undefined {

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
+import { checkAuthServer } from './auth-server.ts';
 import { resolveBackends } from './backends.ts';
 import { noteClusterFields } from './cluster-only.ts';
 import { checkConfig, sortKeys } from './config-check.ts';
@@ -33,15 +34,20 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
   const names = [...new Set([...backends.map(({ metadata }) => metadata.name), ...brokenMembers(scope)])];
   checkReferences(vmcp, snapshot, scope.on(vmcp));
   checkOutgoing(scope, names);
+  checkAuthServer(scope);
   const headers = resolvePassthrough(scope);
+  const { incoming, oidc } = resolveIncoming(scope);
+  const { backends: resolved, outgoingAuth } = resolveBackends(scope);
   const config: GatewayConfig = {
     schema_version: SCHEMA_VERSION,
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
+    ...(oidc && { oidc_config: oidc }),
     vmcp: {
       namespace: snapshot.namespace,
-      incoming: resolveIncoming(scope),
-      backends: resolveBackends(scope),
+      incoming,
+      backends: resolved,
+      ...(outgoingAuth && { outgoing_auth: outgoingAuth }),
       aggregation: resolveAggregation(scope, names),
       operational: resolveOperational(scope, names),
       ...(headers && { passthrough_headers: headers }),

@@ -1,5 +1,6 @@
 import { startup } from './start.ts';
 import { toolCalls } from './w1-tool-calls.ts';
+import { authenticatedCalls } from './w2-w3-authenticated-calls.ts';
 import { toolList } from './w4-tool-list.ts';
 import { sessionChurn } from './w5-session-churn.ts';
 import { idleSessions } from './w6-idle-sessions.ts';
@@ -7,4 +8,12 @@ import { badNeighbours } from './w7-bad-neighbours.ts';
 import type { Workload } from '../workload.ts';
 
 /** Every workload of DESIGN 7 that can be run, in the order of the table. A new one is one file and one line. */
-export const WORKLOADS: readonly Workload[] = [toolCalls, toolList, sessionChurn, idleSessions, badNeighbours, startup];
+export const WORKLOADS: readonly Workload[] = [
+  toolCalls,
+  ...authenticatedCalls,
+  toolList,
+  sessionChurn,
+  idleSessions,
+  badNeighbours,
+  startup,
+];

@@ -64,7 +64,7 @@ async function run(bench: Bench): Promise<Report> {
   const good = names.filter((name) => name.startsWith('bench-'));
   const bad = names.filter((name) => !name.startsWith('bench-'));
   if (bad.length !== FAULTS.length) throw new Error(`tools of misbehaving backends: ${bad.join(', ')}`);
-  const plan = await toolCallPlan(gateway, good, CONNECTIONS, good.length);
+  const plan = await toolCallPlan(gateway, good, CONNECTIONS, { warm: good.length });
   const slice = async ({ name }: { name: string }) => {
     const side = name === 'beside' ? await startFaulty(gateway.url, bad) : undefined;
     const measured = await measure(gateway.child.pid, `W7 ${name}`, () => bench.engine.run(plan, CONNECTIONS, seconds));

@@ -84,12 +84,17 @@ export interface RawSession {
   end(): Promise<RawResponse>;
 }
 
-/** @throws Error when `initialize` does not give a session */
-export async function openSession(url: string, protocolVersion = REVISION): Promise<RawSession> {
-  const answer = await raw(url, { method: 'POST', headers: MCP_HEADERS, body: initializeRequest(protocolVersion) });
+/** `extra` headers go with every request. @throws Error when `initialize` does not give a session */
+export async function openSession(
+  url: string,
+  protocolVersion = REVISION,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<RawSession> {
+  const opening = { ...MCP_HEADERS, ...extra };
+  const answer = await raw(url, { method: 'POST', headers: opening, body: initializeRequest(protocolVersion) });
   const id = answer.headers['mcp-session-id'];
   if (typeof id !== 'string') throw new Error(`initialize gave no session: HTTP ${answer.status} ${answer.body}`);
-  const headers = { ...MCP_HEADERS, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
+  const headers = { ...opening, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
   let lastId = 1;
   const post: RawSession['post'] = (body, more) =>
     raw(url, { method: 'POST', body, ...more, headers: { ...headers, ...more?.headers } });

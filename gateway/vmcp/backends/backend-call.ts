@@ -1,4 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
+import type { Identity } from '../../contract/identity.ts';
+import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { Answer } from '../edge/answer.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
@@ -21,6 +23,7 @@ export class BackendCall implements ReplySink, RunningCall {
   readonly #backend: BackendRuntime;
   readonly #session: Session;
   readonly #request: BackendRequest;
+  readonly #caller: Identity | undefined;
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
   readonly #startedAt: number;
@@ -28,18 +31,23 @@ export class BackendCall implements ReplySink, RunningCall {
   #handle: RequestHandle | undefined;
   #cancelled: string | undefined;
   #retried = false;
+  /** The credential of the last attempt. */
+  #sent: CredentialHeaders | undefined;
+  #retriedCredential = false;
   #partSent = false;
   #ended = false;
 
   constructor(
     backend: BackendRuntime,
     session: Session,
+    caller: Identity | undefined,
     request: BackendRequest,
     answer: Answer,
     onFailure: OnFailure,
   ) {
     this.#backend = backend;
     this.#session = session;
+    this.#caller = caller;
     this.#request = request;
     this.#answer = answer;
     this.#onFailure = onFailure;
@@ -114,10 +122,29 @@ export class BackendCall implements ReplySink, RunningCall {
       this.#send();
       return;
     }
-    this.#done(failure.kind, failure.detail);
+    if (failure.kind === 'unauthenticated' && failure.status === 401 && this.#mayRetryCredential()) {
+      this.#retriedCredential = true;
+      this.#handle = undefined;
+      this.#send();
+      return;
+    }
+    const told = this.#asCallerSees(failure);
+    this.#done(told.kind, told.detail);
     if (this.#partSent) this.#answer.cut();
     else if (this.#cancelled !== undefined) this.#answer.drop();
-    else this.#onFailure(this.#answer, failure, this.#backend);
+    else this.#onFailure(this.#answer, told, this.#backend);
+  }
+
+  /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */
+  #mayRetryCredential(): boolean {
+    if (this.#retriedCredential || this.#answer.started) return false;
+    return this.#backend.credentials.refused(this.#caller, this.#sent);
+  }
+
+  /** Where the credential is the caller's own, logging in again is what helps. */
+  #asCallerSees(failure: BackendFailure): BackendFailure {
+    const isCallers = failure.kind === 'unauthenticated' && failure.status === 401 && this.#backend.credentials.perUser;
+    return isCallers ? { kind: 'reauthenticate', detail: failure.detail } : failure;
   }
 
   #send(): void {
@@ -139,7 +166,27 @@ export class BackendCall implements ReplySink, RunningCall {
   #sendOn(channel: Channel): void {
     if (this.#ended) return;
     this.#channel = channel;
-    this.#handle = channel.request(this.#request, this);
+    try {
+      const credential = this.#backend.credentials.of(this.#caller);
+      if (credential instanceof Promise) {
+        credential.then(
+          (late) => {
+            this.#sendWith(channel, late);
+          },
+          (error: unknown) => {
+            this.fail(this.#backend.failureOf(error));
+          },
+        );
+      } else this.#sendWith(channel, credential);
+    } catch (error) {
+      this.fail(this.#backend.failureOf(error));
+    }
+  }
+
+  #sendWith(channel: Channel, credential: CredentialHeaders | undefined): void {
+    if (this.#ended) return;
+    this.#sent = credential;
+    this.#handle = channel.request(credential ? { ...this.#request, credential } : this.#request, this);
   }
 
   #done(outcome: BackendFailure['kind'] | 'ok', detail?: string): void {

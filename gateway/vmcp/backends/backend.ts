@@ -1,6 +1,7 @@
 import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
+import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
@@ -8,6 +9,7 @@ import { LONGEST_TIMER_MS } from '../health/clock.ts';
 import { LOG_LEVELS } from '../log-level.ts';
 import { answerForNobody, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
+import { Credentials } from './credentials.ts';
 import {
   BackendError,
   DISCOVERY,
@@ -17,12 +19,15 @@ import {
   type Transport,
 } from '../transport/channel.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
+import { failureOfError } from '../transport/http-failure.ts';
 import { ask } from '../transport/request-reply.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;
   readonly operational: Operational;
   readonly transport: Transport;
+  /** How its credential is obtained; undefined: it gets none. */
+  readonly authenticator: Authenticator | undefined;
   readonly metrics: CallObserver;
   readonly log: Logger;
   readonly now: () => number;
@@ -30,8 +35,8 @@ export interface BackendRuntimeOptions {
   readonly onUnavailable: () => void;
   /** A message for one client, in the middle of a call of his or not. */
   readonly onMessage: (message: BackendMessage) => void;
-  /** The backend says that one of its lists changed. */
-  readonly onListChanged: () => void;
+  /** The backend says that one of its lists changed, to everyone or to one principal. */
+  readonly onListChanged: (principal: string | undefined) => void;
 }
 
 /** A backend may ask as soon as it is initialized (`roots/list`): so many messages wait until the channel is there. */
@@ -42,6 +47,7 @@ export class BackendRuntime {
   readonly name: string;
   readonly config: Backend;
   readonly circuit: Circuit;
+  readonly credentials: Credentials;
   readonly now: () => number;
   /** Longest wait for a reply, ms. */
   readonly timeoutMs: number;
@@ -62,6 +68,7 @@ export class BackendRuntime {
     const { failure_handling: failures } = operational;
     this.#options = options;
     this.config = config;
+    this.credentials = new Credentials(options.authenticator);
     this.name = config.name;
     this.now = options.now;
     this.timeoutMs = replyTimeoutMs(operational, config.name);
@@ -74,6 +81,29 @@ export class BackendRuntime {
       },
       options.now,
     );
+  }
+
+  /**
+   * Does something of ours for a session, with its credential; once more when the backend refuses that, or forgot the
+   * session. Rejects with `BackendError` or `CredentialError`.
+   */
+  async onBehalfOf<T>(
+    session: Session,
+    act: (channel: Channel, credential: CredentialHeaders | undefined) => Promise<T>,
+    retries = 1,
+  ): Promise<T> {
+    const credential = await this.credentials.of(session.identity);
+    try {
+      return await act(await this.channelOf(session), credential);
+    } catch (error) {
+      const { kind, status } = this.failureOf(error);
+      const isRefused = kind === 'unauthenticated' && status === 401;
+      const helps = isRefused ? this.credentials.refused(session.identity, credential) : kind === 'session_lost';
+      if (retries > 0 && helps) return await this.onBehalfOf(session, act, retries - 1);
+      throw isRefused && this.credentials.perUser
+        ? new BackendError({ kind: 'reauthenticate', detail: 'HTTP 401' })
+        : error;
+    }
   }
 
   /** The gateway's own channel, opened when there is none. */
@@ -100,7 +130,7 @@ export class BackendRuntime {
       return held.channel;
     }
     const own = this.#own;
-    if (own?.alive && !own.facts.hasSession) return own;
+    if (own?.alive && !own.facts.hasSession && !this.credentials.perUser) return own;
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);
@@ -150,6 +180,7 @@ export class BackendRuntime {
 
   failureOf(error: unknown): BackendFailure {
     if (error instanceof BackendError) return error.failure;
+    if (error instanceof CredentialError) return failureOfError(error);
     this.#options.log.error('backend failed unexpectedly', { backend: this.name, error: String(error) });
     return { kind: 'unavailable', detail: String(error) };
   }
@@ -166,7 +197,7 @@ export class BackendRuntime {
 
   /** A message of the backend for one client; what is about its lists concerns every client. */
   onMessage(from: BackendMessage): void {
-    if (from.envelope.method?.endsWith('/list_changed')) this.#options.onListChanged();
+    if (from.envelope.method?.endsWith('/list_changed')) this.#listChanged(from.session);
     else this.#options.onMessage(from);
   }
 
@@ -187,28 +218,36 @@ export class BackendRuntime {
     const isShared = transport === 'stdio' && isolation !== 'session';
     const index = isShared ? Math.min(this.#lowestLogLevel, session.logLevel) : session.logLevel;
     this.#lowestLogLevel = Math.min(this.#lowestLogLevel, index);
-    ask(channel, 'logging/setLevel', JSON.stringify({ level: LOG_LEVELS[index] }), this.timeoutMs).catch(
-      (error: unknown) => {
-        this.#options.log.debug('log level not taken', { backend: this.name, reason: this.failureOf(error).kind });
-      },
-    );
+    this.#tell(session, channel, 'logging/setLevel', { level: LOG_LEVELS[index] }, 'log level not taken');
   }
 
   /** The backend knows nothing of what the lost channel had subscribed to. */
   #subscribeAgain(session: Session, channel: Channel): void {
     for (const [uri, backend] of session.subscriptions) {
       if (backend !== this.name) continue;
-      ask(channel, 'resources/subscribe', JSON.stringify({ uri }), this.timeoutMs).catch((error: unknown) => {
-        this.#options.log.debug('subscription lost', { backend, reason: this.failureOf(error).kind });
-      });
+      this.#tell(session, channel, 'resources/subscribe', { uri }, 'subscription lost');
     }
+  }
+
+  /** A request of ours on a session's channel whose reply says nothing; `lost` is the log line of a failure. */
+  #tell(session: Session, channel: Channel, method: string, params: object, lost: string): void {
+    Promise.resolve()
+      .then(() => this.credentials.of(session.identity))
+      .then((credential) => ask(channel, method, JSON.stringify(params), this.timeoutMs, { credential }))
+      .catch((error: unknown) => {
+        this.#options.log.debug(lost, { backend: this.name, reason: this.failureOf(error).kind });
+      });
   }
 
   /** A message that belongs to no call. */
   #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
     if (session) this.onMessage({ session, channel, message, envelope });
-    else if (envelope.method?.endsWith('/list_changed')) this.#options.onListChanged();
+    else if (envelope.method?.endsWith('/list_changed')) this.#listChanged(undefined);
     else answerForNobody(channel, message, envelope);
+  }
+
+  #listChanged(session: Session | undefined): void {
+    this.#options.onListChanged(this.credentials.perUser ? session?.principal : undefined);
   }
 
   async #open(session: Session | undefined): Promise<Channel> {
@@ -220,6 +259,7 @@ export class BackendRuntime {
       principal: session?.principal ?? 'anonymous',
       capabilities: session?.capabilities ?? '{}',
       revision: session?.revision ?? LATEST_REVISION,
+      authorize: this.credentials.authorizeFor(session),
       onMessage: (message, envelope) => {
         const { channel } = opened;
         if (channel) this.#onOwnMessage(session, channel, message, envelope);

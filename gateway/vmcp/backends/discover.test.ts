@@ -20,7 +20,7 @@ async function discovered(methods: ServerOptions['methods'], capabilities: Reado
   });
   testScope().defer(() => transport.close());
   const channel = await transport.open(ownerOf('k'), AbortSignal.timeout(10_000));
-  return discover('raw', channel, 5_000, AbortSignal.timeout(15_000));
+  return discover('raw', channel, 5_000, { signal: AbortSignal.timeout(15_000), credential: undefined });
 }
 
 const status = (code: number) => (exchange: Exchange) => void exchange.res.writeHead(code).end();

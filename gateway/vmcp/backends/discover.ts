@@ -3,6 +3,7 @@ import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
+import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import { ask } from '../transport/request-reply.ts';
 
 const MAX_PAGES = 1_000;
@@ -18,6 +19,11 @@ const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capab
 };
 
 const KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
+
+export interface AskOptions {
+  readonly signal: AbortSignal;
+  readonly credential: CredentialHeaders | undefined;
+}
 
 export interface Discovery {
   readonly catalog: Catalog;
@@ -35,7 +41,7 @@ export async function discover(
   backend: string,
   channel: Channel,
   timeoutMs: number,
-  signal: AbortSignal,
+  options: AskOptions,
 ): Promise<Discovery> {
   const warnings: Warning[] = [];
   const lists: Partial<Record<ListKind, readonly ListItem[]>> = {};
@@ -45,11 +51,11 @@ export async function discover(
   const read = async (kind: ListKind): Promise<void> => {
     const { method } = LISTS[kind];
     try {
-      const list = readItems(backend, kind, await readPages(channel, method, timeoutMs, signal));
+      const list = readItems(backend, kind, await readPages(channel, method, timeoutMs, options));
       warnings.push(...list.warnings);
       lists[kind] = list.items;
     } catch (error) {
-      if (kind === 'tools' || signal.aborted || !(error instanceof BackendError)) throw error;
+      if (kind === 'tools' || options.signal.aborted || !(error instanceof BackendError)) throw error;
       failures.push(error);
       warnings.push({ reason: 'ListUnavailable', backend, message: `${method} failed: ${error.failure.kind}` });
     }
@@ -67,14 +73,14 @@ export async function discover(
 
 const isNoList = ({ kind, status }: BackendFailure): boolean => kind === 'garbage' || status === 405;
 
-async function readPages(channel: Channel, method: string, timeoutMs: number, signal: AbortSignal): Promise<Buffer[]> {
+async function readPages(channel: Channel, method: string, timeoutMs: number, options: AskOptions): Promise<Buffer[]> {
   const pages: Buffer[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   let length = 0;
   do {
     const params = cursor === undefined ? undefined : JSON.stringify({ cursor });
-    const reply = await ask(channel, method, params, timeoutMs, signal).catch((error: unknown) => {
+    const reply = await ask(channel, method, params, timeoutMs, options).catch((error: unknown) => {
       // some backends answer 405 for a list they declared but do not have
       if (pages.length === 0 && error instanceof BackendError && isNoList(error.failure)) return undefined;
       throw error;

@@ -1,32 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
-import type { Backend, Operational } from '../../contract/gateway-config.ts';
-import type { CallObserver } from '../../telemetry/call-metrics.ts';
+import type { Operational } from '../../contract/gateway-config.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
-import { BackendError, type BackendFailure, type Channel, type Transport } from '../transport/channel.ts';
+import type { Session } from '../session.ts';
+import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
+import { failureOfError } from '../transport/http-failure.ts';
 import { ask } from '../transport/request-reply.ts';
-import type { BackendMessage } from '../relay.ts';
+import type { CatalogSource } from '../views/catalog-source.ts';
 import { BackendRuntime } from './backend.ts';
+import type { ConfiguredBackend, FleetOptions, OutgoingAuth } from './fleet-options.ts';
 import { discover } from './discover.ts';
-
-export interface FleetOptions {
-  readonly log: Logger;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly metrics: CallObserver;
-  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  /** A message of a backend for one client. */
-  readonly onMessage: (message: BackendMessage) => void;
-  /** What the backends offer, or which of them are available, has changed. */
-  readonly onChange: () => void;
-}
 
 interface Member {
   readonly runtime: BackendRuntime;
+  readonly auth: OutgoingAuth | undefined;
   catalog: Catalog | undefined;
   /** The channel that `catalog` was read from. */
   channel: Channel | undefined;
@@ -49,7 +39,9 @@ const RECHECK_AFTER_MS = 1_000;
 const RETIRE_GRACE_MS = 30_000;
 
 /** The backends of one virtual server: which there are, what each offers, how each feels. */
-export class Fleet {
+export class Fleet implements CatalogSource {
+  /** Names of the backends that are called with callers' own credentials, sorted. */
+  personal: readonly string[] = [];
   readonly #options: FleetOptions;
   readonly #members = new Map<string, Member>();
   readonly #retiring = new Set<BackendRuntime>();
@@ -81,13 +73,15 @@ export class Fleet {
   /** Catalogs of the backends that are advertised. */
   catalogs(): Catalog[] {
     return [...this.#members.values()].flatMap((member) =>
-      member.catalog && this.#isAdvertised(member) ? [member.catalog] : [],
+      member.catalog && this.isAdvertised(member.runtime.name) ? [member.catalog] : [],
     );
   }
 
   /** Names of the backends whose items are missing. */
   unavailable(): string[] {
-    return [...this.#members].flatMap(([name, member]) => (member.catalog && this.#isAdvertised(member) ? [] : [name]));
+    return [...this.#members].flatMap(([name, { runtime, catalog }]) =>
+      (runtime.credentials.perUser || catalog) && this.isAdvertised(name) ? [] : [name],
+    );
   }
 
   health(): HealthSnapshot {
@@ -100,13 +94,16 @@ export class Fleet {
   }
 
   /** Sets the backends. Returns those that are gone or were replaced; `retire` is called for each of them. */
-  replace(backends: readonly Backend[], operational: Operational, keepEqual = true): BackendRuntime[] {
+  replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {
     const gone = [...this.#members].filter(
-      ([name, { runtime }]) =>
-        !keepEqual || !backends.some((next) => next.name === name && isDeepStrictEqual(next, runtime.config)),
+      ([, { runtime, auth }]) =>
+        !keepEqual || !backends.some((next) => isDeepStrictEqual(next, { config: runtime.config, auth })),
     );
     for (const [name] of gone) this.#members.delete(name);
-    for (const config of backends) if (!this.#members.has(config.name)) this.#add(config, operational);
+    for (const backend of backends) if (!this.#members.has(backend.config.name)) this.#add(backend, operational);
+    this.personal = [...this.#members.values()]
+      .flatMap(({ runtime }) => (runtime.credentials.perUser ? [runtime.name] : []))
+      .toSorted();
     this.#restartMonitor(operational);
     this.#options.onChange();
     return gone.map(([, { runtime }]) => runtime);
@@ -138,16 +135,42 @@ export class Fleet {
     await Promise.all(runtimes.map((runtime) => runtime.close()));
   }
 
-  #isAdvertised(member: Member): boolean {
-    return this.#monitor?.advertised(member.runtime.name) ?? true;
+  isAdvertised(name: string): boolean {
+    return this.#monitor?.advertised(name) ?? true;
   }
 
-  #add(config: Backend, operational: Operational): void {
-    const { log, now, metrics, createTransport, onMessage } = this.#options;
+  /** Reads what a backend offers to the session's principal, on the session's channel. Rejects as `failureOf` understands. */
+  async discoverFor(session: Session, name: string): Promise<Catalog> {
+    const { runtime } = this.#members.get(name) ?? {};
+    if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
+    const signal = AbortSignal.timeout(runtime.timeoutMs);
+    return runtime.onBehalfOf(session, async (channel, credential) => {
+      const { catalog } = await discover(name, channel, runtime.timeoutMs, { signal, credential });
+      return catalog;
+    });
+  }
+
+  /** Opens a backend for a session in the background; who calls it is told what goes wrong. */
+  open(session: Session, name: string): void {
+    const { runtime } = this.#members.get(name) ?? {};
+    if (!runtime) return;
+    Promise.resolve(runtime.channelOf(session)).catch((error: unknown) => {
+      this.#options.log.debug('backend not opened', { backend: name, reason: this.failureOf(error).kind });
+    });
+  }
+
+  failureOf(error: unknown): BackendFailure {
+    if (error instanceof BackendError) return error.failure;
+    return failureOfError(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #add({ config, auth }: ConfiguredBackend, operational: Operational): void {
+    const { log, now, metrics, createTransport, createAuthenticator, onMessage } = this.#options;
     const runtime = new BackendRuntime({
       config,
       operational,
       transport: createTransport(config, operational),
+      authenticator: createAuthenticator(config, auth),
       metrics,
       log,
       now,
@@ -155,13 +178,15 @@ export class Fleet {
         const last = this.#monitor?.health(config.name)?.lastCheckAt ?? 0;
         if (now() - last > RECHECK_AFTER_MS) this.checkNow(config.name);
       },
-      onListChanged: () => {
-        this.#listChanged(config.name);
+      onListChanged: (principal) => {
+        if (runtime.credentials.perUser) this.#options.onPersonalListChanged(config.name, principal);
+        else this.#listChanged(config.name);
       },
       onMessage,
     });
     this.#members.set(config.name, {
       runtime,
+      auth,
       catalog: undefined,
       channel: undefined,
       stale: false,
@@ -183,6 +208,7 @@ export class Fleet {
       random: this.#options.random,
       previous: before,
       probe: (name, signal) => this.#probe(name, signal),
+      expectsUser: (name) => this.runtime(name)?.credentials.perUser ?? false,
       circuit: (name) => this.runtime(name)?.circuit.current,
       revision: (name) => this.revision(name),
       onTransition: ({ backend, from, to, category }) => {
@@ -217,8 +243,10 @@ export class Fleet {
       member.failures = 0;
       settled();
     } catch (error) {
-      this.#onProbeFailed(name, member, member.runtime.failureOf(error));
-      throw error;
+      const failure = member.runtime.failureOf(error);
+      if (failure.kind === 'unauthenticated' && member.runtime.credentials.perUser) settled();
+      else this.#onProbeFailed(name, member, failure);
+      throw error instanceof BackendError ? error : new BackendError(failure);
     } finally {
       signal.removeEventListener('abort', settled);
     }
@@ -234,7 +262,7 @@ export class Fleet {
     }
     if (member.failures === 1)
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
-    if (member.catalog) return;
+    if (member.catalog || member.runtime.credentials.perUser) return;
     setTimeout(
       () => {
         if (this.#members.get(name) === member) this.checkNow(name);
@@ -244,14 +272,17 @@ export class Fleet {
   }
 
   async #ask(member: Member, signal: AbortSignal): Promise<void> {
-    const channel = await member.runtime.own();
-    const timeoutMs = Math.min(member.runtime.timeoutMs, 30_000);
-    if (member.channel === channel && !member.stale) {
-      await ask(channel, 'ping', undefined, timeoutMs, signal);
+    const { runtime } = member;
+    const channel = await runtime.own();
+    const timeoutMs = Math.min(runtime.timeoutMs, 30_000);
+    const options = { signal, credential: await runtime.credentials.ofNobody() };
+    if (runtime.credentials.perUser || (member.channel === channel && !member.stale)) {
+      member.channel = channel;
+      await ask(channel, 'ping', undefined, timeoutMs, options);
       return;
     }
     member.stale = false;
-    const { catalog, warnings, complete } = await discover(member.runtime.name, channel, timeoutMs, signal);
+    const { catalog, warnings, complete } = await discover(runtime.name, channel, timeoutMs, options);
     if (!isDeepStrictEqual(warnings, member.warnings)) {
       for (const { backend, reason, message } of warnings)
         this.#options.log.warn('backend list', { backend, reason, problem: message });

@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Envelope } from '../../http/json-scan.ts';
 import type { Session } from '../session.ts';
 import type { ReplySink } from '../transport/channel.ts';
+import { CODE } from '../error-codes.ts';
+import { errorMessage, resultMessage, resultPieces } from '../message.ts';
+import { refuse } from './refuse.ts';
 import { onceDrained, type EventStream } from './event-stream.ts';
 
 /** Where the reply to one client request goes, whatever the client's transport is. */
@@ -11,6 +14,10 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   /** `result` is JSON text. */
   result(result: Buffer | string): void;
   error(code: number, message: string, data?: unknown): void;
+  /** Answers 401: the caller must log in again. False when it is too late for a status. */
+  challenge(description: string): boolean;
+  /** Answers 503. False when it is too late for a status. */
+  unavailable(description: string): boolean;
   /** Nobody waits for a reply any more: the exchange ends without one. */
   drop(): void;
   /** The reply broke off after a part of it was sent: the client's stream is cut. */
@@ -21,23 +28,10 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   onDrain(callback: () => void): void;
 }
 
-const HEAD = Buffer.from('{"jsonrpc":"2.0","id":');
-const RESULT = Buffer.from(',"result":');
-const CLOSE = Buffer.from('}');
+/** Answers 401 with a challenge. */
+type OnChallenge = (res: ServerResponse, description: string) => void;
 
-/** The pieces of a response; `result` is JSON text and is not copied. */
-const resultPieces = (id: Buffer, result: Buffer | string): [Buffer, Buffer, Buffer] => [
-  Buffer.concat([HEAD, id, RESULT]),
-  typeof result === 'string' ? Buffer.from(result) : result,
-  CLOSE,
-];
-
-export const resultMessage = (id: Buffer, result: Buffer | string): Buffer => Buffer.concat(resultPieces(id, result));
-
-export const errorMessage = (id: Buffer | null, code: number, message: string, data?: unknown): Buffer => {
-  const error = JSON.stringify(data === undefined ? { code, message } : { code, message, data });
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id === null ? 'null' : id.toString()},"error":${error}}`);
-};
+export const RETRY_AFTER_SECONDS = 5;
 
 const JSON_TYPE = 'application/json';
 
@@ -49,11 +43,13 @@ export class PostAnswer implements Answer {
   readonly id: Buffer;
   readonly #res: ServerResponse;
   readonly #session: Session | undefined;
+  readonly #onChallenge: OnChallenge;
   #stream: EventStream | undefined;
   #inPart = false;
 
   /** `session` is undefined for `initialize`, which is never answered by a stream. */
-  constructor(res: ServerResponse, id: Buffer, session: Session | undefined) {
+  constructor(res: ServerResponse, id: Buffer, session: Session | undefined, onChallenge: OnChallenge) {
+    this.#onChallenge = onChallenge;
     this.#res = res;
     this.#session = session;
     this.id = id;
@@ -88,6 +84,19 @@ export class PostAnswer implements Answer {
     }
     this.#res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
     this.#res.end(message);
+  }
+
+  challenge(description: string): boolean {
+    if (this.#res.headersSent) return false;
+    this.#onChallenge(this.#res, description);
+    return true;
+  }
+
+  unavailable(description: string): boolean {
+    if (this.#res.headersSent) return false;
+    this.#res.setHeader('retry-after', String(RETRY_AFTER_SECONDS));
+    refuse(this.#res, 503, CODE.internal, description);
+    return true;
   }
 
   part(piece: Buffer): boolean {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Identity } from '../../contract/identity.ts';
 import { readString, scanParams, type Envelope } from '../../http/json-scan.ts';
 import { isObject, objectMembers } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
@@ -11,6 +12,7 @@ import type { Answer } from './answer.ts';
 export function serveRequest(
   server: VirtualServer,
   session: Session,
+  caller: Identity | undefined,
   headers: IncomingHttpHeaders,
   body: Buffer,
   envelope: Envelope,
@@ -22,7 +24,7 @@ export function serveRequest(
     return;
   }
   const params = scanParams(body, envelope.params);
-  method(server, session, { body, envelope, params, headers: passthrough(server, headers) }, answer);
+  method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers) }, answer);
 }
 
 /** Takes what wants no reply: a notification, or the response to a request of a backend. */

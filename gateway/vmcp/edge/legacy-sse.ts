@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
+import type { Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { errorMessage, resultMessage, type Answer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { answerBug, principalOf, type EdgeOptions } from './post.ts';
+import { answerBug, identityOf, principalOf, type EdgeOptions } from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
@@ -86,7 +88,8 @@ function onMessage(
 ): void {
   try {
     const envelope = scanEnvelope(body);
-    if (envelope.method === 'initialize' && envelope.id) initialize(server, options, connection, body, envelope);
+    if (envelope.method === 'initialize' && envelope.id)
+      initialize(server, options, connection, identityOf(res), body, envelope);
     else if (!connection.session) {
       refuse(res, 400, CODE.invalidRequest, 'send initialize first');
       return;
@@ -94,7 +97,8 @@ function onMessage(
       takeMessage(server, connection.session, body, envelope);
     else {
       const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
-      serveRequest(server, connection.session, req.headers, body, envelope, answer);
+      connection.session.identity = identityOf(res);
+      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer);
     }
     res.writeHead(202, { 'content-length': 0 });
     res.end();
@@ -111,6 +115,7 @@ function initialize(
   server: VirtualServer,
   options: EdgeOptions,
   connection: Connection,
+  identity: Identity | undefined,
   body: Buffer,
   envelope: Envelope,
 ): void {
@@ -123,11 +128,15 @@ function initialize(
         ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
         : resultMessage(
             id,
-            initializeResult(client.revision, options.version, server.view.current.capabilities.resourcesSubscribe),
+            initializeResult(
+              client.revision,
+              options.version,
+              server.views.shared.current.capabilities.resourcesSubscribe,
+            ),
           );
   if (client && !server.draining) {
     if (connection.session) server.sessions.end(connection.session);
-    connection.session = server.openSession(connection.principal, client);
+    connection.session = server.openSession(connection.principal, identity, client);
     connection.session.streams.main.adopt(connection.res);
     connection.session.streams.main.send(message);
     server.listen(connection.session);
@@ -169,6 +178,14 @@ class StreamAnswer implements Answer {
 
   message(message: Buffer): void {
     this.reply(message);
+  }
+
+  challenge(): boolean {
+    return false;
+  }
+
+  unavailable(): boolean {
+    return false;
   }
 
   drop(): void {

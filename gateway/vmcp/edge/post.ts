@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
@@ -70,8 +71,8 @@ function onMessage(server: VirtualServer, options: EdgeOptions, req: Request, re
     res.end();
     return;
   }
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), session);
-  serveRequest(server, session, req.headers, body, envelope, answer);
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), session, server.challenge);
+  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer);
 }
 
 /** The session of the request, or undefined after a refusal. */
@@ -86,6 +87,7 @@ export function findSession(server: VirtualServer, req: Request, res: Response):
     refuseSession(res);
     return undefined;
   }
+  session.identity = identityOf(res);
   const revision = req.headers['mcp-protocol-version'];
   if (revision === undefined || revision === session.revision || (REVISIONS as readonly unknown[]).includes(revision))
     return session;
@@ -94,7 +96,9 @@ export function findSession(server: VirtualServer, req: Request, res: Response):
 }
 
 /** Who calls: put there by the incoming mode, `anonymous` without one. */
-export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? 'anonymous';
+export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? ANONYMOUS;
+
+export const identityOf = (res: Response): Identity | undefined => res.locals['identity'] as Identity | undefined;
 
 function initialize(
   server: VirtualServer,
@@ -107,7 +111,7 @@ function initialize(
     refuse(res, 400, CODE.invalidRequest, 'initialize must be a request with an id');
     return;
   }
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined);
+  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined, server.challenge);
   const client = readClientFacts(body, envelope);
   if (client === undefined) {
     answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
@@ -118,10 +122,10 @@ function initialize(
     refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
     return;
   }
-  const session = server.openSession(principalOf(res), client);
+  const session = server.openSession(principalOf(res), identityOf(res), client);
   res.setHeader('mcp-session-id', session.id);
   answer.result(
-    initializeResult(client.revision, options.version, server.view.current.capabilities.resourcesSubscribe),
+    initializeResult(client.revision, options.version, server.view(session).current.capabilities.resourcesSubscribe),
   );
 }
 

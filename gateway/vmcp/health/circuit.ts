@@ -70,6 +70,9 @@ function verdictOf(outcome: FailureKind | 'ok'): 'good' | 'bad' | 'none' {
     case 'cancelled':
     case 'session_lost':
     case 'circuit_open':
+    case 'reauthenticate':
+    case 'misconfigured':
+    case 'store_unavailable':
       return 'none';
   }
 }

@@ -83,6 +83,8 @@ function nextState(health: Health, outcome: ProbeOutcome, policy: HealthPolicy):
 export function categoryOf(kind: FailureKind): ErrorCategory {
   switch (kind) {
     case 'unauthenticated':
+    case 'reauthenticate':
+    case 'misconfigured':
       return 'authentication_failed';
     case 'timeout':
       return 'timeout';
@@ -91,6 +93,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
     case 'unavailable':
     case 'refused':
     case 'circuit_open':
+    case 'store_unavailable':
       return 'backend_unavailable';
     case 'session_lost':
       return 'connection_failed';

@@ -1,5 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
-import { failToolCall } from './failures.ts';
+import { whenFound } from '../views/catalog-source.ts';
+import { failToolCall, refuseCredential } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
@@ -16,17 +17,23 @@ export const callTool: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, '"arguments" of tools/call must be an object');
     return;
   }
-  const route = server.view.certain ? server.view.current.tools.get(name) : undefined;
+  const view = server.view(session);
+  const route = view.certain ? view.current.tools.get(name) : undefined;
+  const unknown = (): void => {
+    const failure = server.views.missingLogin(session, name);
+    if (failure) refuseCredential(answer, failure);
+    else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+  };
   if (route) server.forward(session, request, route, params.name, answer, failToolCall);
-  else if (server.view.settled) answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+  else if (view.settled) unknown();
   else
     later(
       server,
       answer,
-      server.view.whenFound((view) => view.tools.get(name)),
+      whenFound(view, ({ tools }) => tools.get(name)),
       (late) => {
         if (late) server.forward(session, request, late, params.name, answer, failToolCall);
-        else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+        else unknown();
       },
     );
 };

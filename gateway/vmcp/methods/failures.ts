@@ -1,5 +1,6 @@
 import type { OnFailure } from '../backends/backend-call.ts';
 import type { BackendFailure } from '../transport/channel.ts';
+import { RETRY_AFTER_SECONDS, type Answer } from '../edge/answer.ts';
 import { CODE } from '../error-codes.ts';
 
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
@@ -19,6 +20,10 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
       return `backend "${backend.name}" sent something that is not MCP`;
     case 'circuit_open':
       return `backend "${backend.name}" is unavailable: it kept failing, try again later`;
+    case 'misconfigured':
+      return `the gateway has no working credential for backend "${backend.name}": its operator must look at the log`;
+    case 'reauthenticate':
+    case 'store_unavailable':
     case 'unavailable':
     case 'session_lost':
     case 'cancelled':
@@ -26,8 +31,26 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
   }
 }
 
+/**
+ * Refuses a request for which no credential could be obtained and that the caller, or time, can mend: as an HTTP answer
+ * while nothing was sent, else as a JSON-RPC error. False: the failure is of another kind.
+ */
+export function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): boolean {
+  if (kind === 'reauthenticate') {
+    const where = provider === undefined ? 'log in again' : `log in again at provider "${provider}"`;
+    const message = `the stored login for this backend is missing or has ended: ${where}`;
+    if (!answer.challenge(message)) answer.error(CODE.reauthenticate, message, { reauth: true });
+    return true;
+  }
+  if (kind !== 'store_unavailable') return false;
+  const message = 'the store of logins cannot be reached: try again later';
+  if (!answer.unavailable(message)) answer.error(CODE.internal, message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return true;
+}
+
 /** `tools/call`: a result that the model can read, not a protocol error. */
 export const failToolCall: OnFailure = (answer, failure, backend) => {
+  if (refuseCredential(answer, failure)) return;
   const text = sentence(failure, backend);
   const retry =
     failure.retryAfterSeconds === undefined
@@ -38,6 +61,7 @@ export const failToolCall: OnFailure = (answer, failure, backend) => {
 
 /** Reads, prompts and completion: a JSON-RPC error. */
 export const failRequest: OnFailure = (answer, failure, backend) => {
+  if (refuseCredential(answer, failure)) return;
   const data = failure.retryAfterSeconds === undefined ? undefined : { retryAfterSeconds: failure.retryAfterSeconds };
   answer.error(failure.kind === 'timeout' ? CODE.timeout : CODE.internal, sentence(failure, backend), data);
 };

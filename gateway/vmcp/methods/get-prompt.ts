@@ -11,8 +11,8 @@ export const getPrompt: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
     return;
   }
-  later(server, answer, server.view.whenSettled(), () => {
-    const route = server.view.current.prompts.get(name);
+  later(server, answer, server.view(session).whenSettled(), () => {
+    const route = server.view(session).current.prompts.get(name);
     if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
     else answer.error(CODE.invalidParams, 'unknown prompt');
   });

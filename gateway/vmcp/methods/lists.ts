@@ -1,6 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
 import { listPage } from '../aggregation/pages.ts';
-import type { ListKind } from '../aggregation/view.ts';
+import type { ListKind, View } from '../aggregation/view.ts';
 import type { Answer } from '../edge/answer.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { CODE } from '../error-codes.ts';
@@ -11,17 +11,24 @@ import type { Method } from './method.ts';
 /** `tools/list`, `resources/list`, `resources/templates/list`, `prompts/list`: a ready-made page. */
 export const list =
   (kind: ListKind): Method =>
-  (server, _session, request, answer) => {
-    if (server.view.settled) answerPage(server, kind, request, answer);
+  (server, session, request, answer) => {
+    const view = server.view(session);
+    server.views.renew(session);
+    if (view.settled) answerPage(server, view.current, kind, request, answer);
     else {
-      later(server, answer, server.view.whenSettled(), () => {
-        answerPage(server, kind, request, answer);
+      later(server, answer, view.whenSettled(), () => {
+        answerPage(server, view.current, kind, request, answer);
       });
     }
   };
 
-function answerPage(server: VirtualServer, kind: ListKind, { body, params }: ClientRequest, answer: Answer): void {
-  const view = server.view.current;
+function answerPage(
+  server: VirtualServer,
+  view: View,
+  kind: ListKind,
+  { body, params }: ClientRequest,
+  answer: Answer,
+): void {
   if (server.failsOnPartial && view.unavailable.length > 0) {
     answer.error(CODE.internal, `backends are unavailable: ${view.unavailable.join(', ')}`, {
       unavailableBackends: view.unavailable,

@@ -19,13 +19,13 @@ export const subscription =
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    later(server, answer, server.view.whenSettled(), () => {
-      const route = routeResource(server.view.current, uri);
+    later(server, answer, server.view(session).whenSettled(), () => {
+      const route = routeResource(server.view(session).current, uri);
       if (!route) {
         answer.error(CODE.resourceNotFound, 'resource not found', { uri });
         return;
       }
-      if (!server.offersSubscriptions(route.backend)) {
+      if (!server.offersSubscriptions(session, route.backend)) {
         answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
         return;
       }

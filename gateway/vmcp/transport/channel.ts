@@ -1,4 +1,5 @@
 import type { Envelope } from '../../http/json-scan.ts';
+import type { CredentialFault, CredentialHeaders } from '../../outgoing/authenticator.ts';
 
 /** What the gateway itself met on the way to a backend; a backend's own JSON-RPC error is a reply, not a failure. */
 export type FailureKind =
@@ -10,15 +11,18 @@ export type FailureKind =
   | 'refused' // another 4xx: the backend is there and does not want this request
   | 'garbage' // not MCP: no JSON, wrong content type, wrong id
   | 'session_lost'
-  | 'circuit_open';
+  | 'circuit_open'
+  | CredentialFault; // no credential for the backend could be obtained
 
 export interface BackendFailure {
   readonly kind: FailureKind;
   /** For the log only: may quote addresses and system errors, never what the backend wrote in a body. */
   readonly detail: string;
   readonly retryAfterSeconds?: number;
-  /** HTTP status, of a `refused` request. */
+  /** HTTP status, of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
+  /** Upstream provider that the caller must log in to again, of `reauthenticate`. */
+  readonly provider?: string | undefined;
 }
 
 /** Thrown where a failure cannot be handed to a sink: opening a channel, `request` helpers. */
@@ -53,6 +57,8 @@ export interface BackendRequest {
   readonly timeoutMs: number;
   /** Extra HTTP headers of this request (lower case), ignored by stdio. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The credential for the backend: wins over every header of the same name. */
+  readonly credential?: CredentialHeaders | undefined;
 }
 
 /**
@@ -112,6 +118,8 @@ export interface ChannelOwner {
   readonly revision: string;
   /** Notifications and requests of the backend that belong to no running request (list_changed, GET stream). */
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  /** The credential for what the channel sends on its own account: handshake, notifications, streams, the end. */
+  readonly authorize?: (() => CredentialHeaders | Promise<CredentialHeaders>) | undefined;
 }
 
 /** How one backend is reached: one object per backend and configuration. */

@@ -34,8 +34,8 @@ export interface ExchangeHost {
   sessionLost(): void;
   /** False when the backend keeps no session, or gave none yet: then there is none to lose. */
   readonly hasSession: boolean;
-  /** Headers of a GET that goes on behind an event. */
-  resumeHeaders(lastEventId: string): string[];
+  /** Headers of a GET that goes on behind an event; rejects when no credential can be obtained. */
+  resumeHeaders(lastEventId: string): Promise<string[]>;
   /** Sees the reply's headers before the sink sees anything of it. */
   replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
 }
@@ -214,8 +214,15 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#brokenBy = failure;
     this.#resuming = setTimeout(() => {
       const { dispatcher, origin, path } = this.#host;
-      const headers = this.#host.resumeHeaders(lastEventId);
-      dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
+      this.#host.resumeHeaders(lastEventId).then(
+        (headers) => {
+          if (this.#done) return;
+          dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
+        },
+        () => {
+          this.fail(failure);
+        },
+      );
     }, this.#retryMs);
   }
 

@@ -1,7 +1,9 @@
+import { CredentialError } from '../../outgoing/authenticator.ts';
 import type { BackendFailure } from './channel.ts';
 
-/** A network error on the way to a backend. */
+/** A credential that could not be obtained, or a network error on the way to a backend. */
 export function failureOfError(error: Error): BackendFailure {
+  if (error instanceof CredentialError) return { kind: error.fault, detail: error.message, provider: error.provider };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
     return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };
@@ -11,7 +13,7 @@ export function failureOfError(error: Error): BackendFailure {
 /** An HTTP answer that holds no JSON-RPC reply to our request. */
 export function failureOfStatus(status: number, contentType: string, retryAfter: string | undefined): BackendFailure {
   const detail = `HTTP ${String(status)} with content type "${contentType.slice(0, 60)}"`;
-  if (status === 401 || status === 403) return { kind: 'unauthenticated', detail };
+  if (status === 401 || status === 403) return { kind: 'unauthenticated', detail, status };
   if (status === 404 || status === 400) return { kind: 'session_lost', detail };
   const retryAfterSeconds = Number(retryAfter);
   const hint = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 0 ? { retryAfterSeconds } : {};

@@ -69,7 +69,7 @@ const open = (transport: Transport, signal = AbortSignal.timeout(2_000)): Promis
   transport.open({ key: 'k', capabilities: '{}', revision: '2025-11-25', onMessage: () => undefined }, signal);
 
 const call = (channel: Channel): Promise<Buffer> =>
-  ask(channel, 'tools/call', undefined, 2_000, AbortSignal.timeout(5_000));
+  ask(channel, 'tools/call', undefined, 2_000, { signal: AbortSignal.timeout(5_000) });
 
 const ok = ({ id }: Message, res: ServerResponse): void => {
   json(res, 200, { jsonrpc: '2.0', id, result: {} });

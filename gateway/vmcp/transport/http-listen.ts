@@ -7,7 +7,8 @@ import { createSseParser } from './sse-parser.ts';
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
   readonly path: string;
-  readonly headers: readonly string[];
+  /** Of a POST, as a flat list, with the credential as it is now. */
+  readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
   readonly log: Logger;
@@ -60,7 +61,8 @@ export class StreamListener {
   }
 
   async #connect(): Promise<void> {
-    const { dispatcher, path, headers: sent, maxEventBytes } = this.#options;
+    const { dispatcher, path, maxEventBytes } = this.#options;
+    const sent = await this.#options.headers();
     const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
     const { statusCode, headers, body } = await dispatcher.request({
       path,
@@ -72,7 +74,7 @@ export class StreamListener {
     });
     if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
       await body.dump();
-      if (statusCode < 500) this.#abort.abort();
+      if (statusCode < 500 && statusCode !== 401) this.#abort.abort();
       return;
     }
     const parser = createSseParser((event) => {

@@ -1,7 +1,9 @@
-import { rootCertificates } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
 import type { Logger } from 'winston';
+import { guardedConnector } from '../../outbound/connector.ts';
+import { policyFor, type OutboundPolicy } from '../../outbound/policy.ts';
+import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type {
   BackendRequest,
   Channel,
@@ -12,6 +14,7 @@ import type {
   Transport,
 } from './channel.ts';
 import { BackendError } from './channel.ts';
+import { withHeaderFiles, type HeaderFiles } from './header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
 import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
 import { ACCEPT_POST, getHeaders, StreamListener } from './http-listen.ts';
@@ -21,10 +24,13 @@ export interface HttpTransportOptions {
   /** MCP endpoint of the backend. */
   readonly url: URL;
   readonly clientInfo: ClientInfo;
-  /** Headers sent on every request, by lower-case name. */
+  /** Headers sent on every request, by lower-case name; empty where `headerFiles` has the value. */
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM certificates trusted beside the system's. */
-  readonly ca?: readonly string[] | undefined;
+  readonly headerFiles?: HeaderFiles | undefined;
+  /** Which addresses may be dialled; when absent those that the URL itself names. */
+  readonly policy?: OutboundPolicy | undefined;
+  /** PEM bundle trusted beside the system's; followed when it changes. */
+  readonly caFile?: string | undefined;
   readonly maxReplyBytes: number;
   /** Longest wait for the handshake, ms. */
   readonly initTimeoutMs: number;
@@ -44,13 +50,14 @@ interface Pools {
 
 /** Streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per channel. */
 export function httpTransport(options: HttpTransportOptions): Transport {
+  const { url, headerFiles, caFile, log, policy = policyFor(url, {}), initTimeoutMs: timeoutMs } = options;
   const common = {
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectTimeout: options.initTimeoutMs,
-    ...(options.ca ? { connect: { ca: [...rootCertificates, ...options.ca] } } : {}),
+    allowH2: false,
+    connect: guardedConnector(policy, { caFile, log, timeoutMs }),
   };
-  const calls = new Pool(options.url.origin, { ...common, connections: CONNECTIONS });
-  const streams = new Pool(options.url.origin, common);
+  const calls = withHeaderFiles(new Pool(url.origin, { ...common, connections: CONNECTIONS }), headerFiles);
+  const streams = withHeaderFiles(new Pool(url.origin, common), headerFiles);
   return {
     open: (owner, signal) => new HttpChannel(options, { calls, streams }, owner).open(signal),
     close: async () => {
@@ -106,9 +113,10 @@ class HttpChannel implements Channel, ExchangeHost {
 
   async open(signal: AbortSignal): Promise<Channel> {
     const params = initializeParams(this.#owner, this.#options.clientInfo);
+    const credential = await this.#owner.authorize?.();
     const reply = await requestReply(
       (request, sink) => this.request(request, sink),
-      { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs },
+      { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs, credential },
       { signal },
     );
     this.facts = readServerFacts(reply, this.#sessionId !== undefined);
@@ -122,7 +130,8 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
     const extra = request.headers;
-    const headers = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
+    const plain = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
+    const headers = withCredential(plain, request.credential);
     return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
   }
 
@@ -142,8 +151,13 @@ class HttpChannel implements Channel, ExchangeHost {
     this.send(Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${ownId}}}`));
   }
 
-  resumeHeaders(lastEventId: string): string[] {
-    return [...getHeaders(this.#headers), 'last-event-id', lastEventId];
+  async resumeHeaders(lastEventId: string): Promise<string[]> {
+    return [...getHeaders(await this.#ownHeaders()), 'last-event-id', lastEventId];
+  }
+
+  /** Headers of what the channel sends on its own account. */
+  async #ownHeaders(): Promise<string[]> {
+    return withCredential(this.#headers, await this.#owner.authorize?.());
   }
 
   get hasSession(): boolean {
@@ -175,7 +189,7 @@ class HttpChannel implements Channel, ExchangeHost {
       const { body } = await this.dispatcher.request({
         path: this.path,
         method: 'DELETE',
-        headers: this.#headers,
+        headers: await this.#ownHeaders(),
         headersTimeout: CLOSE_TIMEOUT_MS,
         bodyTimeout: CLOSE_TIMEOUT_MS,
       });
@@ -202,11 +216,12 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   async #post(message: Buffer): Promise<void> {
+    const headers = this.#owner.authorize ? await this.#ownHeaders() : this.#headers;
     const { statusCode, body } = await this.dispatcher
       .request({
         path: this.path,
         method: 'POST',
-        headers: this.#headers,
+        headers,
         body: message,
         headersTimeout: this.#options.initTimeoutMs,
         bodyTimeout: this.#options.initTimeoutMs,
@@ -224,10 +239,21 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#listener ??= new StreamListener({
       dispatcher: this.#streams,
       path: this.path,
-      headers: this.#headers,
+      headers: () => this.#ownHeaders(),
       maxEventBytes: this.#options.maxReplyBytes,
       onMessage: this.#owner.onMessage,
       log: this.#options.log,
     });
   }
+}
+
+/** A flat list of headers in which the credential stands in place of headers of its names. */
+function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
+  if (credential === undefined) return headers;
+  const flat = Object.entries(credential).flat();
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!Object.hasOwn(credential, name)) flat.push(name, headers[at + 1] ?? '');
+  }
+  return flat;
 }

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
 import type { Logger } from 'winston';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
+import { guardedConnector } from '../../outbound/connector.ts';
+import { policyFor } from '../../outbound/policy.ts';
+import { CredentialError } from '../../outgoing/authenticator.ts';
 import { initTimeoutMs } from '../backends/backend.ts';
 import { BackendError, type Transport } from './channel.ts';
+import { headerFromFile, headerPlaces, readText, withHeaderFiles, type HeaderFiles } from './header-files.ts';
 import { httpTransport, type HttpTransportOptions } from './http.ts';
 import { sseTransport } from './sse.ts';
 import { stdioTransport } from './stdio.ts';
@@ -37,8 +39,9 @@ export const createTransports =
         return onOpen(() => httpTransport({ ...shared, ...httpOptions(backend), maxReplyBytes: MAX_REPLY_BYTES }));
       case 'sse':
         return onOpen(() => {
-          const { url, headers, ca } = httpOptions(backend);
-          const dispatcher = new Agent(ca ? { connect: { ca: [...rootCertificates, ...ca] } } : {});
+          const { url, headers, headerFiles, policy, caFile } = httpOptions(backend);
+          const connect = guardedConnector(policy, { caFile, log: shared.log, timeoutMs: shared.initTimeoutMs });
+          const dispatcher = withHeaderFiles(new Agent({ allowH2: false, connect }), headerFiles);
           const transport = sseTransport({ ...shared, url, headers, dispatcher, maxMessageBytes: MAX_REPLY_BYTES });
           return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };
         });
@@ -79,32 +82,36 @@ function onOpen(create: () => Transport): Transport {
   };
 }
 
-/** @throws BackendError */
-function httpOptions(backend: Backend): Pick<HttpTransportOptions, 'url' | 'headers' | 'ca'> {
-  const { name, url, ca_bundle_file: bundle } = backend;
+/**
+ * Its files are read once here, so that opening says what is wrong with them, and again whenever they change.
+ * @throws BackendError
+ */
+function httpOptions(backend: Backend) {
+  const { name, url, ca_bundle_file: caFile, header_forward: forward } = backend;
   if (url === undefined) throw unavailable(`backend "${name}" has no url`);
+  const headerFiles = forward?.add_headers_from_file;
+  tryFiles(caFile, headerFiles);
   return {
     url: new URL(url),
-    headers: forwardedHeaders(backend),
-    ca: bundle === undefined ? undefined : [readText(bundle, 'the CA bundle')],
-  };
+    headers: { ...lowerCase(forward?.add_plaintext_headers), ...headerPlaces(headerFiles) },
+    headerFiles,
+    caFile,
+    policy: policyFor(url, {
+      allowPrivateIPs: backend.allow_private_ips,
+      insecureAllowHTTP: backend.insecure_allow_http,
+    }),
+  } satisfies Partial<HttpTransportOptions>;
 }
 
-function forwardedHeaders({ header_forward: forward }: Backend): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(forward?.add_plaintext_headers ?? {})) headers[name.toLowerCase()] = value;
-  for (const [name, file] of Object.entries(forward?.add_headers_from_file ?? {})) {
-    headers[name.toLowerCase()] = readText(file, `the value of header ${name}`).replace(/\r?\n$/, '');
-  }
-  return headers;
-}
+const lowerCase = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-function readText(file: string, what: string): string {
+function tryFiles(caFile: string | undefined, headerFiles: HeaderFiles = {}): void {
   try {
-    return readFileSync(file, 'utf8');
+    if (caFile !== undefined) readText(caFile, 'the CA bundle');
+    for (const [name, path] of Object.entries(headerFiles)) headerFromFile(name, path);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw unavailable(`${what} stands in ${file}, which cannot be read (${code})`);
+    throw error instanceof CredentialError ? unavailable(error.message) : error;
   }
 }
 

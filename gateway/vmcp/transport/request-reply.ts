@@ -1,4 +1,5 @@
 import type { Envelope } from '../../http/json-scan.ts';
+import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import { failureOfAbort } from './abort.ts';
 import { BackendError, type BackendRequest, type Channel, type ReplySink, type RequestHandle } from './channel.ts';
 
@@ -41,16 +42,18 @@ export function requestReply(
   });
 }
 
+const OWN_ID = Buffer.from('0');
+
 /** `requestReply` over an open channel; the reply carries the id 0. */
 export const ask = (
   channel: Channel,
   method: string,
   params: string | undefined,
   timeoutMs: number,
-  signal?: AbortSignal,
+  { signal, credential }: { readonly signal?: AbortSignal; readonly credential?: CredentialHeaders | undefined } = {},
 ): Promise<Buffer> =>
   requestReply(
     (request, sink) => channel.request(request, sink),
-    { method, params: params === undefined ? undefined : Buffer.from(params), id: Buffer.from('0'), timeoutMs },
+    { method, params: params === undefined ? undefined : Buffer.from(params), id: OWN_ID, timeoutMs, credential },
     signal ? { signal } : {},
   );

@@ -141,11 +141,12 @@ class SseChannel implements Channel {
 
   async #connect(): Promise<void> {
     const { url, dispatcher, headers, initTimeoutMs } = this.#options;
+    const credential = await this.#owner.authorize?.();
     const response = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
-      headers: { ...headers, accept: 'text/event-stream', 'cache-control': 'no-cache' },
+      headers: { ...headers, ...credential, accept: 'text/event-stream', 'cache-control': 'no-cache' },
       headersTimeout: initTimeoutMs,
       bodyTimeout: 0,
       signal: this.#abort.signal,
@@ -167,9 +168,10 @@ class SseChannel implements Channel {
       params: initializeParams(this.#owner, clientInfo),
       id: Buffer.from('0'),
       timeoutMs: initTimeoutMs,
+      credential: await this.#owner.authorize?.(),
     });
     this.#facts = readServerFacts(reply, true);
-    await this.#post(INITIALIZED, {}, NOTIFY_TIMEOUT_MS);
+    await this.#postOwn(INITIALIZED);
   }
 
   async #read(body: Dispatcher.ResponseData['body']): Promise<void> {
@@ -202,7 +204,7 @@ class SseChannel implements Channel {
   }
 
   #sendRequest(message: Buffer, id: number, request: BackendRequest): void {
-    const posted = this.#post(message, request.headers ?? {}, request.timeoutMs)
+    const posted = this.#post(message, request)
       .catch((error: unknown) => {
         const failure = error instanceof BackendError ? error.failure : failureOfError(asError(error));
         this.#peer.failCall(id, failure);
@@ -216,14 +218,21 @@ class SseChannel implements Channel {
     const { log, name } = this.#options;
     try {
       if (after !== undefined) await this.#posting.get(after);
-      await this.#post(message, {}, NOTIFY_TIMEOUT_MS);
+      await this.#postOwn(message);
     } catch (error) {
       log.debug('message to backend lost', { backend: name, error: asError(error).message });
     }
   }
 
+  async #postOwn(message: Buffer): Promise<void> {
+    await this.#post(message, { credential: await this.#owner.authorize?.(), timeoutMs: NOTIFY_TIMEOUT_MS });
+  }
+
   /** The backend's answer says only that it took the message. */
-  async #post(message: Buffer, extra: Readonly<Record<string, string>>, timeoutMs: number): Promise<void> {
+  async #post(
+    message: Buffer,
+    { headers: extra, credential, timeoutMs }: Pick<BackendRequest, 'headers' | 'credential' | 'timeoutMs'>,
+  ): Promise<void> {
     const { dispatcher, headers } = this.#options;
     const endpoint = await this.#endpoint.promise;
     const revision = this.#facts ? { 'mcp-protocol-version': this.#facts.revision } : {};
@@ -232,7 +241,7 @@ class SseChannel implements Channel {
       origin: endpoint.origin,
       path: endpoint.pathname + endpoint.search,
       method: 'POST',
-      headers: { ...extra, ...headers, ...revision, 'content-type': 'application/json' },
+      headers: { ...extra, ...headers, ...credential, ...revision, 'content-type': 'application/json' },
       body: message,
       headersTimeout: patience,
       bodyTimeout: patience,

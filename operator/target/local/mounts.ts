@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Mount } from '../../resolve/scope.ts';
 import type { SecretValues } from '../../source/files/file-values.ts';
-import { pruneSecrets, writeSecrets, type SecretKey } from './secrets.ts';
+import { pruneSecrets, writePrivateFile, writeSecrets, type SecretKey } from './secrets.ts';
 
 const secretKey = ({ namespace, name, key }: Mount): SecretKey => ({ namespace, secret: name, key });
 
@@ -16,7 +16,7 @@ export async function writeMounts(mounts: readonly Mount[], values: SecretValues
     if (mount.kind === 'Secret') await writeSecrets(stateDir, [{ ...secretKey(mount), value }]);
     else {
       await mkdir(dirname(mount.path), { recursive: true, mode: 0o700 });
-      await writeFile(mount.path, value, { mode: 0o600 });
+      await writePrivateFile(mount.path, value);
     }
   }
 }

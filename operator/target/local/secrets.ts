@@ -36,7 +36,7 @@ export async function writeSecrets(stateDir: string, values: readonly SecretValu
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await chmod(dir, 0o700);
     }
-    if (!(await holds(path, value.value))) await replaceFile(path, value.value);
+    await writePrivateFile(path, value.value);
   }
 }
 
@@ -58,6 +58,11 @@ const secretsDir = (stateDir: string): string => join(stateDir, 'secrets');
 function privateDirs(stateDir: string, { namespace, secret }: SecretKey): string[] {
   const root = secretsDir(stateDir);
   return [root, join(root, namespace), join(root, namespace, secret)];
+}
+
+/** Mode 0600. A reader sees the old or the new content, never a part; a file that already holds it is not touched. */
+export async function writePrivateFile(path: string, value: string | Uint8Array): Promise<void> {
+  if (!(await holds(path, value))) await replaceFile(path, value);
 }
 
 async function holds(path: string, value: string | Uint8Array): Promise<boolean> {

@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
-import { durationMs } from '../contract/fields.ts';
-import type { GatewayConfig } from '../contract/gateway-config.ts';
-import { aggregate } from './aggregation/aggregate.ts';
-import type { AggregationResult, View } from './aggregation/view.ts';
-import type { Fleet } from './backends/fleet.ts';
-import { LONGEST_TIMER_MS } from './health/clock.ts';
+import { durationMs } from '../../contract/fields.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { aggregate } from '../aggregation/aggregate.ts';
+import type { AggregationResult, View } from '../aggregation/view.ts';
+import type { Catalog } from '../aggregation/catalog.ts';
+import { LONGEST_TIMER_MS } from '../health/clock.ts';
+import type { CatalogSource, ReadableView } from './catalog-source.ts';
 
 export interface LiveViewOptions {
-  readonly fleet: Fleet;
+  readonly source: CatalogSource;
   readonly log: Logger;
   /** Clients see another view than before. */
-  readonly onChange: (view: View) => void;
+  readonly onChange: () => void;
 }
 
 /** What the backends offer together, kept up to date with what they say and with the rules of the configuration. */
-export class LiveView {
+export class LiveView implements ReadableView {
   readonly #options: LiveViewOptions;
   readonly #changed: (() => void)[] = [];
   #config: GatewayConfig;
@@ -49,7 +50,7 @@ export class LiveView {
 
   /** Every backend has answered or was given the time to, so what the view lacks does not exist or is down. */
   get settled(): boolean {
-    return this.#options.fleet.settled;
+    return this.#options.source.settled;
   }
 
   /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
@@ -60,20 +61,15 @@ export class LiveView {
   /** Resolves when `settled`, and after the default timeout anyway. */
   async whenSettled(): Promise<void> {
     const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
-    await this.#options.fleet.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
+    await this.#options.source.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
   }
 
-  /** What `find` finds as soon as that is certain; undefined when it is not there once everything is known. */
-  async whenFound<T>(find: (view: View) => T | undefined): Promise<T | undefined> {
-    const waiting = { isOver: false };
-    const over = this.whenSettled().then(() => {
-      waiting.isOver = true;
-    });
-    for (;;) {
-      const found = this.certain ? find(this.current) : undefined;
-      if (found !== undefined || waiting.isOver) return found ?? find(this.current);
-      await Promise.race([over, new Promise<void>((wake) => this.#changed.push(wake))]);
-    }
+  nextChange(): Promise<void> {
+    return new Promise<void>((wake) => this.#changed.push(wake));
+  }
+
+  catalog(backend: string): Catalog | undefined {
+    return this.#options.source.catalogs().find((catalog) => catalog.backend === backend);
   }
 
   /** Takes other rules. Where they leave a conflict open, the view before goes on until it is settled. */
@@ -95,8 +91,8 @@ export class LiveView {
   #refresh(): void {
     if (!this.#stale) return;
     this.#stale = false;
-    const { fleet, log, onChange } = this.#options;
-    const next = aggregate(fleet.catalogs(), this.#config.vmcp.aggregation, fleet.unavailable());
+    const { source, log, onChange } = this.#options;
+    const next = aggregate(source.catalogs(), this.#config.vmcp.aggregation, source.unavailable());
     const problems = [...next.conflicts, ...next.warnings];
     if (!isDeepStrictEqual(problems, this.#problems)) {
       for (const { reason, message } of problems) log.warn('aggregation', { reason, problem: message });
@@ -107,6 +103,6 @@ export class LiveView {
     if (!hasConflicts) this.#keepsLast = false;
     this.#aggregation = next;
     for (const wake of this.#changed.splice(0)) wake();
-    onChange(next.view);
+    onChange();
   }
 }

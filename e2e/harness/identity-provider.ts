@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { eventually } from './poll.ts';
+import type { Scope } from './scope.ts';
+import { root } from './vmcp.ts';
+
+/** The identity provider of the examples (`oidc-provider`), in a process of its own. */
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly port: number;
+  readonly tokenUrl: string;
+  /** A token without a login; for the gateway at `http://127.0.0.1:4483/mcp` unless another audience is given. */
+  token(user: string, audience?: string): Promise<string>;
+  /** Lines of its log: who got which token, none of the tokens. */
+  lines(): string[];
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+}
+
+export interface IdentityProviderOptions {
+  readonly port?: number;
+  readonly opaque?: boolean;
+  readonly tokenSeconds?: number;
+}
+
+/** Runs `examples/identity-provider/main.ts` on a free port until the scope ends. */
+export async function startIdentityProvider(
+  scope: Scope,
+  { port, opaque = false, tokenSeconds = 3_600 }: IdentityProviderOptions = {},
+): Promise<IdentityProvider> {
+  const chosen = port ?? (await freePort());
+  const main = join(root, 'examples', 'identity-provider', 'main.ts');
+  const flags = ['--port', String(chosen), '--token-seconds', String(tokenSeconds), ...(opaque ? ['--opaque'] : [])];
+  const child = spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let complaints = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  scope.defer(kill);
+  const issuer = `http://127.0.0.1:${String(chosen)}`;
+  await eventually('the identity provider listens', () => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${complaints}`);
+    return output.includes('Stop with Ctrl-C');
+  });
+  return {
+    issuer,
+    port: chosen,
+    tokenUrl: `${issuer}/token`,
+    async token(user, audience) {
+      const query = audience === undefined ? '' : `?audience=${encodeURIComponent(audience)}`;
+      const response = await fetch(`${issuer}/dev/token/${user}${query}`);
+      if (!response.ok) throw new Error(`no token for ${user}: ${String(response.status)}`);
+      return (await response.text()).trim();
+    },
+    lines: () => output.split('\n'),
+    kill,
+  };
+}

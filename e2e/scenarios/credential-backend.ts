@@ -1,0 +1,48 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { decodeJwt } from 'jose';
+import { hostBackend, type HttpBackend } from '../harness/backends/host.ts';
+import type { Scope } from '../harness/scope.ts';
+
+/** An MCP server that watches which credentials reach it and can refuse them. */
+export interface CredentialBackend extends HttpBackend {
+  /** Answers 401 to a request while this returns true. The JSON-RPC method is undefined for GET and DELETE. */
+  refuses: (headers: IncomingHttpHeaders, method: string | undefined) => boolean;
+}
+
+/** Where a test looks for a credential of a request. */
+export const bearerOf = (headers: IncomingHttpHeaders): string | undefined =>
+  /^Bearer (\S+)$/u.exec(headers.authorization ?? '')?.[1];
+
+function whoami(name: string, headers: IncomingHttpHeaders): McpServer {
+  const server = new McpServer({ name, version: '1.0.0' });
+  server.registerTool('whoami', { description: 'Tells who calls.' }, () => {
+    const token = bearerOf(headers);
+    const { sub, aud } = token === undefined ? {} : decodeJwt(token);
+    return { content: [{ type: 'text', text: JSON.stringify({ sub, aud, key: headers['x-api-key'] }) }] };
+  });
+  return server;
+}
+
+/** Serves the tool `whoami` until the scope ends. */
+export async function startCredentialBackend(scope: Scope, name: string): Promise<CredentialBackend> {
+  const none: CredentialBackend['refuses'] = () => false;
+  const backend: HttpBackend & Partial<CredentialBackend> = await hostBackend(scope, '/mcp', async (req, res, body) => {
+    const method = (body as { method?: string } | undefined)?.method;
+    if (backend.refuses?.(req.headers, method) === true) {
+      res.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token", realm="of the backend"' }).end();
+      return;
+    }
+    if (req.method !== 'POST') {
+      res.writeHead(405, { allow: 'POST' }).end();
+      return;
+    }
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+    await whoami(name, req.headers).connect(transport as Transport);
+    res.once('close', () => void transport.close());
+    await transport.handleRequest(req, res, body);
+  });
+  return Object.assign(backend, { refuses: none });
+}

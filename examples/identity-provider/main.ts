@@ -1,0 +1,30 @@
+/** An identity provider for development on one machine: `npx node examples/identity-provider/main.ts`. */
+import { parseArgs } from 'node:util';
+import { GATEWAY_CLIENT, startIdentityProvider } from './provider.ts';
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '4400' },
+    opaque: { type: 'boolean', default: false },
+    'token-seconds': { type: 'string', default: '3600' },
+  },
+});
+
+const provider = await startIdentityProvider({
+  port: Number(values.port),
+  opaque: values.opaque,
+  accessTokenSeconds: Number(values['token-seconds']),
+  log: print,
+});
+
+print(`Identity provider for development: ${provider.issuer}
+  a token without a browser   curl -s ${provider.issuer}/dev/token/alice
+  client of the gateway       ${GATEWAY_CLIENT.id} / ${GATEWAY_CLIENT.secret}
+  access tokens               ${values.opaque ? 'opaque: ask the introspection endpoint' : 'JWT'}
+Any user name and any password will do. Stop with Ctrl-C.`);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void provider.close());

@@ -1,0 +1,181 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose';
+import { Provider, errors, type Configuration, type ResourceServer } from 'oidc-provider';
+import { TOKEN_EXCHANGE, TOKEN_EXCHANGE_PARAMETERS, tokenExchange } from './token-exchange.ts';
+
+/** What `vmcp` is registered as: asks the introspection endpoint and exchanges tokens. */
+export const GATEWAY_CLIENT = { id: 'vmcp', secret: 'vmcp-development-secret' } as const;
+
+export interface IdentityProviderOptions {
+  /** 0: any free port. */
+  readonly port: number;
+  /** Access tokens are opaque, so that a resource server must ask the introspection endpoint about them. */
+  readonly opaque: boolean;
+  readonly accessTokenSeconds: number;
+  /** One line for each thing that happened; no line holds a token. */
+  readonly log: (line: string) => void;
+}
+
+export interface IdentityProvider {
+  readonly issuer: string;
+  close(): Promise<void>;
+}
+
+/** Scope that an MCP server may ask for. */
+const MCP_SCOPE = 'mcp:use';
+const DEFAULT_RESOURCE = 'http://127.0.0.1:4483/mcp';
+const ON_THIS_MACHINE = /^(127\.0\.0\.1|\[::1\]|localhost)$/u;
+const HOURS = 3_600;
+
+/** Any login name is an account, with any password: this is for development on one machine. */
+const account = (id: string) => ({
+  accountId: id,
+  claims: () => ({ sub: id, name: id, email: `${id}@example.com` }),
+});
+
+function resourceServer(audience: string, { opaque, accessTokenSeconds }: IdentityProviderOptions): ResourceServer {
+  return {
+    audience,
+    scope: MCP_SCOPE,
+    accessTokenTTL: accessTokenSeconds,
+    accessTokenFormat: opaque ? 'opaque' : 'jwt',
+    ...(!opaque && { jwt: { sign: { alg: 'RS256' as const } } }),
+  };
+}
+
+function configuration(key: JWK, options: IdentityProviderOptions): Configuration {
+  return {
+    jwks: { keys: [key] },
+    responseTypes: ['code'],
+    cookies: { keys: ['only for development'] },
+    clients: [
+      {
+        client_id: GATEWAY_CLIENT.id,
+        client_secret: GATEWAY_CLIENT.secret,
+        grant_types: ['client_credentials', TOKEN_EXCHANGE],
+        response_types: [],
+        redirect_uris: [],
+      },
+    ],
+    clientBasedCORS: () => true,
+    findAccount: (_ctx, id) => account(id),
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    scopes: ['openid', 'offline_access', MCP_SCOPE],
+    claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
+    pkce: { required: () => true },
+    features: {
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: true },
+      introspection: { enabled: true, allowedPolicy: (_ctx, { clientId }) => clientId === GATEWAY_CLIENT.id },
+      registration: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => DEFAULT_RESOURCE,
+        getResourceServerInfo: (_ctx, resource) => {
+          if (!ON_THIS_MACHINE.test(URL.parse(resource)?.hostname ?? '')) throw new errors.InvalidTarget();
+          return resourceServer(resource, options);
+        },
+        useGrantedResource: () => true,
+      },
+    },
+    ttl: {
+      AccessToken: options.accessTokenSeconds,
+      ClientCredentials: options.accessTokenSeconds,
+      Grant: 8 * HOURS,
+      IdToken: HOURS,
+      Interaction: HOURS,
+      RefreshToken: 8 * HOURS,
+      Session: 8 * HOURS,
+    },
+  };
+}
+
+/** A token for `user`, as a login of that user would end with. */
+async function tokenFor(provider: Provider, user: string, url: URL, options: IdentityProviderOptions): Promise<string> {
+  const client = await provider.Client.find(GATEWAY_CLIENT.id);
+  if (client === undefined) throw new Error('the client of the gateway is not registered');
+  const audience = url.searchParams.get('audience') ?? DEFAULT_RESOURCE;
+  const scope = url.searchParams.get('scope') ?? MCP_SCOPE;
+  const grant = new provider.Grant({ accountId: user, clientId: client.clientId });
+  grant.addResourceScope(audience, scope);
+  const token = new provider.AccessToken({
+    accountId: user,
+    client,
+    grantId: await grant.save(),
+    gty: 'development',
+    resourceServer: new provider.ResourceServer(audience, resourceServer(audience, options)),
+    scope,
+  });
+  return token.save();
+}
+
+/** `GET /dev/token/<user>[?audience=...][&scope=...]`: a token without a browser, for curl. */
+async function developmentToken(
+  req: IncomingMessage,
+  res: ServerResponse,
+  provider: Provider,
+  options: IdentityProviderOptions,
+): Promise<boolean> {
+  const url = new URL(req.url ?? '/', provider.issuer);
+  const user = /^\/dev\/token\/([\w.@:-]{1,128})$/u.exec(url.pathname)?.[1];
+  if (user === undefined || req.method !== 'GET') return false;
+  const token = await tokenFor(provider, user, url, options);
+  res.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(`${token}\n`);
+  return true;
+}
+
+const KEY_NAMES = { kid: 'development', alg: 'RS256', use: 'sig' } as const;
+
+function report(provider: Provider, log: IdentityProviderOptions['log']): void {
+  const issued = ({ accountId, aud }: { accountId: string; aud?: string | string[] | undefined }): void => {
+    log(`issued a token: sub ${accountId}, aud ${String(aud)}`);
+  };
+  provider.on('registration_create.success', (_ctx, { clientId, clientName }) => {
+    log(`registered the client "${clientName ?? clientId}"`);
+  });
+  provider.on('access_token.issued', issued);
+  provider.on('access_token.saved', issued);
+  provider.on('grant.error', (_ctx, error) => {
+    log(`refused: ${error.message}`);
+  });
+  provider.on('server_error', (_ctx, error) => {
+    log(`failed: ${error.message}`);
+  });
+}
+
+/** Listens on 127.0.0.1. The signing key is made anew at each start. */
+export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  });
+  const issuer = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...KEY_NAMES }, options));
+  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), ...KEY_NAMES }] });
+  provider.registerGrantType(
+    TOKEN_EXCHANGE,
+    tokenExchange({ keys, log: options.log, seconds: options.accessTokenSeconds }),
+    TOKEN_EXCHANGE_PARAMETERS,
+  );
+  report(provider, options.log);
+  const handle = provider.callback();
+  server.on('request', (req, res) => {
+    developmentToken(req, res, provider, options).then(
+      (done) => (done ? undefined : handle(req, res)),
+      () => res.writeHead(500).end(),
+    );
+  });
+  return {
+    issuer,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,48 @@
+/** A text that nothing prints by accident: not a log line, not JSON, not an error. */
+export class Secret {
+  readonly #text: string;
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return '[redacted]';
+  }
+
+  toJSON(): string {
+    return '[redacted]';
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return '[redacted]';
+  }
+}
+
+/** A caller whose credential was verified at boundary 1. Without one the caller is anonymous. */
+export interface Identity {
+  /** Owner of sessions: issuer and subject, told apart from every other pair. Tokens of one user share it. */
+  readonly principal: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** `client_id` or `azp` of the token. */
+  readonly clientId?: string | undefined;
+  readonly scopes: ReadonlySet<string>;
+  /** All members of the token or of the introspection reply, without `tsid`. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The bearer token as it was presented. Leaves the process as the subject of a token exchange only. */
+  readonly token: Secret;
+  /** End of the token's life, ms since the epoch. */
+  readonly expiresAt: number;
+  /** Handle of the login at the embedded authorization server, under which its upstream tokens are stored. */
+  readonly tsid?: string | undefined;
+}
+
+/** `Identity.principal` of a pair: a length in front, so that no two pairs read alike. */
+export const principalOfPair = (issuer: string, subject: string): string =>
+  `${String(issuer.length)}:${issuer}${subject}`;
+
+export const ANONYMOUS = 'anonymous';

@@ -1,0 +1,119 @@
+import type { GatewayConfig, Incoming } from './gateway-config.ts';
+import type { Problem } from './problem.ts';
+import { isEncrypted } from './rule.ts';
+
+type Oidc = NonNullable<GatewayConfig['oidc_config']>;
+
+const PATH = 'vmcp.incoming';
+
+/** Members of `vmcp.incoming` that would have no effect without users. */
+const ACCESS_CONTROL = [
+  'source',
+  'required_scopes',
+  'clock_skew_seconds',
+  'require_client_id',
+  'service_account',
+  'namespace',
+  'use_cluster_auth',
+] as const satisfies readonly (keyof Incoming)[];
+
+/** Members of `vmcp.incoming` that only service account tokens have. */
+const SERVICE_ACCOUNT = ['service_account', 'namespace', 'use_cluster_auth'] as const;
+
+/** Who may come in: what `vmcp.incoming` and `oidc_config` say together. */
+export function incomingProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
+  if (incoming.type === 'anonymous') return anonymousProblems(incoming, oidc);
+  if (!oidc) {
+    const message = 'vmcp.incoming.type oidc needs oidc_config: say whose tokens are accepted';
+    return [{ reason: 'MissingField', path: 'oidc_config', message }];
+  }
+  return [
+    ...claimProblems(incoming, oidc),
+    ...sourceProblems(incoming),
+    ...clientProblems(incoming, oidc),
+    ...urlProblems(oidc),
+  ];
+}
+
+function anonymousProblems(incoming: Incoming, oidc: Oidc | undefined): Problem[] {
+  const refuse = (path: string): Problem => ({
+    reason: 'RuleViolated',
+    path,
+    message: `when ${PATH}.type is anonymous, nobody is checked and ${path} has no effect: set type to oidc, or remove it`,
+  });
+  const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
+  return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);
+}
+
+/** The issuer of a cluster's tokens is read from the cluster. */
+function claimProblems({ source }: Incoming, { issuer = '', audience = '' }: Oidc): Problem[] {
+  const problems: Problem[] = [];
+  if (issuer === '' && source !== 'kubernetes') {
+    const message = 'set oidc_config.issuer: without it, tokens of anybody would be accepted';
+    problems.push({ reason: 'MissingField', path: 'oidc_config.issuer', message });
+  }
+  if (audience === '') {
+    const message = 'set oidc_config.audience: without it, a token for any other service would be accepted';
+    problems.push({ reason: 'MissingField', path: 'oidc_config.audience', message });
+  }
+  return problems;
+}
+
+function sourceProblems(incoming: Incoming): Problem[] {
+  if (incoming.source === 'kubernetes') return [];
+  return SERVICE_ACCOUNT.filter((member) => incoming[member] !== undefined).map((member) => ({
+    reason: 'RuleViolated',
+    path: `${PATH}.${member}`,
+    message: `only service account tokens have ${member}: set ${PATH}.source to kubernetes, or remove it`,
+  }));
+}
+
+function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
+  const problems: Problem[] = [];
+  if (oidc.clientSecret !== undefined) {
+    const message = 'a secret does not stand in this document: write it to a file and name that in clientSecretFile';
+    problems.push({ reason: 'SecretInConfig', path: 'oidc_config.clientSecret', message });
+  }
+  if (oidc.clientID === undefined && oidc.clientSecretFile !== undefined) {
+    problems.push({
+      reason: 'MissingField',
+      path: 'oidc_config.clientID',
+      message: 'clientSecretFile needs clientID: set it',
+    });
+  }
+  if (oidc.clientID === undefined && incoming.require_client_id === true) {
+    const message = `${PATH}.require_client_id needs oidc_config.clientID: set it`;
+    problems.push({ reason: 'MissingField', path: 'oidc_config.clientID', message });
+  }
+  return problems;
+}
+
+/** Addresses that the gateway calls; `resourceURL` is one that clients call. */
+const CALLED = ['issuer', 'jwksurl', 'introspectionURL'] as const;
+
+function urlProblems(oidc: Oidc): Problem[] {
+  const called = CALLED.flatMap((member) => {
+    const url = oidc[member];
+    if (url === undefined || url === '') return [];
+    const problem = urlProblem(url, `oidc_config.${member}`);
+    if (problem) return [problem];
+    if (isEncrypted(url) || oidc.insecureAllowHTTP === true) return [];
+    const message = 'http is not encrypted: use https, or set oidc_config.insecureAllowHTTP: true';
+    return [{ reason: 'InsecureUrl', path: `oidc_config.${member}`, message }];
+  });
+  const resource = oidc.resourceURL === undefined ? undefined : urlProblem(oidc.resourceURL, 'oidc_config.resourceURL');
+  return [...called, ...(resource ? [resource] : [])];
+}
+
+function urlProblem(text: string, path: string): Problem | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/u.test(url.protocol)) {
+    return { reason: 'InvalidUrl', path, message: 'this is no http or https URL: write https://HOST/PATH' };
+  }
+  if (url.username !== '' || url.password !== '') {
+    const message = 'the URL holds a user name or password: remove it';
+    return { reason: 'CredentialsInUrl', path, message };
+  }
+  if (!text.includes('#')) return undefined;
+  return { reason: 'InvalidUrl', path, message: 'the URL has a fragment: remove everything from the # on' };
+}

@@ -1,0 +1,69 @@
+import type { GatewayConfig, OutgoingEntry } from './gateway-config.ts';
+import type { Problem } from './problem.ts';
+
+/** What a strategy cannot do without. */
+export interface StrategyNeeds {
+  /** A caller whose credential was verified. */
+  readonly user: boolean;
+  /** Tokens that logins at the embedded authorization server leave behind. */
+  readonly authServer: boolean;
+}
+
+/** Members of an entry that name an upstream provider. */
+const PROVIDER_MEMBERS = ['provider_name', 'subject_provider_name'] as const;
+
+/**
+ * What is wrong between `vmcp.outgoing_auth` and the rest of a configuration. `needs` are the strategies by their name
+ * in the document; what a strategy itself holds is its own to check.
+ */
+export function outgoingProblems(config: GatewayConfig, needs: ReadonlyMap<string, StrategyNeeds>): Problem[] {
+  return Object.entries(config.vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) => {
+    const path = `vmcp.outgoing_auth.${backend}`;
+    const need = needs.get(entry.type) ?? { user: false, authServer: false };
+    return [
+      ...placeProblems(config, backend, entry, path),
+      ...userProblems(config, entry, need, path),
+      ...providerProblems(config, entry, need, path),
+    ];
+  });
+}
+
+function placeProblems({ vmcp }: GatewayConfig, name: string, { type }: OutgoingEntry, path: string): Problem[] {
+  const backend = vmcp.backends.find((each) => each.name === name);
+  if (!backend) {
+    const message = `there is no backend "${name}", so nothing would get this credential: correct the name`;
+    return [{ reason: 'UnknownBackend', path, message }];
+  }
+  if (backend.transport !== 'stdio' || type === 'unauthenticated') return [];
+  const message = 'a stdio server has no requests to put a credential on: remove this entry';
+  return [{ reason: 'OutgoingAuthOnStdio', path, message }];
+}
+
+function userProblems({ vmcp }: GatewayConfig, { type }: OutgoingEntry, need: StrategyNeeds, path: string): Problem[] {
+  if (!need.user || vmcp.incoming.type !== 'anonymous') return [];
+  const message = `strategy ${type} needs a caller, and vmcp.incoming.type anonymous has none: set it to oidc`;
+  return [{ reason: 'OutgoingAuthNeedsUser', path: `${path}.type`, message }];
+}
+
+function providerProblems(
+  { embedded_auth_server_config: server }: GatewayConfig,
+  entry: OutgoingEntry,
+  need: StrategyNeeds,
+  path: string,
+): Problem[] {
+  const named = PROVIDER_MEMBERS.filter((member) => typeof entry[member] === 'string');
+  if (!server) {
+    if (!need.authServer && named.length === 0) return [];
+    const message =
+      'only a login at the embedded authorization server leaves upstream tokens: set embedded_auth_server_config';
+    return [{ reason: 'OutgoingAuthNeedsAuthServer', path: `${path}.${named[0] ?? 'type'}`, message }];
+  }
+  const providers = (server.upstreams ?? []).map(({ name }) => name);
+  return named
+    .filter((member) => !providers.includes(String(entry[member])))
+    .map((member) => ({
+      reason: 'UpstreamProviderUnknown',
+      path: `${path}.${member}`,
+      message: `no upstream provider has this name (there is ${providers.join(', ') || 'none'}): correct it`,
+    }));
+}

@@ -1,0 +1,63 @@
+import express from 'express';
+import { describe, expect, it } from 'vitest';
+import { sendBytes } from '../../e2e/harness/clients/bytes.ts';
+import { testScope } from '../../e2e/harness/scope.ts';
+import { listen } from '../listener.ts';
+import { originGuard, type OriginGuardOptions } from './origin-guard.ts';
+
+const ORIGIN = 'https://app.example';
+
+async function ask(method: string, lines: readonly string[], options: Partial<OriginGuardOptions> = {}) {
+  const app = express();
+  const usual = { allowedHosts: undefined, allowedOrigins: new Set([ORIGIN]), allowLoopbackOrigins: false };
+  app.use(originGuard({ current: { ...usual, ...options } }));
+  app.use((_req, res) => void res.json({}));
+  const { port, close } = await listen(app, '127.0.0.1', 0);
+  testScope().defer(close);
+  return sendBytes(port, { method, lines });
+}
+
+/** What a browser concludes from a preflight. */
+async function preflight(requested: string, options?: Partial<OriginGuardOptions>): Promise<string[]> {
+  const lines = [
+    `Origin: ${ORIGIN}`,
+    'Access-Control-Request-Method: POST',
+    `Access-Control-Request-Headers: ${requested}`,
+  ];
+  const { status, headers } = await ask('OPTIONS', lines, options);
+  expect(status).toBe(204);
+  return (headers['access-control-allow-headers'] ?? '').split(', ');
+}
+
+describe('a preflight of an allowed origin', () => {
+  it('may send credentials and every header of the protocol', async () => {
+    const allowed = await preflight('authorization, Mcp-Param-Region, mcp-session-id');
+    expect(allowed).toEqual(
+      expect.arrayContaining([
+        ...['content-type', 'accept', 'authorization', 'last-event-id'],
+        ...['mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-param-region'],
+      ]),
+    );
+    expect(new Set(allowed).size).toBe(allowed.length);
+  });
+
+  it('may send configured headers, and no others', async () => {
+    const allowed = await preflight('x-tenant, x-other, mcp-a b, mcp-é', { allowedHeaders: ['x-tenant'] });
+    expect(allowed).toContain('x-tenant');
+    expect(allowed.filter((name) => !/^[a-z-]+$/.test(name) || name === 'x-other')).toEqual([]);
+  });
+});
+
+it('lets pages of an allowed origin read the challenge and the session', async () => {
+  const { status, headers } = await ask('POST', [`Origin: ${ORIGIN}`]);
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    'access-control-allow-origin': ORIGIN,
+    'access-control-expose-headers': 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version',
+    vary: 'origin',
+  });
+});
+
+it('answers a preflight of another origin with 403', async () => {
+  expect((await ask('OPTIONS', ['Origin: https://evil.example'])).status).toBe(403);
+});

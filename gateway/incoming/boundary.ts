@@ -1,0 +1,237 @@
+import type { ServerResponse } from 'node:http';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { ANONYMOUS, type Identity } from '../contract/identity.ts';
+import { readBearer, type Bearer } from './bearer-header.ts';
+import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
+import { DependencyLog, type BoundaryLog } from './dependency-log.ts';
+import { metadataUrlOf, protectedResourceMetadata, type ProtectedResource } from './protected-resource.ts';
+import { DependencyDown, TokenRefused } from './refusal.ts';
+import type { IssuerValidator, TokenValidator } from './token-validator.ts';
+
+/** How the question whether a request may come in ended. */
+export type AuthenticationOutcome =
+  | 'accepted'
+  | 'no_credentials'
+  | 'malformed'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'unavailable' // what judges tokens could not be asked
+  | 'fault'; // of ours
+
+/** Boundary 1 of one server: who may come in. */
+export interface Boundary {
+  /**
+   * Lets a request through with `res.locals.principal` (`anonymous` without credentials) and `res.locals.identity`, or
+   * answers it. Calls `next` before it returns when the token is known.
+   */
+  readonly authenticate: RequestHandler;
+  /** Protected resource metadata; hands on requests for other paths. Stands in front of the check of Origin and Host. */
+  readonly metadata: RequestHandler;
+  /** Answers 401 in the middle of a call: the caller must log in again, for the reason given. */
+  challenge(res: ServerResponse, description: string): void;
+  status(): { readonly ready: boolean; readonly reason?: string; readonly message?: string };
+  close(): void;
+}
+
+export interface BoundaryOptions {
+  /** Absent: anonymous mode. */
+  readonly protection?: Protection | undefined;
+  readonly log: BoundaryLog;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Called once for every request that `authenticate` sees. */
+  readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
+}
+
+export interface Protection {
+  readonly validator: TokenValidator;
+  readonly resource: ProtectedResource;
+  /** A token must have all of them. */
+  readonly requiredScopes: readonly string[];
+}
+
+/** The members of a gateway's configuration that its boundary reads. */
+export interface BoundaryConfig {
+  readonly name?: string | undefined;
+  readonly oidc_config?:
+    { readonly issuer?: string | undefined; readonly scopes?: readonly string[] | undefined } | undefined;
+  readonly vmcp: {
+    readonly incoming: { readonly type: string; readonly required_scopes?: readonly string[] | undefined };
+  };
+}
+
+/** Describes the protection of a server. */
+export function protectionOf(
+  { name, oidc_config: oidc, vmcp: { incoming } }: BoundaryConfig,
+  resourceUrl: string,
+  validator: IssuerValidator,
+): Protection {
+  const requiredScopes = incoming.required_scopes ?? [];
+  return {
+    validator,
+    requiredScopes,
+    resource: {
+      resource: resourceUrl,
+      issuer: () => validator.issuer(),
+      scopes: advertisedScopes([...(oidc?.scopes ?? []), ...requiredScopes]),
+      name,
+    },
+  };
+}
+
+/** A refresh token is no need of the resource, so `offline_access` is left to the client. */
+const advertisedScopes = (scopes: readonly string[]): readonly string[] =>
+  [...new Set(scopes)].filter((scope) => scope !== 'offline_access');
+
+export const createBoundary = (options: BoundaryOptions): Boundary =>
+  options.protection ? new ProtectedBoundary(options.protection, options) : anonymousBoundary(options);
+
+function anonymousBoundary({ onOutcome }: BoundaryOptions): Boundary {
+  return {
+    authenticate: (_req, res, next) => {
+      res.locals['principal'] = ANONYMOUS;
+      onOutcome?.('accepted');
+      next();
+    },
+    metadata: protectedResourceMetadata(undefined),
+    challenge: (res, description) => {
+      sendChallenge(res, { status: 401, error: 'invalid_token', description, scopes: [], metadataUrl: undefined });
+    },
+    status: () => ({ ready: true }),
+    close: () => undefined,
+  };
+}
+
+const NO_CREDENTIALS = 'a bearer token is required: log in at the authorization server that the metadata names';
+const MALFORMED = 'the request must have one Authorization header of the form: Bearer TOKEN';
+const BAD_TOKEN = 'the token is not valid here: log in again';
+const MISSING_SCOPE = 'the token lacks a scope that is required here: log in again and ask for every scope named';
+
+class ProtectedBoundary implements Boundary {
+  readonly metadata: RequestHandler;
+  readonly #options: BoundaryOptions;
+  readonly #protection: Protection;
+  readonly #metadataUrl: string;
+  readonly #dependencies: DependencyLog;
+
+  constructor(protection: Protection, options: BoundaryOptions) {
+    this.#protection = protection;
+    this.#options = options;
+    this.#metadataUrl = metadataUrlOf(protection.resource.resource);
+    this.#dependencies = new DependencyLog(options.log, options.now);
+    this.metadata = protectedResourceMetadata(protection.resource);
+  }
+
+  readonly authenticate = (req: Request, res: Response, next: NextFunction): void => {
+    const bearer = readBearer(req.rawHeaders);
+    if (bearer.kind !== 'token') {
+      this.#refuseHeader(res, bearer);
+      return;
+    }
+    let identity: Identity | Promise<Identity>;
+    try {
+      identity = this.#protection.validator.validate(bearer.token);
+    } catch (error) {
+      this.#refuse(res, error);
+      return;
+    }
+    if (identity instanceof Promise) this.#await(identity, res, next);
+    else this.#admit(identity, res, next);
+  };
+
+  challenge(res: ServerResponse, description: string): void {
+    this.#challenge(res, { status: 401, error: 'invalid_token', description });
+  }
+
+  status(): ReturnType<Boundary['status']> {
+    return this.#protection.validator.status();
+  }
+
+  close(): void {
+    this.#protection.validator.close();
+  }
+
+  #await(identity: Promise<Identity>, res: Response, next: NextFunction): void {
+    identity.then(
+      (known) => {
+        if (!res.destroyed) this.#admit(known, res, next);
+      },
+      (error: unknown) => {
+        this.#refuse(res, error);
+      },
+    );
+  }
+
+  #admit(identity: Identity, res: Response, next: NextFunction): void {
+    const { requiredScopes } = this.#protection;
+    if (!requiredScopes.every((scope) => identity.scopes.has(scope))) {
+      this.#outcome('insufficient_scope');
+      this.#options.log.debug('bearer token refused', { reason: 'scope' });
+      const scopes = requiredScopes;
+      this.#challenge(res, { status: 403, error: 'insufficient_scope', description: MISSING_SCOPE, scopes });
+      return;
+    }
+    res.locals['principal'] = identity.principal;
+    res.locals['identity'] = identity;
+    this.#outcome('accepted');
+    next();
+  }
+
+  #refuseHeader(res: Response, bearer: Exclude<Bearer, { kind: 'token' }>): void {
+    switch (bearer.kind) {
+      case 'none':
+        this.#outcome('no_credentials');
+        this.#challenge(res, { status: 401, description: NO_CREDENTIALS });
+        return;
+      case 'malformed':
+        this.#outcome('malformed');
+        this.#options.log.debug('bearer token refused', { reason: bearer.reason });
+        this.#challenge(res, { status: 400, error: 'invalid_request', description: MALFORMED });
+        return;
+      case 'not_a_token':
+        this.#refuseToken(res, bearer.reason);
+    }
+  }
+
+  /** The client is told as little as possible, and is sent to log in again only when that can help. */
+  #refuse(res: Response, error: unknown): void {
+    const { log } = this.#options;
+    if (error instanceof TokenRefused) {
+      this.#refuseToken(res, error.reason);
+    } else if (error instanceof DependencyDown) {
+      this.#outcome('unavailable');
+      this.#dependencies.down(error.dependency, error.message);
+      if (canAnswer(res)) sendUnavailable(res, error.retryAfterSeconds);
+    } else {
+      this.#outcome('fault');
+      log.error('a token could not be judged', { error: framesOf(error) });
+      if (canAnswer(res)) sendJson(res, 500, { error: 'server_error', error_description: 'internal error' });
+    }
+  }
+
+  #refuseToken(res: Response, reason: string): void {
+    this.#outcome('invalid_token');
+    this.#options.log.debug('bearer token refused', { reason });
+    this.#challenge(res, { status: 401, error: 'invalid_token', description: BAD_TOKEN });
+  }
+
+  #challenge(
+    res: ServerResponse,
+    refusal: Pick<Refusal, 'status' | 'error' | 'description'> & { readonly scopes?: readonly string[] },
+  ): void {
+    if (!canAnswer(res)) return;
+    sendChallenge(res, { scopes: this.#protection.resource.scopes, metadataUrl: this.#metadataUrl, ...refusal });
+  }
+
+  #outcome(outcome: AuthenticationOutcome): void {
+    this.#options.onOutcome?.(outcome);
+  }
+}
+
+const canAnswer = (res: ServerResponse): boolean => !res.destroyed && !res.headersSent;
+
+/** Where an unexpected error came from, without its message: that may quote the token. */
+const framesOf = (error: unknown): string =>
+  error instanceof Error
+    ? `${error.name}\n${(error.stack ?? '').match(/^\s+at .*$/gm)?.join('\n') ?? ''}`
+    : typeof error;

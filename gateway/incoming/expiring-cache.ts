@@ -1,0 +1,40 @@
+const MAX_ENTRIES = 10_000;
+
+/**
+ * What was found out about tokens, for a while. Entries leave in the order in which they came: they live about equally
+ * long, so a hit has nothing to write.
+ */
+export class ExpiringCache<Value> {
+  readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string, now: number): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.until > now) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** `until` in ms since the epoch. */
+  set(key: string, value: Value, until: number, now: number): void {
+    this.#entries.delete(key);
+    if (until <= now) return;
+    if (this.#entries.size >= MAX_ENTRIES) this.#dropOldest();
+    this.#entries.set(key, { value, until });
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#entries.keys()) {
+      this.#entries.delete(key);
+      return;
+    }
+  }
+}

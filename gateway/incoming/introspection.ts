@@ -1,0 +1,196 @@
+import { hash } from 'node:crypto';
+import type { Identity } from '../contract/identity.ts';
+import type { Outbound, OutboundReply } from '../outbound/fetch.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { identify, type ClaimRules } from './claims.ts';
+import type { JsonObject } from './classify.ts';
+import type { Discovery, IssuerMetadata } from './discovery.ts';
+import { FetchFailure } from './json-get.ts';
+import { ExpiringCache } from './expiring-cache.ts';
+import { DependencyDown, TokenRefused } from './refusal.ts';
+import { RETRY_PAUSES_MS, withRetries } from './retry.ts';
+import type { Logger } from './token-validator.ts';
+
+export interface IntrospectionOptions {
+  /** When undefined the issuer's metadata names the endpoint. */
+  readonly endpoint: string | undefined;
+  readonly discovery: Discovery;
+  readonly clientId: string;
+  readonly clientSecretFile: string;
+  readonly outbound: Outbound;
+  readonly readSecret: (file: string) => string;
+  readonly rules: ClaimRules;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly retryPausesMs?: readonly number[] | undefined;
+}
+
+interface Endpoint {
+  readonly url: string;
+  readonly postsSecret: boolean;
+}
+
+const ACCEPTED_MS = 60_000;
+const REFUSED_MS = 10_000;
+const FAULT_LOG_MS = 60_000;
+const MAX_REPLY_BYTES = 64 * 1024;
+const TIMEOUT_MS = 10_000;
+/** More tokens than this are not asked about at once. */
+const MAX_FLIGHTS = 1_000;
+const BEARER_TYPES = ['bearer', 'access_token'];
+
+/**
+ * Asks the issuer about opaque tokens. Answers are kept, good ones for min(exp, 60 s) and bad ones for 10 s; requests
+ * with one token share a flight. @see RFC 7662
+ */
+export class Introspection {
+  readonly #options: IntrospectionOptions;
+  readonly #accepted = new ExpiringCache<Identity>();
+  readonly #refused = new ExpiringCache<TokenRefused>(); // apart, so that junk drives out no good token
+  readonly #flights = new Map<string, Promise<Identity>>();
+  #faultLoggedAt = -Infinity;
+
+  constructor(options: IntrospectionOptions) {
+    this.#options = options;
+  }
+
+  /** Throws or rejects with `TokenRefused` or `DependencyDown`. */
+  inspect(token: string): Identity | Promise<Identity> {
+    const digest = hash('sha256', token, 'base64');
+    const now = this.#options.now();
+    const accepted = this.#accepted.get(digest, now);
+    if (accepted !== undefined) return accepted;
+    const refusal = this.#refused.get(digest, now);
+    if (refusal !== undefined) throw refusal;
+    const running = this.#flights.get(digest);
+    if (running) return running;
+    if (this.#flights.size >= MAX_FLIGHTS) throw down('too many unknown tokens at once');
+    const flight = this.#ask(token, digest).finally(() => this.#flights.delete(digest));
+    this.#flights.set(digest, flight);
+    return flight;
+  }
+
+  async #ask(token: string, digest: string): Promise<Identity> {
+    const reply = await this.#reply(token);
+    const { rules } = this.#options;
+    const now = this.#options.now();
+    try {
+      const identity = identify(acceptedClaims(reply, rules.issuer), token, rules, now);
+      this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + ACCEPTED_MS), now);
+      return identity;
+    } catch (error) {
+      if (error instanceof TokenRefused) this.#refused.set(digest, error, now + REFUSED_MS, now);
+      throw error;
+    }
+  }
+
+  async #reply(token: string): Promise<JsonObject> {
+    const { status, body } = await this.#post(token, await this.#endpoint());
+    if (status === 401) throw this.#fault('the introspection endpoint refuses our client: check its id and secret');
+    if (status !== 200) throw down(`the introspection endpoint answered ${String(status)}`);
+    const document = objectOf(body);
+    if (document === undefined) throw down('the introspection endpoint answered something that is not a JSON object');
+    return document;
+  }
+
+  async #endpoint(): Promise<Endpoint> {
+    const { endpoint } = this.#options;
+    if (endpoint !== undefined) return { url: endpoint, postsSecret: false };
+    const { introspectionEndpoint: url, introspectionAuthMethods: methods } = await this.#metadata();
+    if (url === undefined) throw this.#fault('the issuer names no introspection endpoint: set introspectionUrl');
+    const postsSecret = methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post');
+    return { url, postsSecret };
+  }
+
+  async #metadata(): Promise<IssuerMetadata> {
+    const { discovery, retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    try {
+      return await withRetries(() => discovery.metadata(), retryPausesMs);
+    } catch (error) {
+      if (error instanceof FetchFailure) throw new DependencyDown('discovery', error.message);
+      throw error;
+    }
+  }
+
+  /** A connection that was just being closed costs one more try: asking twice is harmless. */
+  async #post(token: string, endpoint: Endpoint): Promise<OutboundReply> {
+    try {
+      return await this.#send(token, endpoint);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.kind !== 'unreachable') throw down(error.message);
+    }
+    try {
+      return await this.#send(token, endpoint);
+    } catch (error) {
+      throw error instanceof OutboundError ? down(error.message) : error;
+    }
+  }
+
+  async #send(token: string, { url, postsSecret }: Endpoint): Promise<OutboundReply> {
+    const { clientId } = this.#options;
+    const secret = this.#secret();
+    const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    if (postsSecret) {
+      form.set('client_id', clientId);
+      form.set('client_secret', secret);
+    }
+    return this.#options.outbound.request({
+      url,
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(!postsSecret && { authorization: basic(clientId, secret) }),
+      },
+      body: form.toString(),
+      maxBytes: MAX_REPLY_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+
+  #secret(): string {
+    const { readSecret, clientSecretFile } = this.#options;
+    try {
+      return readSecret(clientSecretFile);
+    } catch (error) {
+      throw this.#fault(error instanceof Error ? error.message : `${clientSecretFile} cannot be read`);
+    }
+  }
+
+  /** Somebody must mend the configuration; said once a minute. */
+  #fault(message: string): DependencyDown {
+    const now = this.#options.now();
+    if (now - this.#faultLoggedAt >= FAULT_LOG_MS) {
+      this.#faultLoggedAt = now;
+      this.#options.log.error('opaque tokens cannot be checked', { cause: message });
+    }
+    return down(message);
+  }
+}
+
+const down = (message: string): DependencyDown => new DependencyDown('introspection', message);
+
+/** A reply without `iss` speaks of tokens of the one issuer that was asked. */
+function acceptedClaims(reply: JsonObject, issuer: string): JsonObject {
+  if (reply['active'] !== true) throw new TokenRefused('inactive');
+  const type = reply['token_type'];
+  if (type !== undefined && !(typeof type === 'string' && BEARER_TYPES.includes(type.toLowerCase())))
+    throw new TokenRefused('token_type');
+  return reply['iss'] === undefined ? { ...reply, iss: issuer } : reply;
+}
+
+function objectOf(body: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both parts form-encoded. @see RFC 6749 §2.3.1 */
+function basic(clientId: string, secret: string): string {
+  const encode = (part: string) => new URLSearchParams({ '': part }).toString().slice(1);
+  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
+}

@@ -1,0 +1,57 @@
+import { BearerValidator, type TokenRules } from './bearer-validator.ts';
+import { discoveredKeys, Discovery } from './discovery.ts';
+import { Introspection } from './introspection.ts';
+import { jsonGet } from './json-get.ts';
+import { RemoteKeys } from './remote-keys.ts';
+import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
+import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
+
+/** Tokens of an external issuer: JWTs by its key set, opaque ones by introspection when there is a client secret. */
+export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
+  const oidc = oidcOf(config);
+  const { issuer, jwksurl } = oidc;
+  if (!issuer) throw new Error('oidc_config.issuer is missing');
+  const rules = rulesFor(config, issuer);
+  const guards = new Guards(oidc, deps);
+  const headersFor = configuredBearer(oidc, deps.readSecret);
+  const getMetadata = jsonGet({ outbound: guards.for(issuer), headersFor, dependency: 'discovery' });
+  const getKeys = jsonGet({ outbound: guards.for(jwksurl ?? issuer), headersFor, dependency: 'keys' });
+  const discovery = new Discovery(issuer, getMetadata, deps.now);
+  const keys = new RemoteKeys({
+    ...deps,
+    fetchKeys: () => (jwksurl === undefined ? discoveredKeys(discovery, getKeys) : getKeys(jwksurl)),
+  });
+  return new BearerValidator({
+    keys,
+    rules: () => rules,
+    introspection: introspectionOf(config, deps, { rules, guards, discovery }),
+    now: deps.now,
+    issuer: () => issuer,
+    warmUp: () => {
+      keys.warmUp();
+    },
+    status: () => keys.status(),
+    close: () => {
+      keys.close();
+      guards.close();
+    },
+  });
+}
+
+interface Parts {
+  readonly rules: TokenRules;
+  readonly guards: Guards;
+  readonly discovery: Discovery;
+}
+
+function introspectionOf(
+  config: IncomingConfig,
+  deps: ValidatorDeps,
+  { rules, guards, discovery }: Parts,
+): Introspection | undefined {
+  const { clientID: clientId, clientSecretFile, introspectionURL: endpoint } = oidcOf(config);
+  if (clientSecretFile === undefined) return undefined;
+  if (!clientId) throw new Error('oidc_config.clientSecretFile is set, but oidc_config.clientID is not');
+  const outbound = guards.for(endpoint ?? rules.issuer);
+  return new Introspection({ ...deps, endpoint, discovery, clientId, clientSecretFile, outbound, rules });
+}

@@ -1,0 +1,70 @@
+import type { RequestHandler } from 'express';
+
+/** What clients are told about the resource that this server is. @see RFC 9728 §2 */
+export interface ProtectedResource {
+  /** The configured resource URL, byte for byte. */
+  readonly resource: string;
+  /** Whose tokens are accepted; asked at each request, as it may be found out after the start. */
+  readonly issuer: () => string | undefined;
+  readonly scopes: readonly string[];
+  readonly name: string | undefined;
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+const MAX_AGE_S = 86_400;
+
+/** Path of a resource URL as it is appended to the well-known path: nothing for a bare origin. @see RFC 9728 §3.1 */
+function resourcePath(resource: string): string {
+  const { pathname, search } = new URL(resource);
+  return (pathname === '/' ? '' : pathname) + search;
+}
+
+/** Where the metadata of a resource stands. */
+export const metadataUrlOf = (resource: string): string =>
+  new URL(resource).origin + WELL_KNOWN + resourcePath(resource);
+
+function documentOf({ resource, issuer, scopes, name }: ProtectedResource): string {
+  const server = issuer();
+  return JSON.stringify({
+    resource,
+    ...(server !== undefined && { authorization_servers: [server] }),
+    bearer_methods_supported: ['header'],
+    ...(scopes.length > 0 && { scopes_supported: scopes }),
+    ...(name !== undefined && { resource_name: name }),
+  });
+}
+
+/**
+ * Answers below the well-known path, hands on what is elsewhere. The document is public, so that any web page may read it;
+ * nothing of it comes from the request.
+ */
+export function protectedResourceMetadata(described: ProtectedResource | undefined): RequestHandler {
+  const own = described && WELL_KNOWN + resourcePath(described.resource).replace(/\?.*$/, '');
+  return (req, res, next) => {
+    if (!req.path.startsWith(WELL_KNOWN)) {
+      next();
+      return;
+    }
+    res.setHeader('access-control-allow-origin', '*');
+    if (!described || (req.path !== own && req.path !== WELL_KNOWN)) {
+      res.status(404).json({ error: 'not_found' });
+      return;
+    }
+    switch (req.method) {
+      case 'GET':
+      case 'HEAD':
+        res.setHeader('cache-control', 'public, max-age=3600');
+        res.type('application/json').send(documentOf(described));
+        return;
+      case 'OPTIONS':
+        res.setHeader('access-control-allow-methods', 'GET, OPTIONS');
+        res.setHeader('access-control-allow-headers', 'mcp-protocol-version, content-type, authorization');
+        res.setHeader('access-control-max-age', String(MAX_AGE_S));
+        res.status(204).end();
+        return;
+      default:
+        res.setHeader('allow', 'GET, HEAD, OPTIONS');
+        res.status(405).json({ error: 'method_not_allowed', message: 'use GET, HEAD or OPTIONS' });
+    }
+  };
+}

@@ -1,0 +1,44 @@
+/** Why a token was refused: for the log and for tests, never for the client. */
+export type RefusalReason =
+  | 'malformed' // neither a JWT nor anything that may be one, or members of the wrong type
+  | 'encrypted' // JWE
+  | 'opaque' // not a JWT, and no introspection is configured
+  | 'algorithm'
+  | 'critical_header'
+  | 'token_type' // a JWT or an introspected token that was made for another purpose
+  | 'id_token'
+  | 'sender_constrained' // DPoP or certificate bound, presented as a plain bearer token
+  | 'kid'
+  | 'signature'
+  | 'issuer'
+  | 'audience'
+  | 'client'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'subject'
+  | 'service_account'
+  | 'inactive';
+
+/** The token is not good enough: 401. */
+export class TokenRefused extends Error {
+  readonly reason: RefusalReason;
+  constructor(reason: RefusalReason) {
+    super(`the token was refused: ${reason}`);
+    this.name = 'TokenRefused';
+    this.reason = reason;
+  }
+}
+
+export type Dependency = 'keys' | 'introspection' | 'discovery';
+
+/** Nobody can say now whether the token is good: 503, never 401. `message` names no token and quotes no reply. */
+export class DependencyDown extends Error {
+  readonly dependency: Dependency;
+  readonly retryAfterSeconds: number;
+  constructor(dependency: Dependency, message: string, retryAfterSeconds = 5) {
+    super(message);
+    this.name = 'DependencyDown';
+    this.dependency = dependency;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}

@@ -1,0 +1,182 @@
+import { FileUnreadable } from '../outbound/watched-file.ts';
+import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
+import { FetchFailure, type JsonDocument } from './json-get.ts';
+import type { Logger } from './token-validator.ts';
+import { DependencyDown, type Dependency } from './refusal.ts';
+import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
+
+export interface RemoteKeysOptions {
+  /** One request for the key set, with what must be asked before it. Rejects with `FetchFailure` or any other error. */
+  readonly fetchKeys: () => Promise<JsonDocument>;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly retryPausesMs?: readonly number[] | undefined;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Between two fetches that tokens with unknown keys ask for, and after one that failed. */
+const COOLDOWN_MS = 30_000;
+/** Keys are used that long while their endpoint is down. */
+const STALE_MS = 24 * 3_600_000;
+/** Past their age, keys are renewed in the background; a request that comes later than this waits for the new ones. */
+const LATE_MS = 60_000;
+/** Longest wait of a request for keys. */
+const WAIT_MS = 10_000;
+/** Requests that come this soon after a failure share it. */
+const REST_MS = 1_000;
+const WARM_UP_PAUSE_MS = 10_000;
+
+interface Failure {
+  readonly at: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly dependency: Dependency;
+}
+
+/**
+ * The keys of an issuer over HTTP: kept for the age that the reply says, renewed when a token names a key that is not
+ * there, served stale while the endpoint is down. All requests share one flight.
+ */
+export class RemoteKeys implements KeySource {
+  readonly #options: RemoteKeysOptions;
+  #set: KeySet | undefined;
+  #text = '';
+  #fetchedAt = 0;
+  #freshUntil = 0;
+  #renewedAt = -Infinity;
+  #failure: Failure | undefined;
+  #flight: Promise<void> | undefined;
+  #warmUp: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: RemoteKeysOptions) {
+    this.#options = options;
+  }
+
+  get latest(): KeySet | undefined {
+    return this.#set;
+  }
+
+  current(): KeySet | Promise<KeySet> {
+    const now = this.#options.now();
+    const set = this.#usable(now);
+    if (set === undefined) return this.#first(now);
+    if (now < this.#freshUntil || this.#failedSince(now - COOLDOWN_MS)) return set;
+    const flight = this.#fly();
+    if (now < this.#freshUntil + LATE_MS) return set;
+    return waitAtMost(flight, WAIT_MS).then(() => this.#set ?? set);
+  }
+
+  async renew(seen: KeySet): Promise<KeySet> {
+    if (this.#set === seen && this.#flight) await this.#wait(this.#flight); // it may have begun before the key came
+    const now = this.#options.now();
+    if (this.#set === seen && now - this.#renewedAt >= COOLDOWN_MS) {
+      this.#renewedAt = now;
+      await this.#wait(this.#fly());
+    }
+    if (this.#set !== undefined && this.#set !== seen) return this.#set;
+    if (this.#failure) throw this.#down(this.#failure); // nobody can say whether the key exists
+    return seen;
+  }
+
+  /** Fetches in the background, again and again until it works once. */
+  warmUp(): void {
+    void this.#fly().then(() => {
+      if (this.#set !== undefined || this.#closed) return;
+      this.#warmUp = setTimeout(() => {
+        this.warmUp();
+      }, WARM_UP_PAUSE_MS).unref();
+    });
+  }
+
+  status(): Readiness {
+    const usable = this.#usable(this.#options.now()) !== undefined;
+    const failure = this.#failure;
+    if (failure) return { ready: usable, reason: failure.reason, message: failure.message };
+    return usable ? { ready: true } : { ready: false, reason: 'KeysPending', message: 'the keys are being fetched' };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#warmUp);
+  }
+
+  #usable(now: number): KeySet | undefined {
+    return now - this.#fetchedAt < STALE_MS ? this.#set : undefined;
+  }
+
+  #failedSince(time: number): boolean {
+    return this.#failure !== undefined && this.#failure.at > time;
+  }
+
+  async #first(now: number): Promise<KeySet> {
+    if (this.#failure && this.#failedSince(now - REST_MS)) throw this.#down(this.#failure);
+    await this.#wait(this.#fly());
+    const set = this.#usable(this.#options.now());
+    if (set === undefined) throw this.#down(this.#failure);
+    return set;
+  }
+
+  async #wait(flight: Promise<void>): Promise<void> {
+    if (!(await waitAtMost(flight, WAIT_MS)))
+      throw new DependencyDown('keys', 'the keys of the issuer are slow to come');
+  }
+
+  #down(failure: Failure | undefined): DependencyDown {
+    return new DependencyDown(failure?.dependency ?? 'keys', failure?.message ?? 'the keys are being fetched');
+  }
+
+  /** Never rejects: how it went stands in the fields. */
+  #fly(): Promise<void> {
+    this.#flight ??= this.#load().finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  async #load(): Promise<void> {
+    const { fetchKeys, retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    try {
+      await withRetries(async () => {
+        await this.#take(await fetchKeys());
+      }, retryPausesMs);
+      if (this.#failure) this.#options.log.info('the keys of the issuer are there again');
+      this.#failure = undefined;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #take({ document, text, maxAgeMs }: JsonDocument): Promise<void> {
+    if (this.#set === undefined || text !== this.#text) {
+      this.#set = await readKeys(document);
+      this.#text = text;
+      this.#options.log.info('the keys of the issuer were read', { keys: this.#set.kids.size });
+    }
+    this.#fetchedAt = this.#options.now();
+    this.#freshUntil = this.#fetchedAt + maxAgeMs;
+  }
+
+  #fail(error: unknown): void {
+    const { now, log } = this.#options;
+    const known = error instanceof FetchFailure ? error : undefined;
+    const reason = known?.reason ?? (error instanceof FileUnreadable ? error.name : 'KeysUnavailable');
+    const message = error instanceof Error ? error.message : 'the keys of the issuer cannot be fetched';
+    const level = this.#failure?.reason === reason ? 'debug' : 'warn';
+    log[level]('the keys of the issuer cannot be fetched', { reason, cause: message });
+    this.#failure = { at: now(), reason, message, dependency: known?.dependency ?? 'keys' };
+  }
+}
+
+async function readKeys(document: unknown): Promise<KeySet> {
+  try {
+    return await keySetOf(document);
+  } catch (error) {
+    throw new FetchFailure('BadKeySet', error instanceof Error ? error.message : 'the key set cannot be read');
+  }
+}

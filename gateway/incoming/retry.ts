@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FetchFailure } from './json-get.ts';
+
+/** Pauses before the second and the third try, ms. */
+export const RETRY_PAUSES_MS: readonly number[] = [500, 2_000];
+
+/** Tries until it works or the pauses are used up; rejects with the last error. A failure that is final ends it. */
+export async function withRetries<T>(attempt: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
+  for (const pauseMs of pausesMs) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof FetchFailure && error.final) throw error;
+      await sleep(pauseMs, undefined, { ref: false });
+    }
+  }
+  return attempt();
+}
+
+/** Waits for `flight`, but not longer; the flight goes on. False: it took too long. */
+export async function waitAtMost(flight: Promise<void>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
+  });
+  try {
+    return await Promise.race([flight.then(() => true), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

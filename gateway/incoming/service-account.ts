@@ -1,0 +1,33 @@
+import type { JsonObject } from './classify.ts';
+import { TokenRefused } from './refusal.ts';
+
+/** Whose service account tokens are accepted; undefined: everybody's. */
+export interface ServiceAccountLimits {
+  /** `NAME`, `NAMESPACE:NAME` or the whole subject. */
+  readonly serviceAccount: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** Refuses what is no service account token, or one that is not wanted. Claims must agree with each other. */
+export const serviceAccountRule =
+  ({ serviceAccount, namespace }: ServiceAccountLimits) =>
+  (claims: JsonObject): void => {
+    const subject = String(claims['sub']);
+    const [, space, name] = SUBJECT.exec(subject) ?? [];
+    if (space === undefined || name === undefined) throw new TokenRefused('service_account');
+    const spellings = [name, `${space}:${name}`, `${space}/${name}`, subject];
+    if (serviceAccount !== undefined && !spellings.includes(serviceAccount)) throw new TokenRefused('service_account');
+    if (namespace !== undefined && namespace !== space) throw new TokenRefused('service_account');
+    if (!agrees(claims['kubernetes.io'], space, name)) throw new TokenRefused('service_account');
+  };
+
+/** The claim is absent from tokens of other makers that follow the same form of subject. */
+function agrees(bound: unknown, namespace: string, name: string): boolean {
+  if (bound === undefined) return true;
+  if (typeof bound !== 'object' || bound === null) return false;
+  const { namespace: space, serviceaccount: account } = bound as JsonObject;
+  const accountName = typeof account === 'object' && account !== null ? (account as JsonObject)['name'] : undefined;
+  return (space === undefined || space === namespace) && (accountName === undefined || accountName === name);
+}

@@ -1,0 +1,53 @@
+import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
+import type { Identity } from '../contract/identity.ts';
+import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
+import type { ApiServer } from './api-server.ts';
+import type { KeySource } from './key-set.ts';
+import type { Readiness } from './remote-keys.ts';
+
+/** Says who presents a bearer token. */
+export interface TokenValidator {
+  /** At once for a token that was verified less than 60 s ago. Throws or rejects with `TokenRefused` or `DependencyDown`. */
+  validate(token: string): Identity | Promise<Identity>;
+  /** Gets ready in the background what the first token will need. */
+  warmUp(): void;
+  /** Reason and message may stand beside `ready: true`: it works, but not as it should. */
+  status(): Readiness;
+  close(): void;
+}
+
+/** A validator of tokens of one issuer. */
+export interface IssuerValidator extends TokenValidator {
+  /** Whose tokens these are; undefined while it has to be found out. */
+  issuer(): string | undefined;
+}
+
+/** The parts of the gateway's configuration that say which tokens are accepted. A GatewayConfig is one. */
+export interface IncomingConfig {
+  readonly oidc_config?: GatewayConfig['oidc_config'];
+  readonly vmcp: { readonly incoming: Incoming };
+}
+
+/** The part of the log that is used here. */
+export interface Logger {
+  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  debug(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface ValidatorDeps {
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Every request goes through a guard of its own policy. */
+  readonly outbound: (options: OutboundOptions) => Outbound;
+  /** Content of a secret file as it is now. Throws an Error that names the file. */
+  readonly readSecret: (file: string) => string;
+  /** Of the embedded authorization server: then nothing is fetched and only its tokens are accepted. */
+  readonly inProcessKeys?: KeySource | undefined;
+  /** Where the process runs in a cluster. */
+  readonly apiServer?: ApiServer | undefined;
+  /** Pauses between the tries to fetch a document, ms; 500 and 2,000 when absent. */
+  readonly retryPausesMs?: readonly number[] | undefined;
+}

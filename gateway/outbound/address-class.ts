@@ -1,0 +1,88 @@
+import ipaddr from 'ipaddr.js';
+
+/** What a host or an address is. `forbidden` is opened by no flag. */
+export type HostClass = 'public' | 'private' | 'loopback' | 'forbidden';
+
+const METADATA_NAMES = /^(metadata|metadata\.google\.internal|instance-data(\..*)?)$/u;
+const API_SERVER_NAMES = /^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u;
+
+/** The class of a host as it stands in a URL. Names are judged by their text alone: nothing is looked up. */
+export function classifyHost(hostname: string): HostClass {
+  const host = bareHost(hostname);
+  if (ipaddr.isValid(host)) return classifyAddress(host);
+  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
+  if (API_SERVER_NAMES.test(host) || METADATA_NAMES.test(host)) return 'forbidden';
+  if (host.endsWith('.cluster.local') || host.endsWith('.svc')) return 'private';
+  return 'public';
+}
+
+/** Names under which a pod reaches the API server of its cluster. */
+export const isApiServerName = (hostname: string): boolean => API_SERVER_NAMES.test(bareHost(hostname));
+
+const bareHost = (hostname: string): string =>
+  hostname
+    .replace(/^\[|\]$/gu, '')
+    .replace(/\.$/u, '')
+    .toLowerCase();
+
+/** Ranges of ipaddr.js that a network of one's own uses. */
+const PRIVATE_RANGES: ReadonlySet<string> = new Set([
+  'private',
+  'carrierGradeNat',
+  'uniqueLocal',
+  'deprecatedSiteLocal',
+  'benchmarking',
+]);
+/** RFC 2544; proxies on laptops answer look-ups with addresses from here. ipaddr.js calls them reserved. */
+const BENCHMARKING = ipaddr.IPv4.parseCIDR('198.18.0.0/15');
+/** RFC 8215: NAT64 prefixes of one's own. */
+const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
+/** RFC 4291 §2.4: what is assigned as global unicast. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+/** Services of clouds for the machine itself that stand outside of the link-local range. */
+const METADATA_ADDRESSES: ReadonlySet<string> = new Set([
+  '100.100.100.200',
+  '168.63.129.16',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+]);
+
+/** RFC 4291 §2.5.5.1, deprecated: ipaddr.js takes this spelling for an IPv4-mapped address. */
+const IPV4_COMPATIBLE = /^::\d+\.\d+\.\d+\.\d+$/u;
+
+/** The class of an IPv4 or IPv6 address; an IPv4 address inside of an IPv6 one counts. Other texts are forbidden. */
+export function classifyAddress(text: string): HostClass {
+  if (!ipaddr.isValid(text) || IPV4_COMPATIBLE.test(text)) return 'forbidden';
+  const address = ipaddr.process(text); // an IPv4-mapped IPv6 address becomes the IPv4 one
+  return address instanceof ipaddr.IPv4 ? classifyIpv4(address) : classifyIpv6(address);
+}
+
+function classifyIpv4(address: ipaddr.IPv4): HostClass {
+  if (METADATA_ADDRESSES.has(address.toString())) return 'forbidden';
+  const range = address.range();
+  if (range === 'loopback') return 'loopback';
+  if (PRIVATE_RANGES.has(range) || address.match(BENCHMARKING)) return 'private';
+  return range === 'unicast' ? 'public' : 'forbidden';
+}
+
+function classifyIpv6(address: ipaddr.IPv6): HostClass {
+  if (METADATA_ADDRESSES.has(address.toString())) return 'forbidden';
+  const range = address.range();
+  if (range === 'loopback') return 'loopback';
+  const embedded = embeddedIpv4(address, range);
+  if (embedded) {
+    const inner = classifyIpv4(embedded);
+    if (inner === 'loopback') return 'forbidden'; // that of the translator
+    return inner === 'public' && address.match(LOCAL_NAT64) ? 'private' : inner;
+  }
+  if (PRIVATE_RANGES.has(range)) return 'private';
+  return range === 'unicast' && address.match(GLOBAL_UNICAST) ? 'public' : 'forbidden';
+}
+
+/** The IPv4 address that a translator or tunnel makes of an IPv6 one: RFC 6052, RFC 7915, RFC 3056. */
+function embeddedIpv4({ parts }: ipaddr.IPv6, range: string): ipaddr.IPv4 | undefined {
+  const at = range === '6to4' ? 1 : range === 'rfc6052' || range === 'rfc6145' ? 6 : undefined;
+  if (at === undefined) return undefined;
+  const [high = 0, low = 0] = parts.slice(at, at + 2);
+  return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
+}

@@ -1,0 +1,66 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { buildConnector } from 'undici';
+import { OutboundError } from './outbound-error.ts';
+import { checkAddress, checkHost, type OutboundPolicy } from './policy.ts';
+import { TrustedRoots, type TrustOptions } from './trusted-roots.ts';
+
+export interface ConnectorOptions extends TrustOptions {
+  /** Longest wait for look-up, connection and TLS handshake together. */
+  readonly timeoutMs: number;
+  /** In place of the system's. */
+  readonly lookup?: LookupFunction | undefined;
+}
+
+/**
+ * What undici connects with. Each connection costs one look-up; every address it gives must fit the policy, and one of
+ * these very addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` where the policy refuses.
+ */
+export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
+  const { timeoutMs: timeout, lookup = systemLookup, ...trust } = options;
+  const shared = { timeout, allowH2: false, lookup: guardedLookup(policy, lookup) };
+  const plain = buildConnector(shared);
+  const roots = new TrustedRoots(trust);
+  let secure: { readonly context: SecureContext; readonly connect: buildConnector.connector } | undefined;
+
+  const connectorFor = (protocol: string): buildConnector.connector => {
+    if (protocol !== 'https:') return plain;
+    const secureContext = roots.context();
+    // Another trust, another cache of TLS sessions: a resumed session is not verified again.
+    if (secure?.context !== secureContext) {
+      secure = { context: secureContext, connect: buildConnector({ ...shared, secureContext }) };
+    }
+    return secure.connect;
+  };
+
+  return (target, callback) => {
+    try {
+      const refused = checkHost(target, policy); // a literal address is never looked up
+      if (refused) throw new OutboundError('refused', refused.message);
+      connectorFor(target.protocol)(target, callback);
+    } catch (error) {
+      queueMicrotask(() => {
+        callback(error as Error, null);
+      });
+    }
+  };
+}
+
+const guardedLookup =
+  (policy: OutboundPolicy, lookup: LookupFunction): LookupFunction =>
+  (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) {
+        callback(error, []);
+        return;
+      }
+      const addresses = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
+      const refused = addresses.map(({ address }) => checkAddress(address, hostname, policy)).find(Boolean);
+      const [first] = addresses;
+      if (refused) callback(new OutboundError('refused', refused.message), []);
+      else if (!first) callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), []);
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };

@@ -1,0 +1,311 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import type { LookupFunction } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from './fetch.ts';
+import { policyFor } from './policy.ts';
+import { createAuthority } from './testdata/authority.ts';
+import { onEnd, resolver, serve, serveRaw } from './testdata/servers.ts';
+
+const MAX_BYTES = 256 * 1024;
+
+function outbound(options: Partial<OutboundOptions> = {}): Outbound {
+  const made = createOutbound({ policy: policyFor('http://127.0.0.1/', {}), ...options });
+  onEnd(() => made.close());
+  return made;
+}
+
+const GET = { method: 'GET', maxBytes: MAX_BYTES, timeoutMs: 3_000 } as const;
+
+/** The reply of a server that ends with the test, asked once. */
+async function ask(
+  onRequest: RequestListener,
+  request: Partial<OutboundRequest> = {},
+): ReturnType<Outbound['request']> {
+  const { port } = await serve(onRequest);
+  return outbound().request({ ...GET, url: `http://127.0.0.1:${String(port)}/a?b=c`, ...request });
+}
+
+describe('a reply', () => {
+  it('comes with status, headers, media type, text and address', async () => {
+    const reply = await ask((req, res) => {
+      res.writeHead(418, { 'Content-Type': 'Application/JSON; charset=utf-8', 'x-twice': ['1', '2'] });
+      res.end(JSON.stringify([req.method, req.url, req.headers['x-own'], req.headers['accept-encoding'], 'ü']));
+    }, { headers: { 'x-own': 'yes' } }); // prettier-ignore
+    expect(reply).toMatchObject({ status: 418, contentType: 'application/json', headers: { 'x-twice': '1, 2' } });
+    expect(JSON.parse(reply.body)).toEqual(['GET', '/a?b=c', 'yes', 'identity', 'ü']);
+    expect(reply.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\?b=c$/u);
+  });
+
+  it('to a POST comes whatever its status, a redirect too', async () => {
+    const request = { method: 'POST', body: 'a=b', followRedirects: true } as const;
+    const answer: RequestListener = (req, res) => {
+      void text(req).then((body) => res.writeHead(307, { location: '/elsewhere' }).end(`${req.method ?? ''} ${body}`));
+    };
+    expect(await ask(answer, request)).toMatchObject({ status: 307, body: 'POST a=b' });
+  });
+
+  it('without content type or body is empty text', async () => {
+    expect(await ask((_, res) => res.writeHead(204).end())).toMatchObject({ status: 204, contentType: '', body: '' });
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('packed by %s, though that was not asked for, is unpacked', async (encoding, pack) => {
+    const body = pack(Buffer.from('{"keys":[]}'));
+    expect(await ask((_, res) => res.writeHead(200, { 'content-encoding': encoding }).end(body))).toMatchObject({
+      body: '{"keys":[]}',
+    });
+  });
+
+  it('comes over a connection that is used again', async () => {
+    const { port, connections } = await serve((_, res) => res.end('again'));
+    const guard = outbound();
+    for (let call = 0; call < 5; call += 1) await guard.request({ ...GET, url: `http://127.0.0.1:${String(port)}` });
+    expect(connections()).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('too much', () => {
+  const big = Buffer.alloc(MAX_BYTES + 1, 'a');
+
+  it('is what is longer than maxBytes, announced or not', async () => {
+    const exact = await ask((_, res) => res.end(big.subarray(1)));
+    expect(exact.body.length).toBe(MAX_BYTES);
+    await expect(
+      ask((_, res) => res.writeHead(200, { 'content-length': big.length }).write('a')),
+    ).rejects.toMatchObject({
+      kind: 'too_large',
+      message: 'the reply is longer than 262144 bytes',
+    });
+    await expect(ask((_, res) => (res.write('a'), res.end(big.subarray(1))))).rejects.toMatchObject({
+      kind: 'too_large',
+    });
+  });
+
+  it('is counted behind the unpacking', async () => {
+    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+    expect(bomb.length).toBeLessThan(MAX_BYTES);
+    const before = process.memoryUsage().rss;
+    await expect(ask((_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb))).rejects.toMatchObject({
+      kind: 'too_large',
+    });
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('is counted before the unpacking too', async () => {
+    const nothing = gzipSync(Buffer.alloc(0));
+    const empties = Buffer.concat(Array.from({ length: 20_000 }, () => nothing));
+    const onRequest: RequestListener = (_, res) => {
+      res.writeHead(200, { 'content-encoding': 'gzip' }).write(empties.subarray(0, nothing.length));
+      res.end(empties.subarray(nothing.length));
+    };
+    await expect(ask(onRequest)).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  it('are endless headers', async () => {
+    const flood = await serveRaw((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(64 * 1024)}\r\n\r\n`);
+    });
+    await expect(outbound().request({ ...GET, url: `http://${flood}` })).rejects.toMatchObject({
+      kind: 'too_large',
+    });
+  });
+});
+
+describe('too slow', () => {
+  /** A byte each 20 ms; one that was packed never ends. */
+  const drip =
+    (bytes: Buffer, encoding: string): RequestListener =>
+    (_, res) => {
+      let sent = 0;
+      res.writeHead(200, { 'content-encoding': encoding });
+      const timer = setInterval(() => res.write(bytes.subarray(sent, (sent += 1))), 20);
+      res.on('close', () => {
+        clearInterval(timer);
+      });
+    };
+  const endless = Buffer.alloc(1_000, 'a');
+  const refusal = async (onRequest: RequestListener): Promise<{ kind: string; ms: number }> => {
+    const started = performance.now();
+    const error: unknown = await ask(onRequest, { timeoutMs: 300 }).catch((reason: unknown) => reason);
+    return { kind: (error as { kind: string }).kind, ms: performance.now() - started };
+  };
+
+  it.each<[string, RequestListener]>([
+    ['nothing at all', () => undefined],
+    ['a body that drips', drip(endless, 'identity')],
+    ['a body that drips in gzip', drip(gzipSync(randomBytes(1_000)), 'gzip')],
+    ['half a body', (_, res) => res.writeHead(200, { 'content-length': 10 }).write('half')],
+  ])('is %s', async (_, onRequest) => {
+    const { kind, ms } = await refusal(onRequest);
+    expect(kind).toBe('timeout');
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  it('is a look-up that hangs, and a chain of redirects as a whole', async () => {
+    const hanging: LookupFunction = () => undefined;
+    const guard = outbound({ lookup: hanging });
+    await expect(guard.request({ ...GET, url: 'https://slow.example', timeoutMs: 200 })).rejects.toMatchObject({
+      kind: 'timeout',
+      message: 'https://slow.example gave no whole reply in 200 ms',
+    });
+    const slow: RequestListener = (_, res) => void setTimeout(() => res.writeHead(302, { location: '/' }).end(), 150);
+    await expect(ask(slow, { followRedirects: true, timeoutMs: 300 })).rejects.toMatchObject({ kind: 'timeout' });
+  });
+
+  it('is not the same as given up by the caller', async () => {
+    const reason = new Error('the client has gone');
+    const abort = new AbortController();
+    const asked = ask(() => {
+      abort.abort(reason);
+    }, { signal: abort.signal }); // prettier-ignore
+    await expect(asked).rejects.toBe(reason);
+    await expect(ask((_, res) => res.end(), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe('no reply', () => {
+  it('comes from a port where nobody listens', async () => {
+    const free = await serve(() => undefined);
+    await free.close();
+    const origin = `http://127.0.0.1:${String(free.port)}`;
+    await expect(outbound().request({ ...GET, url: `${origin}/path?token=secret` })).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: `${origin} cannot be asked (ECONNREFUSED)`,
+    });
+  });
+
+  it.each([
+    ['no HTTP', 'secret nonsense\r\n\r\n'],
+    ['nothing', ''],
+    ['half a header', 'HTTP/1.1 200 OK\r\nx: secret'],
+    ['less than was announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsecret'],
+    ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n'],
+    ['broken gzip', 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n\r\nsecret'],
+    ['packing of another kind', 'HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\nContent-Length: 6\r\n\r\nsecret'],
+    ['packing in two layers', 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: 6\r\n\r\nsecret'],
+  ])('comes from a server that sends %s, and nothing of it is told', async (_, bytes) => {
+    const raw = await serveRaw((socket) => {
+      socket.once('data', () => socket.end(bytes));
+    });
+    const error: unknown = await outbound()
+      .request({ ...GET, url: `http://${raw}` })
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'unreachable' });
+    expect((error as Error).message).not.toContain('secret');
+    expect((error as Error).cause).toBeUndefined();
+  });
+
+  it('comes behind close()', async () => {
+    const guard = outbound();
+    const { port } = await serve(() => undefined);
+    const running = guard.request({ ...GET, url: `http://127.0.0.1:${String(port)}` });
+    setTimeout(() => void guard.close(), 50);
+    await expect(running).rejects.toMatchObject({ kind: 'unreachable' });
+    await expect(guard.request({ ...GET, url: `http://127.0.0.1:${String(port)}` })).rejects.toMatchObject({
+      kind: 'unreachable',
+    });
+  });
+
+  it.each(['https://169.254.169.254/latest/meta-data', 'http://example.com/', 'https://10.0.0.1/', 'ftp://127.0.0.1/'])(
+    'comes from %s, which is never asked',
+    async (url) => {
+      const lookup = resolver(['127.0.0.1']);
+      await expect(outbound({ lookup }).request({ ...GET, url })).rejects.toMatchObject({ kind: 'refused' });
+      expect(lookup.asked).toEqual([]);
+    },
+  );
+
+  it('comes from a public name that leads inside', async () => {
+    const { port, connections } = await serve((_, res) => res.end('inside'));
+    const policy = policyFor('https://issuer.example', { insecureAllowHTTP: true });
+    const guard = outbound({ policy, lookup: resolver(['127.0.0.1']) });
+    await expect(guard.request({ ...GET, url: `http://issuer.example:${String(port)}/` })).rejects.toMatchObject({
+      kind: 'refused',
+      message: '"issuer.example" resolves to 127.0.0.1, a loopback address, which the configuration does not name',
+    });
+    expect(connections()).toBe(0);
+  });
+});
+
+describe('redirects', () => {
+  const follow = { followRedirects: true } as const;
+  const to =
+    (location: (path: number) => string | undefined, status = 302): RequestListener =>
+    (req, res) => {
+      const target = location(Number(req.url?.slice(1)) || 0);
+      if (target === undefined) res.end('end');
+      else res.writeHead(status, { location: target }).end();
+    };
+
+  it.each([301, 302, 303, 307, 308])('of status %i are followed where that is asked for', async (status) => {
+    const onRequest = to((step) => (step < 3 ? `/${String(step + 1)}` : undefined), status);
+    const reply = await ask(onRequest, follow);
+    expect([reply.status, reply.body, new URL(reply.url).pathname]).toEqual([200, 'end', '/3']);
+    expect(await ask(onRequest)).toMatchObject({ status, body: '' });
+  });
+
+  it('are followed three times', async () => {
+    await expect(
+      ask(
+        to((step) => `/${String(step + 1)}`),
+        follow,
+      ),
+    ).rejects.toMatchObject({ kind: 'redirect' });
+  });
+
+  it.each([
+    ['another port', () => 'http://127.0.0.1:1/'],
+    ['another host', () => 'http://localhost/'],
+    ['a private address', () => 'http://10.0.0.1/'],
+    ['the metadata service', () => 'http://169.254.169.254/'],
+    ['another scheme', () => 'file:///etc/passwd'],
+    ['no URL', () => 'http://['],
+  ])('to %s are not followed', async (_, location) => {
+    await expect(ask(to(location), follow)).rejects.toMatchObject({ kind: 'redirect' });
+  });
+
+  it('are judged by the policy, and their credentials are not sent', async () => {
+    const answer: RequestListener = (req, res) => {
+      res.writeHead(302, { location: `http://user:pass@${req.headers.host ?? ''}/` }).end();
+    };
+    await expect(ask(answer, follow)).rejects.toMatchObject({ kind: 'refused' });
+  });
+
+  it('lead from http to https of the same host, with the headers, and never back', async () => {
+    const authority = createAuthority('own');
+    const dir = mkdtempSync(join(tmpdir(), 'vmcp-fetch-'));
+    onEnd(() => rmSync(dir, { recursive: true }));
+    const caFile = join(dir, 'ca.crt');
+    writeFileSync(caFile, authority.cert);
+    const guard = outbound({ caFile });
+    const sealed = await serve(
+      (req, res) => {
+        if (req.url === '/back') res.writeHead(302, { location: `http://${req.headers.host ?? ''}/` }).end();
+        else res.end(`${req.headers.authorization ?? ''} over TLS`);
+      },
+      { tls: authority.sign('IP:127.0.0.1') },
+    );
+    const origin = `https://127.0.0.1:${String(sealed.port)}`;
+    const { port } = await serve(to(() => `${origin}/`));
+    const request = { ...GET, ...follow, headers: { authorization: 'Bearer x' } };
+    const reply = await guard.request({ ...request, url: `http://127.0.0.1:${String(port)}/` });
+    expect(reply).toMatchObject({ body: 'Bearer x over TLS', url: `${origin}/` });
+    await expect(guard.request({ ...request, url: `${origin}/back` })).rejects.toMatchObject({ kind: 'redirect' });
+  });
+
+  it('without a location are no redirects that could be followed', async () => {
+    await expect(ask((_, res) => res.writeHead(302).end(), follow)).rejects.toMatchObject({ kind: 'redirect' });
+    expect(await ask((_, res) => res.writeHead(304).end(), follow)).toMatchObject({ status: 304 });
+  });
+});

@@ -1,0 +1,190 @@
+import type { LookupFunction } from 'node:net';
+import { Agent, type Dispatcher } from 'undici';
+import type { Logger } from '../outgoing/logger.ts';
+import { guardedConnector } from './connector.ts';
+import { OutboundError } from './outbound-error.ts';
+import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
+import { readReply } from './read-reply.ts';
+
+export interface OutboundOptions {
+  readonly policy: OutboundPolicy;
+  /** PEM bundle trusted beside the system's roots; followed when it changes. */
+  readonly caFile?: string | undefined;
+  readonly log?: Pick<Logger, 'warn'> | undefined;
+  /** In place of the system's look-up. */
+  readonly lookup?: LookupFunction | undefined;
+}
+
+export interface OutboundRequest {
+  readonly url: string | URL;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | undefined;
+  /** Of the body, unpacked. */
+  readonly maxBytes: number;
+  /** Of everything together: connections, redirects, the last byte. */
+  readonly timeoutMs: number;
+  /** GET only: at most three, to the same origin or from http to https of the same host. */
+  readonly followRedirects?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OutboundReply {
+  readonly status: number;
+  /** By lower-case name; repeated ones joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Media type in lower case, without parameters. */
+  readonly contentType: string;
+  readonly body: string;
+  /** Where the reply came from, behind all redirects. */
+  readonly url: string;
+}
+
+/** Requests to addresses that a user or a document named. */
+export interface Outbound {
+  /** Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
+  request(request: OutboundRequest): Promise<OutboundReply>;
+  /** Running requests fail. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Shorter than the 5 s of Node's and Python's servers: a POST on a connection that is just being closed is lost. */
+const KEEP_ALIVE_MS = 4_000;
+const CONNECTIONS_PER_ORIGIN = 32;
+const MAX_REDIRECTS = 3;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** One guard with its own keep-alive connections. @see contract/auth.md 1.6 */
+export function createOutbound({ policy, caFile, log, lookup }: OutboundOptions): Outbound {
+  const agent = new Agent({
+    allowH2: false,
+    connections: CONNECTIONS_PER_ORIGIN,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    connect: guardedConnector(policy, { caFile, log, lookup, timeoutMs: CONNECT_TIMEOUT_MS }),
+  });
+  return {
+    request: (request) => new Exchange(agent, policy, request).run(),
+    close: () => agent.destroy(),
+  };
+}
+
+class Exchange {
+  readonly #agent: Dispatcher;
+  readonly #policy: OutboundPolicy;
+  readonly #request: OutboundRequest;
+  readonly #deadline: AbortSignal;
+  readonly #signal: AbortSignal;
+  #url: URL | undefined;
+
+  constructor(agent: Dispatcher, policy: OutboundPolicy, request: OutboundRequest) {
+    this.#agent = agent;
+    this.#policy = policy;
+    this.#request = request;
+    this.#deadline = AbortSignal.timeout(request.timeoutMs);
+    this.#signal = request.signal ? AbortSignal.any([request.signal, this.#deadline]) : this.#deadline;
+  }
+
+  async run(): Promise<OutboundReply> {
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => {
+      aborted.reject(this.#signal.reason as Error);
+    };
+    this.#signal.addEventListener('abort', abort, { once: true });
+    try {
+      this.#signal.throwIfAborted();
+      // undici lets a request that waits for a connection learn of its end only when that is made.
+      return await Promise.race([this.#follow(), aborted.promise]);
+    } catch (error) {
+      throw this.#translate(error);
+    } finally {
+      this.#signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async #follow(): Promise<OutboundReply> {
+    const { url, method, followRedirects } = this.#request;
+    let target = this.#admit(url);
+    const follows = method === 'GET' && followRedirects === true;
+    for (let redirects = 0; ; redirects += 1) {
+      const reply = await this.#send(target);
+      if (!follows || !REDIRECTS.has(reply.statusCode)) return this.#read(target, reply);
+      reply.body.on('error', () => undefined).destroy();
+      if (redirects === MAX_REDIRECTS) throw this.#notFollowed('the fourth in a row');
+      target = this.#admit(this.#location(target, reply.headers['location']));
+    }
+  }
+
+  #admit(url: string | URL): URL {
+    const refused = checkOutboundUrl(url, this.#policy);
+    if (refused) throw new OutboundError('refused', refused.message);
+    this.#url = new URL(url);
+    return this.#url;
+  }
+
+  #send(url: URL): Promise<Dispatcher.ResponseData> {
+    const { method, headers, body, timeoutMs } = this.#request;
+    return this.#agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers: { 'accept-encoding': 'identity', ...headers },
+      body: body ?? null,
+      signal: this.#signal,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, timeoutMs),
+      bodyTimeout: timeoutMs,
+    });
+  }
+
+  async #read(url: URL, { statusCode, headers: received, body }: Dispatcher.ResponseData): Promise<OutboundReply> {
+    const headers = Object.fromEntries(
+      Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    );
+    const facts = { encoding: headers['content-encoding'] ?? '', contentLength: headers['content-length'] };
+    try {
+      const text = await readReply(body, facts, this.#request.maxBytes);
+      const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+      return { status: statusCode, headers, contentType, body: text, url: url.href };
+    } finally {
+      body.on('error', () => undefined).destroy();
+    }
+  }
+
+  #location(from: URL, location: string | string[] | undefined): URL {
+    const to = typeof location === 'string' ? URL.parse(location, from.href) : null;
+    if (to === null) throw this.#notFollowed('it names no URL');
+    const sameOrigin = to.origin === from.origin;
+    const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname;
+    if (!sameOrigin && !upgrade) throw this.#notFollowed('it leads to another origin');
+    return to;
+  }
+
+  #notFollowed(why: string): OutboundError {
+    return new OutboundError('redirect', `a redirect of ${this.#url?.origin ?? ''} is not followed: ${why}`);
+  }
+
+  #translate(error: unknown): unknown {
+    if (this.#request.signal?.aborted === true) return this.#request.signal.reason;
+    if (error instanceof OutboundError) return error;
+    const origin = this.#url?.origin ?? '';
+    if (this.#deadline.aborted)
+      return new OutboundError('timeout', `${origin} gave no whole reply in ${String(this.#request.timeoutMs)} ms`);
+    const code = codeOf(error);
+    if (TIMEOUT_CODES.has(code)) return new OutboundError('timeout', `${origin} does not answer in time (${code})`);
+    if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundError('too_large', `headers of ${origin} are too long`);
+    return new OutboundError('unreachable', `${origin} cannot be asked (${code})`);
+  }
+}
+
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+]);
+
+/** The code alone: messages of parsers and of TLS may quote what the other side sent. */
+const codeOf = (error: unknown): string =>
+  error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : 'unknown';

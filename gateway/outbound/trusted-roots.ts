@@ -1,0 +1,69 @@
+import tls, { type SecureContext } from 'node:tls';
+import type { Logger } from '../outgoing/logger.ts';
+import { certificatesOf } from './certificates.ts';
+import { OutboundError } from './outbound-error.ts';
+import { WatchedFile } from './watched-file.ts';
+
+export interface TrustOptions {
+  /** PEM certificates trusted beside the system's. */
+  readonly ca?: readonly string[] | undefined;
+  /** PEM bundle trusted beside the system's; followed when it changes. */
+  readonly caFile?: string | undefined;
+  readonly log?: Pick<Logger, 'warn'> | undefined;
+  /** ms on a clock that only goes forward. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The certificate authorities of one configuration block. */
+export class TrustedRoots {
+  readonly #ca: readonly string[];
+  readonly #file: WatchedFile | undefined;
+  readonly #log: TrustOptions['log'];
+  #context: SecureContext | undefined;
+  /** Text of the file that `#context` was made of, and text or fault that was complained about. */
+  #bundle: string | undefined;
+  #complaint: string | undefined;
+
+  constructor({ ca = [], caFile, log, now }: TrustOptions) {
+    this.#ca = ca;
+    this.#file = caFile === undefined ? undefined : new WatchedFile(caFile, now);
+    this.#log = log;
+  }
+
+  /**
+   * The same object until the file changes. A file that has become unusable leaves the last good one in force.
+   * @throws OutboundError when there was no good one yet.
+   */
+  context(): SecureContext {
+    try {
+      const bundle = this.#file?.text();
+      if (!this.#context || bundle !== this.#bundle) {
+        this.#context = this.#create(bundle);
+        this.#bundle = bundle;
+      }
+      this.#complaint = undefined;
+      return this.#context;
+    } catch (error) {
+      const fault = `the CA bundle cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+      if (!this.#context) throw new OutboundError('unreachable', fault);
+      if (fault !== this.#complaint) this.#log?.warn('CA bundle is unusable, the last good one stays', { fault });
+      this.#complaint = fault;
+      return this.#context;
+    }
+  }
+
+  #create(bundle: string | undefined): SecureContext {
+    const own = bundle === undefined ? this.#ca : [...this.#ca, ...this.#certificates(bundle)];
+    const minVersion = 'TLSv1.2';
+    if (own.length === 0) return tls.createSecureContext({ minVersion });
+    return tls.createSecureContext({ minVersion, ca: [...tls.getCACertificates('default'), ...own] });
+  }
+
+  #certificates(bundle: string): string[] {
+    try {
+      return certificatesOf(bundle);
+    } catch (error) {
+      throw new Error(`${this.#file?.path ?? ''} ${(error as Error).message}`, { cause: error });
+    }
+  }
+}

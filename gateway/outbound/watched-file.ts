@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+
+const RECHECK_AFTER_MS = 1_000;
+
+/** Why a file has no text. `message` is `FILE cannot be read (CODE)`. */
+export class FileUnreadable extends Error {
+  /** Of the system, such as ENOENT. */
+  readonly code: string;
+  constructor(path: string, cause: unknown) {
+    const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown';
+    super(`${path} cannot be read (${code})`, { cause });
+    this.name = 'FileUnreadable';
+    this.code = code;
+  }
+}
+
+/**
+ * A small file as it is now. It is read anew at most once a second, so that a mounted Secret is followed through the
+ * swap of its folder; a change of content that keeps size and time is seen too.
+ */
+export class WatchedFile {
+  readonly path: string;
+  readonly #now: () => number;
+  #text: string | undefined;
+  #readAt = 0;
+
+  /** @param now ms on a clock that only goes forward. */
+  constructor(path: string, now: () => number = () => performance.now()) {
+    this.path = path;
+    this.#now = now;
+  }
+
+  /**
+   * The content without one trailing line break; the same string object while nothing has changed.
+   * @throws FileUnreadable
+   */
+  text(): string {
+    const now = this.#now();
+    if (this.#text !== undefined && now - this.#readAt < RECHECK_AFTER_MS) return this.#text;
+    const text = this.#read();
+    if (text !== this.#text) this.#text = text;
+    this.#readAt = now;
+    return this.#text;
+  }
+
+  #read(): string {
+    try {
+      return readFileSync(this.path, 'utf8').replace(/\r?\n$/u, '');
+    } catch (error) {
+      this.#text = undefined;
+      throw new FileUnreadable(this.path, error);
+    }
+  }
+}
+
+const watched = new Map<string, WatchedFile>();
+
+/**
+ * `WatchedFile.text` of one reader per path in this process.
+ * @throws FileUnreadable
+ */
+export function readSecretFile(path: string): string {
+  let file = watched.get(path);
+  if (!file) {
+    file = new WatchedFile(path);
+    watched.set(path, file);
+  }
+  return file.text();
+}

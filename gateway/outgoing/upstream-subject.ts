@@ -1,0 +1,41 @@
+import type { Identity } from '../contract/identity.ts';
+import type { Problem } from '../contract/problem.ts';
+import type { VariantScope } from '../contract/variant.ts';
+import { CredentialError, type StrategyDeps } from './authenticator.ts';
+import type { UpstreamToken, UpstreamTokenNeed } from './upstream-tokens.ts';
+
+/** What is wrong with a name that no upstream provider has. */
+export function unknownProvider(name: string, path: string, { upstreams }: VariantScope): Problem {
+  const known = [...upstreams].toSorted();
+  const advice =
+    known.length === 0
+      ? 'add it to authServerConfig.upstreamProviders of the VirtualMCPServer'
+      : `use ${known.map((each) => `"${each}"`).join(' or ')}`;
+  return { reason: 'UpstreamProviderUnknown', path, message: `there is no upstream provider "${name}": ${advice}` };
+}
+
+/** The caller, or a `CredentialError`: a strategy that acts for users has nothing to send for nobody. */
+export function callerOf(caller: Identity | undefined, { backend }: StrategyDeps): Identity {
+  if (caller) return caller;
+  const message = `backend "${backend}" takes a credential of the caller's own, and the caller is anonymous`;
+  throw new CredentialError('misconfigured', message);
+}
+
+/** The caller's stored token of a provider. Throws or rejects with `CredentialError`. */
+export function upstreamTokenOf(
+  caller: Identity | undefined,
+  provider: string,
+  deps: StrategyDeps,
+  need?: UpstreamTokenNeed,
+): UpstreamToken | Promise<UpstreamToken> {
+  const { tsid, subject, clientId } = callerOf(caller, deps);
+  if (!deps.upstreamTokens) {
+    const message = `there are no upstream tokens here, and backend "${deps.backend}" needs those of provider "${provider}"`;
+    throw new CredentialError('misconfigured', message);
+  }
+  if (tsid === undefined) {
+    const message = `the caller's token comes from no login, so that nothing of provider "${provider}" is stored with it`;
+    throw new CredentialError('reauthenticate', message, provider);
+  }
+  return deps.upstreamTokens.get({ tsid, subject, clientId }, provider, need);
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'winston';
+import { createPublicApp, type AppOptions } from './app.ts';
+import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
+import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+import type { ApiServer } from './incoming/api-server.ts';
+import { boundaryOf } from './incoming/boundary-of.ts';
+import type { Boundary } from './incoming/boundary.ts';
+import { listen, type Listener } from './listener.ts';
+import { createAuthenticator } from './outgoing/index.ts';
+import type { StrategyDeps } from './outgoing/authenticator.ts';
+import type { CallObserver } from './telemetry/call-metrics.ts';
+import { startHeartbeat } from './vmcp/edge/stream.ts';
+import type { Transport } from './vmcp/transport/channel.ts';
+import { VirtualServer } from './vmcp/virtual-server.ts';
+
+export interface ServerSpec {
+  readonly config: GatewayConfig;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Runs on somebody's own machine: requests must name the machine by a loopback name, by `host` or an allowed host. */
+  readonly local?: boolean;
+}
+
+export interface PublicServerDeps {
+  readonly log: Logger;
+  readonly version: string;
+  readonly requestIdPrefix: string;
+  readonly metrics: CallObserver;
+  readonly onAuthentication: (outcome: string) => void;
+  /** Where the process runs in a cluster. */
+  readonly apiServer: ApiServer | undefined;
+  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
+  /** What strategies get beside their backend. */
+  readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
+}
+
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Time in which clients may use the connections they keep before these are cut. */
+const IDLE_GRACE_MS = 500;
+
+/** One virtual server with its public listener and its boundary 1. */
+export class PublicServer {
+  readonly virtual: VirtualServer;
+  readonly spec: ServerSpec;
+  readonly #deps: PublicServerDeps;
+  readonly #origins: { current: OriginGuardOptions };
+  readonly #boundary: { current: Boundary };
+  readonly #listener: Listener;
+  readonly #heartbeat: NodeJS.Timeout;
+
+  /** Rejects with `ListenError`. */
+  static async start(spec: ServerSpec, deps: PublicServerDeps): Promise<PublicServer> {
+    const origins = { current: originsOf(spec) };
+    const boundary = { current: UNDER_WAY };
+    const virtual = virtualServer(spec.config, deps, boundary);
+    const options: AppOptions = { log: deps.log, origins, requestIdPrefix: deps.requestIdPrefix };
+    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, boundary, options);
+    try {
+      const listener = await listen(app, spec.host, spec.port);
+      return new PublicServer(spec, deps, { virtual, origins, boundary, listener });
+    } catch (error) {
+      await virtual.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    spec: ServerSpec,
+    deps: PublicServerDeps,
+    parts: {
+      virtual: VirtualServer;
+      origins: { current: OriginGuardOptions };
+      boundary: { current: Boundary };
+      listener: Listener;
+    },
+  ) {
+    this.spec = spec;
+    this.#deps = deps;
+    this.virtual = parts.virtual;
+    this.#origins = parts.origins;
+    this.#boundary = parts.boundary;
+    this.#listener = parts.listener;
+    this.#boundary.current = this.#newBoundary(spec.config);
+    this.#heartbeat = startHeartbeat(parts.virtual);
+  }
+
+  get mcpUrl(): string {
+    return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
+  }
+
+  /** Takes another configuration on the same listener; sessions live on. */
+  swap(spec: ServerSpec): void {
+    const before = this.virtual.config;
+    const { config } = spec;
+    this.#origins.current = originsOf({ ...spec, host: this.spec.host });
+    if (!isDeepStrictEqual(incomingOf(before), incomingOf(config))) {
+      const old = this.#boundary.current;
+      this.#boundary.current = this.#newBoundary(config);
+      old.close();
+    }
+    this.virtual.swap(config);
+  }
+
+  /** No new sessions, running calls finish within the grace, then everything closes. */
+  async stop(graceMs: number): Promise<void> {
+    this.#listener.refuseConnections();
+    const idleGraceMs = this.virtual.sessions.size > 0 ? Math.min(IDLE_GRACE_MS, graceMs) : 0;
+    await Promise.all([this.virtual.drain(graceMs), sleep(idleGraceMs)]);
+    clearInterval(this.#heartbeat);
+    await this.virtual.close();
+    await this.#listener.close();
+    this.#boundary.current.close();
+  }
+
+  #newBoundary(config: GatewayConfig): Boundary {
+    const { log, strategies, apiServer, onAuthentication } = this.#deps;
+    return boundaryOf(config, this.mcpUrl, {
+      log: log.child({ server: config.name }),
+      now: strategies.now,
+      exposed: !isLoopback(this.spec.host),
+      apiServer,
+      onOutcome: onAuthentication,
+    });
+  }
+}
+
+const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host);
+
+const incomingOf = ({ name, oidc_config, vmcp: { incoming } }: GatewayConfig): unknown => ({
+  name,
+  oidc_config,
+  incoming,
+});
+
+function virtualServer(
+  config: GatewayConfig,
+  { log, metrics, createTransport, strategies }: PublicServerDeps,
+  boundary: { readonly current: Boundary },
+): VirtualServer {
+  return new VirtualServer(config, {
+    log: log.child({ server: config.name }),
+    now: strategies.now,
+    random: Math.random,
+    newId: randomUUID,
+    createTransport,
+    createAuthenticator: (backend, auth) =>
+      auth === undefined || auth.type === 'unauthenticated'
+        ? undefined
+        : createAuthenticator(auth, { ...strategies, backend: backend.name, backendUrl: backend.url ?? '' }),
+    metrics,
+    boundary,
+  });
+}
+
+/** Between listening and the first boundary nothing is let in. */
+const UNDER_WAY: Boundary = {
+  authenticate: (_req, res) => {
+    res.status(503).set('retry-after', '1').json({ error: 'temporarily_unavailable', message: 'starting: try again' });
+  },
+  metadata: (_req, _res, next) => {
+    next();
+  },
+  challenge: (res) => {
+    res.writeHead(503).end();
+  },
+  status: () => ({ ready: false }),
+  close: () => undefined,
+};
+
+/** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
+function originsOf({ config, host, local = isLoopback(host) }: ServerSpec): OriginGuardOptions {
+  const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
+  const own = local ? [...loopbackHosts(host)] : [];
+  return {
+    allowedHosts: hosts || local ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase())]) : undefined,
+    allowedOrigins: new Set(origins),
+    allowLoopbackOrigins: local,
+    allowedHeaders: (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase()),
+  };
+}

@@ -1,0 +1,393 @@
+import { describe, expect, it } from 'vitest';
+import { configFiles } from './contract/gateway-config-files.ts';
+import type { Backend, GatewayConfig } from './contract/gateway-config.ts';
+import { readGatewayConfig } from './read-gateway-config.ts';
+import { RunConfig, SCHEMA_VERSION } from './contract/run-config.ts';
+
+type Vmcp = GatewayConfig['vmcp'];
+
+const vmcp: Vmcp = {
+  incoming: { type: 'anonymous' },
+  backends: [{ name: 'alpha', transport: 'streamable-http', url: 'https://alpha.example/mcp' }],
+  aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
+  operational: {
+    timeouts: { default: '30s' },
+    failure_handling: {
+      health_check_interval: '30s',
+      health_check_timeout: '10s',
+      unhealthy_threshold: 3,
+      circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
+    },
+  },
+};
+const base: GatewayConfig = { schema_version: SCHEMA_VERSION, vmcp };
+const withBackend = (backend: Partial<Backend>): Partial<Vmcp> => ({
+  backends: vmcp.backends.map((each) => ({ ...each, ...backend })),
+});
+
+/** `reason path` of each problem. */
+function refusals(config: object): string[] {
+  const read = readGatewayConfig(JSON.stringify(config));
+  return 'problems' in read ? read.problems.map(({ reason, path }) => `${reason} ${path}`) : [];
+}
+const refusalsOf = (change: Partial<Vmcp>): string[] => refusals({ ...base, vmcp: { ...vmcp, ...change } });
+
+/** A value that the schema of a member takes. */
+function sample(schema: { type?: string; enum?: unknown[] }): unknown {
+  if (schema.enum) return schema.enum[0];
+  const values: Record<string, unknown> = { string: 'x', boolean: false, integer: 1, array: [], object: {} };
+  return values[schema.type ?? ''];
+}
+
+const oidc: NonNullable<GatewayConfig['oidc_config']> = { issuer: 'https://idp.example', audience: 'desk' };
+/** `reason path` of what is wrong with a configuration whose callers have tokens. */
+const refusalsOfOidc = (change: Partial<typeof oidc>, incoming: Partial<Vmcp['incoming']> = {}): string[] =>
+  refusals({
+    ...base,
+    oidc_config: { ...oidc, ...change },
+    vmcp: { ...vmcp, incoming: { type: 'oidc', ...incoming } },
+  });
+
+describe('a member of the Run configuration', () => {
+  const ACCEPTED = ['schema_version', 'name', 'base_name', 'container_name', 'container_labels', 'group', 'debug'];
+  /** Acted on by the tests below. */
+  const CHECKED = ['oidc_config'];
+  const valueOf = (name: string): unknown =>
+    name === 'embedded_auth_server_config'
+      ? { schema_version: SCHEMA_VERSION }
+      : sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
+
+  it.each(Object.keys(RunConfig.properties).filter((name) => !CHECKED.includes(name)))(
+    '%s is acted on, or refused even when it asks for little',
+    (name) => {
+      const expected = ACCEPTED.includes(name) ? [] : [`NotSupportedYet ${name}`];
+      expect(refusals({ ...base, [name]: valueOf(name) })).toEqual(expected);
+    },
+  );
+
+  it('that is null counts as absent', () => {
+    expect(refusals({ ...base, oidc_config: null, audit_config: null })).toEqual([]);
+  });
+
+  it('is refused beside others, all at once', () => {
+    expect(refusals({ ...base, telemetry_config: {}, tools_filter: ['a'] })).toEqual([
+      'NotSupportedYet telemetry_config',
+      'NotSupportedYet tools_filter',
+    ]);
+  });
+});
+
+describe('a duration that no timer can hold', () => {
+  const { timeouts, failure_handling: failures } = vmcp.operational;
+  const operational = (change: Partial<Vmcp['operational']>) => ({ operational: { ...vmcp.operational, ...change } });
+  const failing = (change: Partial<typeof failures>) => operational({ failure_handling: { ...failures, ...change } });
+
+  it.each<[string, (text: string) => Partial<Vmcp>]>([
+    ['operational.timeouts.default', (text) => operational({ timeouts: { default: text } })],
+    ['operational.timeouts.backend_init', (text) => operational({ timeouts: { ...timeouts, backend_init: text } })],
+    [
+      'operational.timeouts.per_workload.alpha',
+      (text) => operational({ timeouts: { ...timeouts, per_workload: { alpha: text } } }),
+    ],
+    ['operational.failure_handling.health_check_interval', (text) => failing({ health_check_interval: text })],
+    ['operational.failure_handling.health_check_timeout', (text) => failing({ health_check_timeout: text })],
+    [
+      'operational.failure_handling.circuit_breaker.timeout',
+      (text) => failing({ circuit_breaker: { ...failures.circuit_breaker, timeout: text } }),
+    ],
+    ['session_ttl', (text) => ({ session_ttl: text })],
+  ])('is refused at %s', (path, change) => {
+    for (const text of ['0s', '999us', '600h']) {
+      expect(refusalsOf(change(text))).toEqual([`InvalidDuration vmcp.${path}`]);
+    }
+    for (const text of ['1ms', '596h']) expect(refusalsOf(change(text))).toEqual([]);
+  });
+});
+
+describe('a header', () => {
+  it.each([
+    ['RestrictedHeader', 'Authorization'],
+    ['RestrictedHeader', 'cookie'],
+    ['RestrictedHeader', 'Mcp-Session-Id'],
+    ['RestrictedHeader', 'Content-Type'],
+    ['InvalidValue', 'X Y'],
+    ['InvalidValue', ''],
+  ])('is refused (%s) where it is %s', (reason, name) => {
+    expect(refusalsOf({ passthrough_headers: ['x-ok', name] })).toEqual([`${reason} vmcp.passthrough_headers[1]`]);
+    const forward = 'vmcp.backends[0].header_forward';
+    expect(refusalsOf(withBackend({ header_forward: { add_plaintext_headers: { [name]: 'v' } } }))).toEqual([
+      `${reason} ${forward}.add_plaintext_headers.${name}`,
+    ]);
+    expect(refusalsOf(withBackend({ header_forward: { add_headers_from_file: { [name]: '/f' } } }))).toEqual([
+      `${reason} ${forward}.add_headers_from_file.${name}`,
+    ]);
+  });
+
+  it('is refused where HTTP cannot carry its value', () => {
+    expect(refusalsOf(withBackend({ header_forward: { add_plaintext_headers: { 'X-Key': 'a\nb' } } }))).toEqual([
+      'InvalidHeaderValue vmcp.backends[0].header_forward.add_plaintext_headers.X-Key',
+    ]);
+  });
+
+  it('of another name passes', () => {
+    expect(refusalsOf({ ...withBackend({ header_forward: { add_plaintext_headers: { 'X-Key': 'a b' } } }) })).toEqual(
+      [],
+    );
+    expect(refusalsOf({ passthrough_headers: ['X-Request-Id'] })).toEqual([]);
+  });
+});
+
+describe('backends and aggregation', () => {
+  it.each<[string, Partial<Vmcp>, string[]]>([
+    [
+      'priority without an order',
+      { aggregation: { ...vmcp.aggregation, conflict_resolution: 'priority' } },
+      ['RuleViolated vmcp.aggregation.priority_order'],
+    ],
+    [
+      'priority with an empty order',
+      { aggregation: { ...vmcp.aggregation, conflict_resolution: 'priority', priority_order: [] } },
+      ['RuleViolated vmcp.aggregation.priority_order'],
+    ],
+    [
+      'priority with an order',
+      { aggregation: { ...vmcp.aggregation, conflict_resolution: 'priority', priority_order: ['alpha'] } },
+      [],
+    ],
+    [
+      'two backends of one name',
+      { backends: [...vmcp.backends, ...vmcp.backends] },
+      ['BackendNameConflict vmcp.backends[1].name'],
+    ],
+    ['http to another host', withBackend({ url: 'http://alpha.example/mcp' }), ['InsecureUrl vmcp.backends[0].url']],
+    [
+      'http to a host that looks like this one',
+      withBackend({ url: 'http://localhost.evil.example/mcp' }),
+      ['InsecureUrl vmcp.backends[0].url'],
+    ],
+    ['http that is allowed', withBackend({ url: 'http://alpha.example/mcp', insecure_allow_http: true }), []],
+    ['http to this machine', withBackend({ url: 'http://127.0.0.1:3000/mcp' }), []],
+    ['text that is no URL', withBackend({ url: 'https://[' }), ['InvalidUrl vmcp.backends[0].url']],
+    ['stdio without a process', withBackend({ transport: 'stdio' }), ['MissingField vmcp.backends[0].process']],
+    [
+      'HTTP without a URL',
+      { backends: [{ name: 'a', transport: 'sse', process: { image: 'npx://a' } }] },
+      ['MissingField vmcp.backends[0].url'],
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(refusalsOf(change)).toEqual(expected);
+  });
+});
+
+describe('who may come in', () => {
+  it.each<[string, Partial<typeof oidc>, Partial<Vmcp['incoming']>, string[]]>([
+    ['an issuer and an audience', {}, {}, []],
+    [
+      'everything that tokens can be asked for',
+      { clientID: 'desk', clientSecretFile: '/secret', scopes: ['a'], resourceURL: 'https://desk.example/mcp' },
+      { source: 'inline', required_scopes: ['a'], clock_skew_seconds: 0, require_client_id: true },
+      [],
+    ],
+    ['no audience', { audience: '' }, {}, ['MissingField oidc_config.audience']],
+    ['no issuer', { issuer: '' }, {}, ['MissingField oidc_config.issuer']],
+    [
+      'service account tokens, whose issuer is found',
+      { issuer: '' },
+      { source: 'kubernetes', service_account: 'agent', namespace: 'team-a', use_cluster_auth: true },
+      [],
+    ],
+    [
+      'service account tokens without audience',
+      { issuer: '', audience: '' },
+      { source: 'kubernetes' },
+      ['MissingField oidc_config.audience'],
+    ],
+    [
+      'limits of service accounts with an external issuer',
+      {},
+      { service_account: 'agent', namespace: 'team-a', use_cluster_auth: false },
+      [
+        'RuleViolated vmcp.incoming.service_account',
+        'RuleViolated vmcp.incoming.namespace',
+        'RuleViolated vmcp.incoming.use_cluster_auth',
+      ],
+    ],
+    ['a skew beyond five minutes', {}, { clock_skew_seconds: 301 }, ['InvalidValue vmcp.incoming.clock_skew_seconds']],
+    ['a negative skew', {}, { clock_skew_seconds: -1 }, ['InvalidValue vmcp.incoming.clock_skew_seconds']],
+    ['a secret in the document', { clientID: 'a', clientSecret: 'x' }, {}, ['SecretInConfig oidc_config.clientSecret']],
+    ['a secret without client', { clientSecretFile: '/secret' }, {}, ['MissingField oidc_config.clientID']],
+    ['a required client that nobody names', {}, { require_client_id: true }, ['MissingField oidc_config.clientID']],
+    ['an issuer over http', { issuer: 'http://idp.example' }, {}, ['InsecureUrl oidc_config.issuer']],
+    ['an issuer over http that is allowed', { issuer: 'http://idp.example', insecureAllowHTTP: true }, {}, []],
+    ['an issuer on this machine', { issuer: 'http://localhost:9000' }, {}, []],
+    [
+      'an issuer beside this machine',
+      { issuer: 'http://127.0.0.1.evil.example' },
+      {},
+      ['InsecureUrl oidc_config.issuer'],
+    ],
+    ['keys over http', { jwksurl: 'http://idp.example/keys' }, {}, ['InsecureUrl oidc_config.jwksurl']],
+    [
+      'introspection over http',
+      { introspectionURL: 'http://idp.example/i' },
+      {},
+      ['InsecureUrl oidc_config.introspectionURL'],
+    ],
+    ['an issuer that is no URL', { issuer: 'idp.example' }, {}, ['InvalidUrl oidc_config.issuer']],
+    ['keys in a file', { jwksurl: 'file:///keys' }, {}, ['InvalidUrl oidc_config.jwksurl']],
+    ['keys behind a password', { jwksurl: 'https://a:b@idp.example' }, {}, ['CredentialsInUrl oidc_config.jwksurl']],
+    ['a resource over http', { resourceURL: 'http://desk.example/mcp' }, {}, []],
+    [
+      'a resource with fragment',
+      { resourceURL: 'https://desk.example/mcp#a' },
+      {},
+      ['InvalidUrl oidc_config.resourceURL'],
+    ],
+    ['a resource that is a name', { resourceURL: 'desk' }, {}, ['InvalidUrl oidc_config.resourceURL']],
+  ])('%s', (_, change, incoming, expected) => {
+    expect(refusalsOfOidc(change, incoming)).toEqual(expected);
+  });
+
+  it('is not said by a mode alone', () => {
+    expect(refusalsOf({ incoming: { type: 'oidc' } })).toEqual(['MissingField oidc_config']);
+  });
+
+  it('is everybody, and then nothing may look like access control', () => {
+    expect(refusals({ ...base, oidc_config: oidc })).toEqual(['RuleViolated oidc_config']);
+    const controls: Partial<Vmcp['incoming']> = {
+      source: 'inline',
+      required_scopes: ['a'],
+      clock_skew_seconds: 30,
+      require_client_id: false,
+      service_account: 'agent',
+      namespace: 'team-a',
+      use_cluster_auth: true,
+    };
+    expect(refusalsOf({ incoming: { type: 'anonymous', ...controls } })).toEqual(
+      Object.keys(controls).map((member) => `RuleViolated vmcp.incoming.${member}`),
+    );
+  });
+
+  it('is never said with a secret', () => {
+    const read = readGatewayConfig(
+      JSON.stringify({
+        ...base,
+        oidc_config: { ...oidc, clientSecret: 'canary', jwksurl: 'https://canary:canary@idp.example' },
+        vmcp: { ...vmcp, incoming: { type: 'oidc' } },
+      }),
+    );
+    expect(JSON.stringify(read)).not.toContain('canary');
+    expect('problems' in read && read.problems.length).toBe(2);
+  });
+});
+
+describe('a credential for a backend', () => {
+  const exchange = { type: 'token_exchange', token_url: 'https://idp.example/token' };
+  const key = { type: 'header_injection', header_name: 'X-Api-Key', header_value_file: '/key' };
+  const inject = { type: 'upstream_inject', provider_name: 'corp' };
+  const stdio = { name: 'stdio', transport: 'stdio', process: { image: 'npx://a' } } as const;
+  const backends = [...vmcp.backends, stdio];
+  const of = (entry: unknown, more: object = { oidc_config: oidc }, incoming: object = { type: 'oidc' }): string[] =>
+    refusals({ ...base, ...more, vmcp: { ...vmcp, backends, incoming, outgoing_auth: { alpha: entry } } });
+  const anonymous = (entry: unknown): string[] => of(entry, {}, { type: 'anonymous' });
+  const ENTRY = 'vmcp.outgoing_auth.alpha';
+
+  it.each([exchange, key, { type: 'unauthenticated' }])('is accepted: $type', (entry) => {
+    expect(of(entry)).toEqual([]);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['of no type', {}, ['MissingField vmcp.outgoing_auth.alpha.type']],
+    ['of an unknown type', { type: 'tokenExchange' }, [`InvalidValue ${ENTRY}.type`]],
+    ['without what it needs', { type: 'token_exchange' }, [`MissingField ${ENTRY}.token_url`]],
+    ['with a member that nobody reads', { ...exchange, tokenurl: 'x' }, [`UnknownField ${ENTRY}.tokenurl`]],
+    ['with a member of another type', { ...exchange, scopes: 'read' }, [`InvalidType ${ENTRY}.scopes`]],
+    ['in a header of the protocol', { ...key, header_name: 'Content-Type' }, [`RestrictedHeader ${ENTRY}.header_name`]],
+    ['in a header of the connection', { ...key, header_name: 'Host' }, [`RestrictedHeader ${ENTRY}.header_name`]],
+    ['in no header', { ...key, header_name: 'X Y' }, [`InvalidValue ${ENTRY}.header_name`]],
+    [
+      'from an endpoint over http',
+      { ...exchange, token_url: 'http://idp.example' },
+      [`InsecureUrl ${ENTRY}.token_url`],
+    ],
+    ['from nowhere', { ...exchange, token_url: 'idp' }, [`InvalidUrl ${ENTRY}.token_url`]],
+    ['of a login that is not there', inject, [`OutgoingAuthNeedsAuthServer ${ENTRY}.provider_name`]],
+    [
+      'for a login that is not there',
+      { ...exchange, subject_provider_name: 'corp' },
+      [`OutgoingAuthNeedsAuthServer ${ENTRY}.subject_provider_name`],
+    ],
+  ])('is refused: %s', (_, entry, expected) => {
+    expect(of(entry)).toEqual(expected);
+  });
+
+  it('needs a caller where it is the caller’s own', () => {
+    expect(anonymous(exchange)).toEqual([`OutgoingAuthNeedsUser ${ENTRY}.type`]);
+    expect(anonymous(key)).toEqual([]);
+  });
+
+  it('comes from a provider that the embedded authorization server knows', () => {
+    const server = { embedded_auth_server_config: { upstreams: [{ name: 'corp' }] }, oidc_config: oidc };
+    const unbuilt = 'NotSupportedYet embedded_auth_server_config';
+    expect(of(inject, server)).toEqual([unbuilt]);
+    expect(of({ ...inject, provider_name: 'git' }, server)).toEqual([
+      unbuilt,
+      `UpstreamProviderUnknown ${ENTRY}.provider_name`,
+    ]);
+  });
+
+  it('is for a backend that is there and that has requests', () => {
+    const outgoing = (entries: object) =>
+      refusalsOf({ backends, outgoing_auth: entries as Vmcp['outgoing_auth'] & {} });
+    expect(outgoing({ alpah: key })).toEqual(['UnknownBackend vmcp.outgoing_auth.alpah']);
+    expect(outgoing({ stdio: key })).toEqual(['OutgoingAuthOnStdio vmcp.outgoing_auth.stdio']);
+    expect(outgoing({ stdio: { type: 'unauthenticated' } })).toEqual([]);
+    expect(
+      refusalsOf({ outgoing_auth: JSON.parse('{"__proto__":{"type":"unauthenticated"}}') as object as never }),
+    ).toEqual(['UnknownBackend vmcp.outgoing_auth.__proto__']);
+  });
+
+  it('is read as its strategy reads it', () => {
+    const outgoing_auth = { alpha: { ...exchange, audience: null } };
+    const config = { ...base, oidc_config: oidc, vmcp: { ...vmcp, incoming: { type: 'oidc' }, outgoing_auth } };
+    const read = readGatewayConfig(JSON.stringify(config));
+    expect('config' in read && read.config.vmcp.outgoing_auth).toEqual({ alpha: exchange });
+  });
+});
+
+describe('configFiles', () => {
+  it('names every file that is read for callers and credentials', () => {
+    const config: GatewayConfig = {
+      ...base,
+      oidc_config: { clientSecretFile: '/secret', authTokenFile: '/token', cacertPath: '/ca' },
+      vmcp: {
+        ...vmcp,
+        outgoing_auth: {
+          alpha: { type: 'token_exchange', token_url: 'https://idp.example', client_secret_file: '/exchange' },
+          beta: { type: 'header_injection', header_name: 'X-Key', header_value_file: '/key' },
+        },
+      },
+    };
+    expect(configFiles(config)).toEqual([
+      { path: 'oidc_config.clientSecretFile', file: '/secret' },
+      { path: 'oidc_config.authTokenFile', file: '/token' },
+      { path: 'oidc_config.cacertPath', file: '/ca' },
+      { path: 'vmcp.outgoing_auth.alpha.client_secret_file', file: '/exchange' },
+      { path: 'vmcp.outgoing_auth.beta.header_value_file', file: '/key' },
+    ]);
+  });
+
+  it('names every file that is read for a backend, with the place of its name', () => {
+    const backend: Partial<Backend> = {
+      ca_bundle_file: '/ca.crt',
+      header_forward: { add_headers_from_file: { 'X-Key': '/key' } },
+      process: { image: 'npx://a', env_var_files: { TOKEN: '/token' } },
+    };
+    expect(configFiles({ ...base, vmcp: { ...vmcp, ...withBackend(backend) } })).toEqual([
+      { path: 'vmcp.backends[0].ca_bundle_file', file: '/ca.crt' },
+      { path: 'vmcp.backends[0].header_forward.add_headers_from_file.X-Key', file: '/key' },
+      { path: 'vmcp.backends[0].process.env_var_files.TOKEN', file: '/token' },
+    ]);
+    expect(configFiles(base)).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import type { Identity } from '../../contract/identity.ts';
+import type { Catalog } from '../aggregation/catalog.ts';
+import type { BackendFailure } from '../transport/channel.ts';
+
+/** What one backend offers to one principal, as far as is known. */
+interface Entry {
+  catalog: Catalog | undefined;
+  digest: string;
+  /** ms; of the last reading that ended. */
+  readAt: number;
+  /** Of the last reading; a catalog from before stays. */
+  failure: BackendFailure | undefined;
+  /** With whose token it was read: another login may fare better at once. */
+  identity: Identity | undefined;
+  /** The backend said that a list changed. */
+  stale: boolean;
+  reading: Promise<void> | undefined;
+}
+
+/** Reads the lists of one backend; rejects with what `failureOf` understands. */
+export type ReadCatalog = (backend: string) => Promise<Catalog>;
+
+const FRESH_MS = 30_000;
+const RETRY_AFTER_MS = 5_000;
+
+/**
+ * The catalogs of one principal: of the backends whose credential is the caller's own, so that what they offer may
+ * depend on who asks. Read when somebody asks for a list, kept when a later reading fails.
+ */
+export class PersonalCatalogs {
+  lastUsedAt = 0;
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+  readonly #failureOf: (error: unknown) => BackendFailure;
+
+  constructor(now: () => number, failureOf: (error: unknown) => BackendFailure) {
+    this.#now = now;
+    this.#failureOf = failureOf;
+  }
+
+  catalog(backend: string): Catalog | undefined {
+    return this.#entries.get(backend)?.catalog;
+  }
+
+  failure(backend: string): BackendFailure | undefined {
+    return this.#entries.get(backend)?.failure;
+  }
+
+  /** Equal texts of two principals mean equal lists. */
+  key(backends: readonly string[]): string {
+    return backends.map((backend) => this.#keyOf(this.#entries.get(backend))).join(' ');
+  }
+
+  /** A backend has been read, and whoever asks now need not wait for another reading. */
+  isSettled(backend: string, identity: Identity | undefined): boolean {
+    const entry = this.#entries.get(backend);
+    if (!entry || (entry.catalog === undefined && entry.failure === undefined)) return false;
+    return entry.catalog !== undefined || !this.#isDue(entry, identity);
+  }
+
+  /** Reads a backend, unless what is known is fresh: the end of the reading that runs, which never rejects. */
+  renew(
+    backend: string,
+    identity: Identity | undefined,
+    read: ReadCatalog,
+    onRead: () => void,
+  ): Promise<void> | undefined {
+    const entry = this.#entryOf(backend);
+    if (!entry.reading && this.#isDue(entry, identity)) {
+      entry.stale = false;
+      entry.identity = identity;
+      entry.reading = this.#read(backend, entry, read).then(() => {
+        entry.reading = undefined;
+        onRead();
+      });
+    }
+    return entry.reading;
+  }
+
+  markStale(backend: string): void {
+    const entry = this.#entries.get(backend);
+    if (entry) entry.stale = true;
+  }
+
+  forget(backend: string): void {
+    this.#entries.delete(backend);
+  }
+
+  async #read(backend: string, entry: Entry, read: ReadCatalog): Promise<void> {
+    try {
+      entry.catalog = await read(backend);
+      entry.digest = digestOf(entry.catalog);
+      entry.failure = undefined;
+    } catch (error) {
+      entry.failure = this.#failureOf(error);
+    }
+    entry.readAt = this.#now();
+  }
+
+  #isDue({ readAt, stale, failure, identity: before }: Entry, identity: Identity | undefined): boolean {
+    if (stale || readAt === 0) return true;
+    const age = this.#now() - readAt;
+    return failure ? age > RETRY_AFTER_MS || before !== identity : age > FRESH_MS;
+  }
+
+  /** A backend that only lacks the caller's login is left out of the lists and breaks none of them. */
+  #keyOf(entry: Entry | undefined): string {
+    if (entry?.catalog) return entry.digest;
+    return entry?.failure && entry.failure.kind !== 'reauthenticate' ? 'down' : '-';
+  }
+
+  #entryOf(backend: string): Entry {
+    const present = this.#entries.get(backend);
+    if (present) return present;
+    const entry: Entry = {
+      catalog: undefined,
+      digest: '',
+      readAt: 0,
+      failure: undefined,
+      identity: undefined,
+      stale: false,
+      reading: undefined,
+    };
+    this.#entries.set(backend, entry);
+    return entry;
+  }
+}
+
+function digestOf({ tools, resources, templates, prompts, capabilities }: Catalog): string {
+  const hash = createHash('sha256').update(JSON.stringify(capabilities));
+  for (const list of [tools, resources, templates, prompts]) {
+    hash.update(`\n${String(list.length)}`);
+    for (const { json } of list) hash.update(`\n${String(json.length)} `).update(json);
+  }
+  return hash.digest('base64url');
+}

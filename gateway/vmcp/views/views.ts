@@ -1,0 +1,204 @@
+import type { Logger } from 'winston';
+import { durationMs } from '../../contract/fields.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Catalog } from '../aggregation/catalog.ts';
+import type { View } from '../aggregation/view.ts';
+import type { Fleet } from '../backends/fleet.ts';
+import { LONGEST_TIMER_MS } from '../health/clock.ts';
+import type { Session } from '../session.ts';
+import type { BackendFailure } from '../transport/channel.ts';
+import type { ReadableView } from './catalog-source.ts';
+import { LiveView } from './live-view.ts';
+import { PersonalCatalogs } from './personal-catalogs.ts';
+
+export interface ViewsOptions {
+  readonly fleet: Fleet;
+  readonly log: Logger;
+  /** ms. */
+  readonly now: () => number;
+  /** Somebody may see another view than before. */
+  readonly onChange: () => void;
+  /** The view of one principal may be another one than before. */
+  readonly onPrincipalChange: (principal: string) => void;
+}
+
+/** Principals without a session are forgotten after this time. */
+const KEEP_MS = 300_000;
+
+/**
+ * The views of a virtual server. Everyone shares one, unless a backend is called with the caller's own credential: then
+ * each principal has a view, which principals with equal lists share.
+ */
+export class Views {
+  readonly shared: LiveView;
+  readonly #options: ViewsOptions;
+  #config: GatewayConfig;
+  readonly #principals = new Map<string, PersonalCatalogs>();
+  /** By the lists of the backends that are called with the caller's own credential. */
+  readonly #groups = new Map<string, LiveView>();
+
+  constructor(config: GatewayConfig, options: ViewsOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.shared = new LiveView(config, { source: options.fleet, log: options.log, onChange: options.onChange });
+  }
+
+  of(session: Session): ReadableView {
+    return this.#options.fleet.personal.length === 0 ? this.shared : new PrincipalView(this, session);
+  }
+
+  /** A list is asked for: what is known of the caller's own backends is read anew in the background when it is old. */
+  renew(session: Session): void {
+    for (const backend of this.#options.fleet.personal) void this.read(session, backend);
+  }
+
+  /** Reads one of the caller's own backends, unless what is known is fresh: the end of the reading, which never rejects. */
+  read(session: Session, backend: string): Promise<void> | undefined {
+    const { fleet } = this.#options;
+    const read = (name: string): Promise<Catalog> => fleet.discoverFor(session, name);
+    return this.catalogsOf(session).renew(backend, session.identity, read, () => {
+      this.#options.onPrincipalChange(session.principal);
+    });
+  }
+
+  catalogsOf({ principal }: Session): PersonalCatalogs {
+    let catalogs = this.#principals.get(principal);
+    if (!catalogs) {
+      const { fleet, now } = this.#options;
+      catalogs = new PersonalCatalogs(now, (error) => fleet.failureOf(error));
+      this.#principals.set(principal, catalogs);
+    }
+    catalogs.lastUsedAt = this.#options.now();
+    return catalogs;
+  }
+
+  /** The view of everyone whose own backends offer the same. */
+  groupOf(session: Session): LiveView {
+    const { personal } = this.#options.fleet;
+    const own = this.catalogsOf(session);
+    const key = own.key(personal);
+    let group = this.#groups.get(key);
+    if (!group) {
+      group = this.#newGroup(own, personal);
+      this.#groups.set(key, group);
+    }
+    return group;
+  }
+
+  /** The failure that keeps `name` from being known: a backend whose login the caller has to renew may have it. */
+  missingLogin(session: Session, name: string): BackendFailure | undefined {
+    const { prefix_format: format, conflict_resolution: strategy } = this.#config.vmcp.aggregation;
+    for (const backend of this.#options.fleet.personal) {
+      const own = this.catalogsOf(session);
+      const failure = own.catalog(backend) ? undefined : own.failure(backend);
+      const isPossible = strategy !== 'prefix' || name.startsWith(format.replaceAll('{workload}', backend));
+      if (failure?.kind === 'reauthenticate' && isPossible) return failure;
+    }
+    return undefined;
+  }
+
+  /** A backend says that a list changed for one principal, or for whoever it may be. */
+  listChanged(backend: string, principal: string | undefined): void {
+    for (const [name, catalogs] of this.#principals) {
+      if (principal === undefined || principal === name) catalogs.markStale(backend);
+    }
+  }
+
+  forget(backend: string): void {
+    for (const catalogs of this.#principals.values()) catalogs.forget(backend);
+  }
+
+  invalidate(): void {
+    this.shared.invalidate();
+    for (const group of this.#groups.values()) group.invalidate();
+  }
+
+  swap(config: GatewayConfig): void {
+    this.#config = config;
+    this.shared.swap(config);
+    for (const group of this.#groups.values()) group.swap(config);
+  }
+
+  /** Forgets principals that have no session and views that nobody has. */
+  sweep(isLive: (principal: string) => boolean): void {
+    const oldest = this.#options.now() - KEEP_MS;
+    for (const [principal, { lastUsedAt }] of this.#principals) {
+      if (lastUsedAt < oldest && !isLive(principal)) this.#principals.delete(principal);
+    }
+    const { personal } = this.#options.fleet;
+    const keys = new Set([...this.#principals.values()].map((catalogs) => catalogs.key(personal)));
+    for (const key of this.#groups.keys()) if (!keys.has(key)) this.#groups.delete(key);
+  }
+
+  /** Longest wait of a request for lists, ms. */
+  get patienceMs(): number {
+    return Math.min(durationMs(this.#config.vmcp.operational.timeouts.default), LONGEST_TIMER_MS);
+  }
+
+  get fleet(): Fleet {
+    return this.#options.fleet;
+  }
+
+  #newGroup(own: PersonalCatalogs, personal: readonly string[]): LiveView {
+    const { fleet, log, onChange } = this.#options;
+    const catalogs = personal.flatMap((backend) => own.catalog(backend) ?? []);
+    const down = personal.filter((backend) => {
+      const failure = own.catalog(backend) ? undefined : own.failure(backend);
+      return failure !== undefined && failure.kind !== 'reauthenticate';
+    });
+    const source = {
+      catalogs: () => [...fleet.catalogs(), ...catalogs.filter(({ backend }) => fleet.isAdvertised(backend))],
+      unavailable: () => [...new Set([...fleet.unavailable(), ...down])],
+      whenSettled: (timeoutMs: number) => fleet.whenSettled(timeoutMs),
+      get settled() {
+        return fleet.settled;
+      },
+    };
+    const group = new LiveView(this.#config, { source, log, onChange });
+    group.invalidate();
+    return group;
+  }
+}
+
+/** The view of one session's principal. */
+class PrincipalView implements ReadableView {
+  readonly #views: Views;
+  readonly #session: Session;
+
+  constructor(views: Views, session: Session) {
+    this.#views = views;
+    this.#session = session;
+  }
+
+  get current(): View {
+    return this.#views.groupOf(this.#session).current;
+  }
+
+  get settled(): boolean {
+    const { shared, fleet } = this.#views;
+    const own = this.#views.catalogsOf(this.#session);
+    return shared.settled && fleet.personal.every((backend) => own.isSettled(backend, this.#session.identity));
+  }
+
+  get certain(): boolean {
+    return this.#views.shared.certain || this.settled;
+  }
+
+  async whenSettled(): Promise<void> {
+    const { shared, fleet, patienceMs } = this.#views;
+    const readings = fleet.personal.map((backend) => this.#views.read(this.#session, backend));
+    const limit = Promise.withResolvers<undefined>();
+    const timer = setTimeout(limit.resolve, patienceMs, undefined);
+    await Promise.race([Promise.all([shared.whenSettled(), ...readings]), limit.promise]);
+    clearTimeout(timer);
+  }
+
+  nextChange(): Promise<void> {
+    const readings = this.#views.fleet.personal.flatMap((backend) => this.#views.read(this.#session, backend) ?? []);
+    return Promise.race([this.#views.shared.nextChange(), ...readings]);
+  }
+
+  catalog(backend: string): Catalog | undefined {
+    return this.#views.shared.catalog(backend) ?? this.#views.catalogsOf(this.#session).catalog(backend);
+  }
+}

@@ -1,0 +1,40 @@
+import { X509Certificate } from 'node:crypto';
+import type { BundleRef } from '../../gateway/incoming/mode.ts';
+import type { Report, Scope } from './scope.ts';
+
+const DEFAULT_KEY = 'ca.crt';
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
+
+/** Path of the file in which the bundle that `path` refers to will stand; undefined where there is none. */
+export function bundleFile(
+  reference: BundleRef | undefined,
+  path: string,
+  scope: Scope,
+  report: Report,
+): string | undefined {
+  if (!reference?.configMapRef) return undefined;
+  const { name, key = DEFAULT_KEY, optional } = reference.configMapRef;
+  const bundle = scope.snapshot.configMaps.get(name)?.data[key];
+  if (bundle === undefined) return optional === true ? undefined : scope.mount('ConfigMap', name, key);
+  const fault = bundleFault(bundle);
+  if (fault !== undefined) {
+    const message = `key "${key}" of ConfigMap "${name}" holds ${fault}: put the CA's certificate there`;
+    report.problem('CABundleRefInvalid', `${path}.configMapRef.key`, message);
+  }
+  return scope.mount('ConfigMap', name, key);
+}
+
+function bundleFault(bundle: string): string | undefined {
+  const certificates = bundle.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) return 'no PEM certificate';
+  return certificates.every(isCertificate) ? undefined : 'a PEM certificate that cannot be read';
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}
