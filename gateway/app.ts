@@ -36,7 +36,10 @@ export function createPublicApp(
   app.get(['/health', '/ping'], liveness); // before anything that can refuse
   app.get(
     '/readyz',
-    readiness(() => server.draining),
+    readiness(
+      () => server.draining,
+      () => server.incoming,
+    ),
   );
   app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
   app.use((req, res, next) => {

@@ -33,6 +33,8 @@ export interface RunningServer {
   readonly name: string;
   readonly namespace: string;
   readonly mcpUrl: string;
+  /** Whose tokens are accepted; undefined: anyone may call. */
+  readonly issuer: string | undefined;
 }
 
 const DRAIN_GRACE_MS = 30_000;
@@ -83,6 +85,7 @@ export class Gateway {
       name: config.name ?? '',
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
+      issuer: config.vmcp.incoming.type === 'anonymous' ? undefined : (config.oidc_config?.issuer ?? 'the cluster'),
     }));
   }
 

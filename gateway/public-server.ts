@@ -59,10 +59,12 @@ export class PublicServer {
     const virtual = virtualServer(spec.config, deps, boundary);
     const options: AppOptions = { log: deps.log, origins, requestIdPrefix: deps.requestIdPrefix };
     const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, boundary, options);
+    let listener: Listener | undefined;
     try {
-      const listener = await listen(app, spec.host, spec.port);
+      listener = await listen(app, spec.host, spec.port);
       return new PublicServer(spec, deps, { virtual, origins, boundary, listener });
     } catch (error) {
+      await listener?.close();
       await virtual.close();
       throw error;
     }

@@ -70,6 +70,17 @@ describe.each(engines())('$name', { timeout: 60_000 }, ({ run }) => {
     expect(load.seconds).toBeGreaterThan(0.8);
   });
 
+  it('sends each session with the token of its user', async () => {
+    const { backends } = await startBackends(1, 1, { credential: 'user-' });
+    const port = Number(new URL(backends[0]?.url ?? '').port);
+    const plan = { port, sessions: ['one', 'two', 'three'], bodies: [body], mustContain: '"result":' };
+    const strangers = await run(plan, 2, 1);
+    expect(strangers.failures['status']).toBe(strangers.requests);
+    const users = await run({ ...plan, tokens: ['user-1', 'user-2'] }, 2, 1);
+    expect(users.failures).toEqual({});
+    expect(users.requests).toBeGreaterThan(20);
+  });
+
   it('counts every answer without the text as a failure', async () => {
     const load = await run(await planFor('garbage'), 4, 1);
     expect(load.failures['reply']).toBeGreaterThanOrEqual(load.requests * 0.9);

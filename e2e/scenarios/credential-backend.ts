@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { decodeJwt } from 'jose';
 import { hostBackend, type HttpBackend } from '../harness/backends/host.ts';
 import type { Scope } from '../harness/scope.ts';
@@ -40,7 +39,7 @@ export async function startCredentialBackend(scope: Scope, name: string): Promis
       return;
     }
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-    await whoami(name, req.headers).connect(transport as Transport);
+    await whoami(name, req.headers).connect(transport);
     res.once('close', () => void transport.close());
     await transport.handleRequest(req, res, body);
   });

@@ -112,8 +112,9 @@ const SDKS = [
 
 describe('a client that knows the URL of the gateway and nothing else', () => {
   let place: Place;
+  const scope = blockScope();
   beforeAll(async () => {
-    place = await start(blockScope(), 3_600);
+    place = await start(scope, 3_600);
   }, 60_000);
 
   it.each(SDKS)('%s registers, logs in through the browser and calls a tool', async (name, connect) => {
@@ -157,8 +158,9 @@ describe('a client that knows the URL of the gateway and nothing else', () => {
 
 describe('two users', () => {
   let place: Place;
+  const scope = blockScope();
   beforeAll(async () => {
-    place = await start(blockScope(), 3_600);
+    place = await start(scope, 3_600);
   }, 60_000);
 
   it('get tokens of their own at a backend, and never those of each other', async () => {

@@ -84,8 +84,9 @@ function said(answer: RawResponse): unknown {
 
 describe('discovered: every backend says what it wants', () => {
   let place: Place;
+  const scope = blockScope();
   beforeAll(async () => {
-    place = await start(blockScope());
+    place = await start(scope);
   }, 60_000);
 
   it('each gets its own credential', async () => {
@@ -206,8 +207,9 @@ describe('an exchanged token in a header of its own', () => {
 
 describe('a backend that answers 401', () => {
   let place: Place;
+  const scope = blockScope();
   beforeAll(async () => {
-    place = await start(blockScope());
+    place = await start(scope);
   }, 60_000);
 
   it('once: the token is exchanged anew, and the call succeeds at the second try', async () => {
@@ -257,8 +259,9 @@ describe('a backend that answers 401', () => {
 
 describe('a token endpoint', () => {
   let place: Place;
+  const scope = blockScope();
   beforeAll(async () => {
-    place = await start(blockScope());
+    place = await start(scope);
   }, 60_000);
 
   it.each(['reset', 'status-500', 'html', 'garbage', 'empty', 'status-401', 'redirect', 'huge'] as const)(

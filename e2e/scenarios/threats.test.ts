@@ -20,7 +20,7 @@ const HERE = new Set([35, 36, 37, 38, 39, 40, 47, 48, 49, 51, 53, 54, 55, 56, 57
 
 /** Rows that other tests hold, and rows on what is not built: each says where or when. */
 const ELSEWHERE: Readonly<Record<string, readonly number[]>> = {
-  'threats-outages.test.ts': [45, 52, 67, 72],
+  'threats-outages.test.ts, threats-configuration.test.ts': [45, 52, 67, 72],
   'gateway/outbound/*.test.ts, for every outbound request': [42, 43],
   'with the embedded authorization server': [
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30],
@@ -191,6 +191,28 @@ describe('a session', () => {
   it('row 51: of a user of the same name at another issuer is not reached', async () => {
     const [answer] = await attempts(world.stranger.token({ sub: 'ann' }), ann.id);
     expect(refusalOf(answer!)).toMatchObject({ status: 401, error: 'invalid_token' });
+  });
+
+  it('row 51: of an HTTP+SSE client is not reached by others', async () => {
+    const bearer = (sub: string) => ({ authorization: `Bearer ${world.issuer.token({ sub })}` });
+    const stop = new AbortController();
+    const stream = await fetch(`${world.vmcp.origin}/sse`, { headers: bearer('ann'), signal: stop.signal });
+    const first = await stream.body?.getReader().read();
+    const path = /data: (\/messages\S+)/.exec(Buffer.from(first?.value ?? []).toString())?.[1] ?? '';
+    const post = (to: string, headers: Record<string, string>) =>
+      kept(
+        raw(world.vmcp.origin + to, {
+          method: 'POST',
+          headers: { ...MCP_HEADERS, ...headers },
+          body: initializeRequest(),
+        }),
+      );
+    const foreign = await post(path, bearer('bob'));
+    expect(foreign.status).toBe(404);
+    expect(bytes(foreign)).toEqual(bytes(await post(`/messages?sessionId=${UNKNOWN}`, bearer('bob'))));
+    expect((await post(path, {})).status).toBe(401);
+    expect((await post(path, bearer('ann'))).status).toBe(202);
+    stop.abort();
   });
 
   it('is kept over a new token of the same user', async () => {

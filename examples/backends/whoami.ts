@@ -7,7 +7,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { parseArgs } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose';
 
 const { values } = parseArgs({
@@ -69,7 +68,7 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
   }
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   res.once('close', () => void transport.close());
-  await serverFor(req).connect(transport as Transport);
+  await serverFor(req).connect(transport);
   await transport.handleRequest(req, res);
 }
 

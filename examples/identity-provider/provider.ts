@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -44,6 +45,22 @@ function resourceServer(audience: string, { opaque, accessTokenSeconds }: Identi
   };
 }
 
+const features = (options: IdentityProviderOptions): Configuration['features'] => ({
+  clientCredentials: { enabled: true },
+  devInteractions: { enabled: true },
+  introspection: { enabled: true, allowedPolicy: (_ctx, { clientId }) => clientId === GATEWAY_CLIENT.id },
+  registration: { enabled: true },
+  resourceIndicators: {
+    enabled: true,
+    defaultResource: () => DEFAULT_RESOURCE,
+    getResourceServerInfo: (_ctx, resource) => {
+      if (!ON_THIS_MACHINE.test(URL.parse(resource)?.hostname ?? '')) throw new errors.InvalidTarget();
+      return resourceServer(resource, options);
+    },
+    useGrantedResource: () => true,
+  },
+});
+
 function configuration(key: JWK, options: IdentityProviderOptions): Configuration {
   return {
     jwks: { keys: [key] },
@@ -64,21 +81,7 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
     scopes: ['openid', 'offline_access', MCP_SCOPE],
     claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
     pkce: { required: () => true },
-    features: {
-      clientCredentials: { enabled: true },
-      devInteractions: { enabled: true },
-      introspection: { enabled: true, allowedPolicy: (_ctx, { clientId }) => clientId === GATEWAY_CLIENT.id },
-      registration: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => DEFAULT_RESOURCE,
-        getResourceServerInfo: (_ctx, resource) => {
-          if (!ON_THIS_MACHINE.test(URL.parse(resource)?.hostname ?? '')) throw new errors.InvalidTarget();
-          return resourceServer(resource, options);
-        },
-        useGrantedResource: () => true,
-      },
-    },
+    features: features(options),
     ttl: {
       AccessToken: options.accessTokenSeconds,
       ClientCredentials: options.accessTokenSeconds,
@@ -125,8 +128,6 @@ async function developmentToken(
   return true;
 }
 
-const KEY_NAMES = { kid: 'development', alg: 'RS256', use: 'sig' } as const;
-
 function report(provider: Provider, log: IdentityProviderOptions['log']): void {
   const issued = ({ accountId, aud }: { accountId: string; aud?: string | string[] | undefined }): void => {
     log(`issued a token: sub ${accountId}, aud ${String(aud)}`);
@@ -153,8 +154,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     server.listen(options.port, '127.0.0.1', resolve);
   });
   const issuer = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...KEY_NAMES }, options));
-  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), ...KEY_NAMES }] });
+  const names = { kid: randomUUID(), alg: 'RS256', use: 'sig' }; // a new key has a new name: who knows the old one fetches it
+  const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...names }, options));
+  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), ...names }] });
   provider.registerGrantType(
     TOKEN_EXCHANGE,
     tokenExchange({ keys, log: options.log, seconds: options.accessTokenSeconds }),

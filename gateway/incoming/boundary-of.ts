@@ -4,27 +4,38 @@ import { readSecretFile } from '../outbound/watched-file.ts';
 import type { ApiServer } from './api-server.ts';
 import { createBoundary, protectionOf, type AuthenticationOutcome, type Boundary } from './boundary.ts';
 import type { Logger } from './token-validator.ts';
-import { createTokenValidator } from './validator.ts';
+import { createTokenValidator, type IssuerValidator, type ValidatorDeps } from './validator.ts';
 
 export interface BoundaryDeps {
   readonly log: Logger;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Where the process runs in a cluster. */
   /** Others than this machine can reach the listener. */
   readonly exposed: boolean;
+  /** Where the process runs in a cluster. */
   readonly apiServer?: ApiServer | undefined;
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 
-/** Boundary 1 as a configuration describes it, already warming up. `mcpUrl` stands in for a `resourceURL` that it leaves out. */
+/** The configuration asks for something that cannot be had here. `message` says what to do. */
+export class BoundaryImpossible extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'BoundaryImpossible';
+  }
+}
+
+/**
+ * Boundary 1 as a configuration describes it, already warming up. `mcpUrl` stands in for a `resourceURL` that it leaves
+ * out. Throws `BoundaryImpossible`.
+ */
 export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: BoundaryDeps): Boundary {
   const { log, now, onOutcome } = deps;
   if (config.vmcp.incoming.type === 'anonymous') {
     if (deps.exposed) log.warn('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
     return createBoundary({ log, now, onOutcome });
   }
-  const validator = createTokenValidator(config, {
+  const validator = validatorOf(config, {
     now,
     log,
     outbound: createOutbound,
@@ -32,6 +43,15 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
     apiServer: deps.apiServer,
   });
   validator.warmUp();
-  const protection = protectionOf(config, config.oidc_config?.resourceURL ?? mcpUrl, validator);
+  const resourceUrl = config.oidc_config?.resourceURL ?? mcpUrl;
+  const protection = protectionOf(config, resourceUrl, validator);
   return createBoundary({ protection, log, now, onOutcome });
+}
+
+function validatorOf(config: GatewayConfig, deps: ValidatorDeps): IssuerValidator {
+  try {
+    return createTokenValidator(config, deps);
+  } catch (error) {
+    throw new BoundaryImpossible(error);
+  }
 }

@@ -39,7 +39,7 @@ export interface BoundaryOptions {
   readonly log: BoundaryLog;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Called once for every request that `authenticate` sees. */
+  /** Called once for every request that `authenticate` sees, unless its client has left meanwhile. */
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 

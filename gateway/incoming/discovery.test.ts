@@ -96,6 +96,16 @@ describe('discovery', () => {
     expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
   });
 
+  it('says no query in the log, which may hold a key', async () => {
+    const issuer = await start();
+    const jwksurl = `${issuer.jwksUrl}?api_key=s3cret`;
+    issuer.behave = { jwks: 'status-404' };
+    const { validator, log } = validatorFor(testScope(), issuer.url, { oidc: { jwksurl } });
+    expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
+    expect(validator.status().message).toContain('/jwks answered 404');
+    expect(JSON.stringify([log, validator.status()])).not.toContain('s3cret');
+  });
+
   it('is not asked when the key set is configured', async () => {
     const issuer = await start();
     const { validator } = validatorFor(testScope(), issuer.url, { oidc: { jwksurl: issuer.jwksUrl } });

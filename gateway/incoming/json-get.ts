@@ -56,7 +56,7 @@ export const jsonGet =
     const { dependency } = options;
     const reply = await request(url, options);
     if (reply.status !== 200) {
-      const message = `GET ${url} answered ${String(reply.status)}`;
+      const message = `GET ${withoutQuery(url)} answered ${String(reply.status)}`;
       throw new FetchFailure('UnexpectedStatus', message, { status: reply.status, dependency });
     }
     return {
@@ -89,9 +89,12 @@ function parse(body: string, url: string, dependency: Dependency): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new FetchFailure('NotJson', `GET ${url} answered something that is not JSON`, { dependency });
+    throw new FetchFailure('NotJson', `GET ${withoutQuery(url)} answered something that is not JSON`, { dependency });
   }
 }
+
+/** A query may hold a key. */
+const withoutQuery = (url: string): string => url.replace(/[?#].*/s, '');
 
 /** @see RFC 9111 §5.2.2.1 */
 function maxAgeSeconds(cacheControl: string | undefined): number {

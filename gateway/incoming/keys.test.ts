@@ -39,6 +39,15 @@ describe('a cold start', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(1);
   });
 
+  it('is warmed up as soon as the issuer is there', async () => {
+    const { issuer, validator } = await begin();
+    await issuer.crash();
+    validator.warmUp();
+    await expect.poll(() => validator.status()).toMatchObject({ ready: false, reason: 'KeysUnavailable' });
+    await issuer.recover();
+    await expect.poll(() => validator.status(), { timeout: 5_000 }).toEqual({ ready: true });
+  });
+
   it('tries three times before it gives up, and again for the next request', async () => {
     const { issuer, validator, elapse } = await begin();
     issuer.behave = { jwks: 'status-500' };

@@ -2,6 +2,7 @@ import { Type, type Static, type TObject } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../contract/fields.ts';
 import { flag, text } from '../contract/optional.ts';
 import { safeUrl } from '../contract/rule.ts';
+import { isApiServerName } from '../outbound/address-class.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from './mode.ts';
 import { createServiceAccountValidator } from './service-account-validator.ts';
 
@@ -66,7 +67,7 @@ export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope):
 }
 
 const isApiServer = (url: string | undefined): boolean =>
-  url !== undefined && /^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u.test(URL.parse(url)?.hostname ?? '');
+  url !== undefined && isApiServerName(URL.parse(url)?.hostname ?? '');
 
 /** In-cluster service account tokens, the API server being the issuer. */
 export const kubernetes = defineSource({

@@ -1,7 +1,7 @@
 import { FileUnreadable } from '../outbound/watched-file.ts';
 import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, type JsonDocument } from './json-get.ts';
-import type { Logger } from './token-validator.ts';
+import type { Logger, Readiness } from './token-validator.ts';
 import { DependencyDown, type Dependency } from './refusal.ts';
 import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
 
@@ -11,12 +11,6 @@ export interface RemoteKeysOptions {
   readonly now: () => number;
   readonly log: Logger;
   readonly retryPausesMs?: readonly number[] | undefined;
-}
-
-export interface Readiness {
-  readonly ready: boolean;
-  readonly reason?: string;
-  readonly message?: string;
 }
 
 /** Between two fetches that tokens with unknown keys ask for, and after one that failed. */
@@ -29,7 +23,8 @@ const LATE_MS = 60_000;
 const WAIT_MS = 10_000;
 /** Requests that come this soon after a failure share it. */
 const REST_MS = 1_000;
-const WARM_UP_PAUSE_MS = 10_000;
+/** Pauses of the warm-up are so many times longer than those between two tries. */
+const WARM_UP_PATIENCE = 5;
 
 interface Failure {
   readonly at: number;
@@ -86,11 +81,15 @@ export class RemoteKeys implements KeySource {
 
   /** Fetches in the background, again and again until it works once. */
   warmUp(): void {
+    const { retryPausesMs = RETRY_PAUSES_MS } = this.#options;
     void this.#fly().then(() => {
       if (this.#set !== undefined || this.#closed) return;
-      this.#warmUp = setTimeout(() => {
-        this.warmUp();
-      }, WARM_UP_PAUSE_MS).unref();
+      this.#warmUp = setTimeout(
+        () => {
+          this.warmUp();
+        },
+        WARM_UP_PATIENCE * Math.max(...retryPausesMs),
+      ).unref();
     });
   }
 
@@ -163,6 +162,7 @@ export class RemoteKeys implements KeySource {
   }
 
   #fail(error: unknown): void {
+    if (this.#closed) return; // it was cut off
     const { now, log } = this.#options;
     const known = error instanceof FetchFailure ? error : undefined;
     const reason = known?.reason ?? (error instanceof FileUnreadable ? error.name : 'KeysUnavailable');

@@ -3,7 +3,13 @@ import type { Identity } from '../contract/identity.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { ApiServer } from './api-server.ts';
 import type { KeySource } from './key-set.ts';
-import type { Readiness } from './remote-keys.ts';
+
+/** Whether tokens can be judged now. Reason and message may stand beside `ready: true`: it works, but not as it should. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reason?: string;
+  readonly message?: string;
+}
 
 /** Says who presents a bearer token. */
 export interface TokenValidator {
@@ -11,7 +17,6 @@ export interface TokenValidator {
   validate(token: string): Identity | Promise<Identity>;
   /** Gets ready in the background what the first token will need. */
   warmUp(): void;
-  /** Reason and message may stand beside `ready: true`: it works, but not as it should. */
   status(): Readiness;
   close(): void;
 }

@@ -2,9 +2,7 @@ import { createEmbeddedValidator } from './embedded-validator.ts';
 import { OIDC_SOURCES } from './index.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 
-export { DependencyDown, TokenRefused } from './refusal.ts';
-export type { KeySource } from './key-set.ts';
-export type { IncomingConfig, IssuerValidator, TokenValidator, ValidatorDeps } from './token-validator.ts';
+export type { IssuerValidator, ValidatorDeps } from './token-validator.ts';
 
 /** The validator of a server whose incoming type is `oidc`. Throws an Error for a configuration that cannot be enforced. */
 export function createTokenValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {

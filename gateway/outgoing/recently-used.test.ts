@@ -18,12 +18,15 @@ it('counts a use once a second', () => {
   expect(['a', 'b', 'c'].map((key) => values.get(key, 1_000))).toEqual([undefined, 2, 3]);
 });
 
-it('replaces a value without making room, and forgets one', () => {
+it('replaces a value without making room, as its latest use, and forgets one', () => {
   const values = new RecentlyUsed<number>(2);
   values.set('a', 1, 0);
   values.set('b', 2, 0);
   values.set('b', 3, 0);
   expect(['a', 'b'].map((key) => values.get(key, 0))).toEqual([1, 3]);
+  values.set('a', 4, 10);
+  values.set('c', 5, 10);
+  expect(['a', 'b', 'c'].map((key) => values.get(key, 10))).toEqual([4, undefined, 5]);
   values.delete('a');
   expect(values.get('a', 0)).toBeUndefined();
 });

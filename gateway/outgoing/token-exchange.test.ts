@@ -258,8 +258,8 @@ describe('an exchanged token is kept', () => {
     await authenticator.headers(alice);
     const token = alice.token;
     for (const other of [
-      callerOf('alice', now(), { tsid: 'another-login', token }),
       callerOf('alice', now(), { principal: 'another-issuer', token }),
+      callerOf('alice', now(), { tsid: 'another-login', token }),
       callerOf('bob', now()),
     ]) {
       await authenticator.headers(other);

@@ -1,10 +1,14 @@
 import type { Gateway } from '../../gateway/main.ts';
 
+/** Clients that can log in do so by themselves; the command line takes a token. */
+const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
+  issuer === undefined ? '' : ' --header "Authorization: Bearer $TOKEN"';
+
 /** What `vmcp up` prints when it listens: every endpoint, and one command to go on with. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
   const rows = [
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
-    ...servers.map(({ name, mcpUrl }) => [name, mcpUrl, '-', managementUrl]),
+    ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
   ];
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -16,7 +20,7 @@ export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers
   const [first] = servers;
   const next = first
     ? [
-        `List the tools:  npx @modelcontextprotocol/inspector --cli ${first.mcpUrl} --transport http --method tools/list`,
+        `List the tools:  npx @modelcontextprotocol/inspector --cli ${first.mcpUrl} --transport http${headerOf(first)} --method tools/list`,
       ]
     : [];
   return [

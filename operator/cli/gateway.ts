@@ -4,6 +4,7 @@ import type { Logger } from 'winston';
 import { configFiles } from '../../gateway/contract/gateway-config-files.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../gateway/listener.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
@@ -43,7 +44,7 @@ export async function gateway(options: GatewayOptions): Promise<number> {
     log.info('gateway stopped');
     return 0;
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
+    if (!(error instanceof ListenError || error instanceof BoundaryImpossible)) throw error;
     stderr.write(`${error.message}\n`);
     return 2;
   } finally {

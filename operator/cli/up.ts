@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
@@ -56,7 +57,8 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
       error instanceof StateInUse ||
       error instanceof StateNotUsable ||
       error instanceof PortInUse ||
-      error instanceof ListenError
+      error instanceof ListenError ||
+      error instanceof BoundaryImpossible
     ))
       throw error;
     process.stderr.write(`${error.message}\n`);

@@ -11,10 +11,10 @@ const PATH = 'spec.authServerConfig';
 export const upstreamNames = ({ vmcp }: Scope): string[] =>
   (vmcp.spec.authServerConfig?.upstreamProviders ?? []).map(({ name }) => name);
 
-/** Whether a URL lies below the issuer of the embedded authorization server. */
+/** Whether a URL is one of the embedded authorization server's. */
 export function isOwnAddress(url: string, { vmcp }: Scope): boolean {
   const own = vmcp.spec.authServerConfig?.issuer;
-  return own !== undefined && isBelow(url, own);
+  return own !== undefined && isServedBy(url, own);
 }
 
 /** The one address of its own that the gateway may name: exchanges there happen in process. */
@@ -95,7 +95,7 @@ function checkProviders(server: AuthServer, report: Report): void {
       const holder = provider[block as keyof typeof PROVIDER_URLS] as Readonly<Record<string, unknown>> | undefined;
       for (const member of members) {
         const url = holder?.[member];
-        if (typeof url !== 'string' || !isBelow(url, server.issuer)) continue;
+        if (typeof url !== 'string' || !isServedBy(url, server.issuer)) continue;
         const path = `${PATH}.upstreamProviders[${String(index)}].${block}.${member}`;
         report.problem('CircularAddress', path, circular('name another identity provider'));
       }
@@ -123,10 +123,14 @@ function checkFilter(scope: Scope, report: Report): void {
   check(filter?.defaultUpstreams ?? [], 'spec.authServerUpstreamFilter.defaultUpstreams');
 }
 
-/** Whether a URL is another one or lies below its path, however the two are spelled. */
-function isBelow(text: string, base: string): boolean {
-  const [url, root] = [URL.parse(text), URL.parse(base)];
-  if (url?.origin !== root?.origin || !url || !root) return false;
-  const path = root.pathname.replace(/\/$/u, '');
-  return url.pathname === path || url.pathname.startsWith(`${path}/`);
+/** Folders of the authorization server's own below its issuer; others of the same host may be anybody's. */
+const OWN_FOLDERS = ['/oauth/', '/.well-known/'];
+
+/** Whether a URL is an issuer or one of its endpoints, however the two are spelled. */
+function isServedBy(text: string, issuer: string): boolean {
+  const [url, root] = [URL.parse(text), URL.parse(issuer)];
+  if (!url || !root || url.origin !== root.origin) return false;
+  const base = root.pathname.replace(/\/$/u, '');
+  const path = url.pathname.replace(/\/$/u, '');
+  return path === base || OWN_FOLDERS.some((folder) => path.startsWith(base + folder));
 }

@@ -5,7 +5,7 @@ import type { ResolvedSource, SourceScope } from '../../gateway/incoming/mode.ts
 import { checkUserUrl } from './user-url.ts';
 import { bundleFile } from './ca-bundle.ts';
 import { checkReferences } from './references.ts';
-import { resolveResourceUrl } from './resource-url.ts';
+import { resolveResourceUrl, type PublicUrl } from './resource-url.ts';
 import type { Identified, Scope } from './scope.ts';
 
 export type Oidc = NonNullable<GatewayConfig['oidc_config']>;
@@ -19,7 +19,7 @@ export interface TokenDescription {
   readonly spec: object;
   readonly audience: string | undefined;
   readonly scopes: readonly string[] | undefined;
-  readonly resource: { readonly url: string | undefined; readonly path: string };
+  readonly resource: PublicUrl;
 }
 
 /** `oidcConfig` or what `oidcConfigRef` refers to; undefined where that is not there, which is reported elsewhere. */
@@ -35,7 +35,11 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
       spec: (type === 'inline' ? inline : kubernetes) ?? {},
       audience: type === 'inline' ? inline?.audience : ofService,
       scopes: inline?.scopes,
-      resource: { url: inPlace.resourceUrl, path: 'spec.incomingAuth.oidcConfig.resourceUrl' },
+      resource: {
+        url: inPlace.resourceUrl,
+        path: 'spec.incomingAuth.oidcConfig.resourceUrl',
+        audience: undefined, // of an external provider: often the name of an API, not our URL
+      },
     };
   }
   const shared = ref && scope.snapshot.oidcConfigs.get(ref.name);
@@ -49,7 +53,11 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
     spec: (type === 'inline' ? inline : (kubernetes ?? kubernetesServiceAccount)) ?? {},
     audience: audience ?? ref.audience,
     scopes: ref.scopes,
-    resource: { url: ref.resourceUrl, path: 'spec.incomingAuth.oidcConfigRef.resourceUrl' },
+    resource: {
+      url: ref.resourceUrl,
+      path: 'spec.incomingAuth.oidcConfigRef.resourceUrl',
+      audience: audience ?? ref.audience,
+    },
   };
 }
 
@@ -61,7 +69,7 @@ export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSourc
   const report = scope.on(scope.vmcp);
   if (owner.kind === 'MCPOIDCConfig') checkSharedReferences(owner.metadata.name, scope);
   const { oidc, incoming } = resolveSource(described, scope);
-  const resource = resolveResourceUrl(described.resource, audience, scope, report);
+  const resource = resolveResourceUrl(described.resource, scope, report);
   checkClient(scope.vmcp.spec.incomingAuth, oidc, described, scope);
   return {
     incoming,

@@ -1,18 +1,18 @@
 import type { Report, Scope } from './scope.ts';
 
-/** A URL that clients call, and the field that says it. */
-interface Explicit {
+/** The URL that clients call: as a field says it, else an audience that names this server and is a URL. */
+export interface PublicUrl {
   readonly url: string | undefined;
   readonly path: string;
+  readonly audience: string | undefined;
 }
 
 /**
  * The RFC 9728 `resource` of a server. Undefined in local mode, where only the port that is listened on says it, unless
- * a field does: `resourceUrl`, or an audience that is a URL.
+ * a field does.
  */
 export function resolveResourceUrl(
-  { url, path }: Explicit,
-  audience: string | undefined,
+  { url, path, audience }: PublicUrl,
   scope: Scope,
   report: Report,
 ): string | undefined {

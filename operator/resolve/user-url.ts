@@ -1,3 +1,4 @@
+import { isEncrypted } from '../../gateway/contract/rule.ts';
 import type { UrlFlags } from '../../gateway/contract/variant.ts';
 import { checkUrl } from './addresses.ts';
 import type { Platform, Report } from './scope.ts';
@@ -10,7 +11,7 @@ export interface UrlPlace {
   readonly mode: Platform['mode'];
 }
 
-/** `checkUrl` for blocks whose flags are `allowPrivateIPs` and `insecureAllowHTTP`. */
+/** `checkUrl` for addresses of tokens and keys, in blocks whose flags are `allowPrivateIPs` and `insecureAllowHTTP`. */
 export function checkUserUrl(url: string, { path, block, flags, mode }: UrlPlace, report: Report): void {
   const rules = {
     mode,
@@ -19,5 +20,8 @@ export function checkUserUrl(url: string, { path, block, flags, mode }: UrlPlace
     privateFlag: `${block}.allowPrivateIPs`,
     httpFlag: `${block}.insecureAllowHTTP`,
   };
-  checkUrl(url, path, rules, report);
+  if (!checkUrl(url, path, rules, report) || isEncrypted(url)) return;
+  const message =
+    'tokens and keys go here unencrypted, so that whoever is on the way can take or change them: use https';
+  report.warning('UnencryptedUrl', path, message);
 }

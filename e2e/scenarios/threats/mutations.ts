@@ -48,7 +48,7 @@ type Mutation = (random: Random, token: string) => string;
 const MUTATIONS: readonly Mutation[] = [
   (random, token) => {
     const where = at(random, token);
-    return token.slice(0, where) + pick(random, [...BASE64URL]) + token.slice(where + 1);
+    return token.slice(0, where) + BASE64URL.charAt(Math.floor(random() * BASE64URL.length)) + token.slice(where + 1);
   },
   (random, token) => {
     const where = at(random, token);
@@ -60,7 +60,8 @@ const MUTATIONS: readonly Mutation[] = [
     const where = at(random, token);
     return token.slice(0, where) + token.slice(where + 1 + Math.floor(random() * 20));
   },
-  (random, token) => pick(random, [token.toUpperCase(), token.toLowerCase(), [...token].reverse().join('')]),
+  (random, token) =>
+    pick(random, [token.toUpperCase(), token.toLowerCase(), Buffer.from(token, 'latin1').reverse().toString('latin1')]),
   (random, token) =>
     token
       .split('.')
@@ -109,9 +110,10 @@ export function mutate(random: Random, token: string): string {
 
 type Placement = (token: string) => readonly string[];
 
+const usual: Placement = (token) => [`Authorization: Bearer ${token}`];
+
 /** Header lines in which a token may stand. */
 const PLACEMENTS: readonly Placement[] = [
-  (token) => [`Authorization: Bearer ${token}`],
   (token) => [`authorization:bearer   ${token}`],
   (token) => [`Authorization: Bearer ${token}`, `Authorization: Bearer ${token}`],
   (token) => [`Authorization: Bearer Bearer ${token}`],
@@ -126,4 +128,4 @@ const PLACEMENTS: readonly Placement[] = [
 
 /** Header lines with a token somewhere in them. */
 export const place = (random: Random, token: string): readonly string[] =>
-  (random() < 0.6 ? PLACEMENTS[0]! : pick(random, PLACEMENTS))(token);
+  (random() < 0.6 ? usual : pick(random, PLACEMENTS))(token);

@@ -9,9 +9,9 @@ import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Not a URL, so that the resource is the server's own URL. */
+/** No resource URL is set beside it, so that the resource is the server's own URL. */
 export const AUDIENCE = 'gateway-audience';
-/** A URL, so that it is the resource too. */
+/** The resource URL of the other server too. */
 export const OTHER_AUDIENCE = 'https://other.example/mcp';
 export const API_KEY = 'api-key-0123456789abcdef';
 export const EXCHANGE_HEADER = 'x-downstream-token';
@@ -25,7 +25,7 @@ export const protectedServer = (name: string, inline: Fields, incoming: Fields =
     { name, ...spec, incomingAuth: { type: 'oidc', oidcConfig: { type: 'inline', inline }, ...incoming } },
   );
 
-const externalAuth = (name: string, spec: Fields): Manifest => ({
+export const externalAuth = (name: string, spec: Fields): Manifest => ({
   apiVersion: 'vmcp.dev/v1alpha1',
   kind: 'MCPExternalAuthConfig',
   metadata: { name },
@@ -73,6 +73,7 @@ export async function startWorld(scope: Scope): Promise<World> {
 
 function manifests(issuer: Issuer, { plain, keyed, exchanged, broken }: World['backends']): string {
   const client = { clientId: issuer.clientId, clientSecretRef: CLIENT_SECRET };
+  const other = { issuer: issuer.url, audience: OTHER_AUDIENCE };
   const exchange = { tokenUrl: issuer.tokenUrl, audience: 'exchanged', externalTokenHeaderName: EXCHANGE_HEADER };
   return yaml(
     group(),
@@ -92,7 +93,10 @@ function manifests(issuer: Issuer, { plain, keyed, exchanged, broken }: World['b
     backend('exchanged', exchanged.url, 'exchange'),
     backend('broken', broken.url, 'broken'),
     protectedServer('gateway', { issuer: issuer.url, audience: AUDIENCE, ...client }),
-    protectedServer('other', { issuer: issuer.url, audience: OTHER_AUDIENCE }, { requiredScopes: ['mcp:use'] }),
+    protectedServer('other', other, {
+      oidcConfig: { type: 'inline', inline: other, resourceUrl: OTHER_AUDIENCE },
+      requiredScopes: ['mcp:use'],
+    }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
 import { whenFound } from '../views/catalog-source.ts';
-import { failToolCall, refuseCredential } from './failures.ts';
+import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
@@ -20,8 +20,9 @@ export const callTool: Method = (server, session, request, answer) => {
   const view = server.view(session);
   const route = view.certain ? view.current.tools.get(name) : undefined;
   const unknown = (): void => {
-    const failure = server.views.missingLogin(session, name);
-    if (failure) refuseCredential(answer, failure);
+    const unread = server.views.unreadBackend(session, name);
+    const backend = unread && server.fleet.runtime(unread.backend);
+    if (backend) failToolCall(answer, unread.failure, backend);
     else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
   };
   if (route) server.forward(session, request, route, params.name, answer, failToolCall);

@@ -35,7 +35,7 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
  * Refuses a request for which no credential could be obtained and that the caller, or time, can mend: as an HTTP answer
  * while nothing was sent, else as a JSON-RPC error. False: the failure is of another kind.
  */
-export function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): boolean {
+function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): boolean {
   if (kind === 'reauthenticate') {
     const where = provider === undefined ? 'log in again' : `log in again at provider "${provider}"`;
     const message = `the stored login for this backend is missing or has ended: ${where}`;

@@ -22,6 +22,11 @@ export interface ViewsOptions {
   readonly onPrincipalChange: (principal: string) => void;
 }
 
+export interface UnreadBackend {
+  readonly backend: string;
+  readonly failure: BackendFailure;
+}
+
 /** Principals without a session are forgotten after this time. */
 const KEEP_MS = 300_000;
 
@@ -85,14 +90,14 @@ export class Views {
     return group;
   }
 
-  /** The failure that keeps `name` from being known: a backend whose login the caller has to renew may have it. */
-  missingLogin(session: Session, name: string): BackendFailure | undefined {
+  /** The caller's own backend that may have `name` and whose lists could not be read. */
+  unreadBackend(session: Session, name: string): UnreadBackend | undefined {
     const { prefix_format: format, conflict_resolution: strategy } = this.#config.vmcp.aggregation;
     for (const backend of this.#options.fleet.personal) {
       const own = this.catalogsOf(session);
       const failure = own.catalog(backend) ? undefined : own.failure(backend);
       const isPossible = strategy !== 'prefix' || name.startsWith(format.replaceAll('{workload}', backend));
-      if (failure?.kind === 'reauthenticate' && isPossible) return failure;
+      if (failure && isPossible) return { backend, failure };
     }
     return undefined;
   }
