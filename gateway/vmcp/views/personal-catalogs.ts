@@ -31,6 +31,7 @@ const RETRY_AFTER_MS = 5_000;
 export class PersonalCatalogs {
   lastUsedAt = 0;
   readonly #entries = new Map<string, Entry>();
+  #keyed: { readonly backends: readonly string[]; readonly key: string } | undefined;
   readonly #now: () => number;
   readonly #failureOf: (error: unknown) => BackendFailure;
 
@@ -47,9 +48,13 @@ export class PersonalCatalogs {
     return this.#entries.get(backend)?.failure;
   }
 
-  /** Equal texts of two principals mean equal lists. */
+  /** Equal texts of two principals mean equal lists. Kept, because every call asks. */
   key(backends: readonly string[]): string {
-    return backends.map((backend) => this.#keyOf(this.#entries.get(backend))).join(' ');
+    if (this.#keyed?.backends !== backends) {
+      const key = backends.map((backend) => this.#keyOf(this.#entries.get(backend))).join(' ');
+      this.#keyed = { backends, key };
+    }
+    return this.#keyed.key;
   }
 
   /** A backend has been read, and whoever asks now need not wait for another reading. */
@@ -84,6 +89,7 @@ export class PersonalCatalogs {
   }
 
   forget(backend: string): void {
+    this.#keyed = undefined;
     this.#entries.delete(backend);
   }
 
@@ -96,6 +102,7 @@ export class PersonalCatalogs {
       entry.failure = this.#failureOf(error);
     }
     entry.readAt = this.#now();
+    this.#keyed = undefined;
   }
 
   #isDue({ readAt, stale, failure, identity: before }: Entry, identity: Identity | undefined): boolean {
