@@ -45,6 +45,7 @@ export function createPublicApp(
   app.use((req, res, next) => {
     boundary.current.metadata(req, res, next); // before Origin and Host are looked at: it is public
   });
+  app.use('/.well-known', notFound('clients probe here what there may be')); // open, so that 404 says it
   app.use(originGuard(options.origins));
   app.use((req, res, next) => {
     boundary.current.authenticate(req, res, next);

@@ -38,7 +38,7 @@ export async function listen(
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 30_000, headersTimeout: 30_000, keepAliveTimeout: 120_000 },
     (req, res) => {
-      res.on('timeout', cutUnread);
+      res.on('timeout', cutUnread).on('error', destroy);
       app(req, res);
     },
   );
@@ -71,6 +71,11 @@ export async function listen(
 /** The connection was still for a while: with nothing to send that is a slow call or a stream, and no fault. */
 function cutUnread(this: ServerResponse): void {
   if (this.writableLength > 0) this.destroy();
+}
+
+/** A write that comes too late is a fault of ours in one answer, and ends that one. */
+function destroy(this: ServerResponse): void {
+  this.destroy();
 }
 
 /** Unlike `http.Server.close`, this leaves idle connections open: a request may be on its way on one of them. */

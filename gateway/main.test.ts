@@ -87,10 +87,10 @@ function spec(backends: readonly Backend[], { timeout = '5s', strategy = 'none',
   return { config, host: '127.0.0.1', port: 0, local: true };
 }
 
-async function start(server: ServerSpec): Promise<{ gateway: Gateway; url: string }> {
+async function start(...servers: ServerSpec[]): Promise<{ gateway: Gateway; url: string }> {
   const log = createLog(new PassThrough().resume(), 'error');
   const gateway = await startGateway({
-    servers: [server],
+    servers,
     management: { host: '127.0.0.1', port: 0 },
     log,
     version: '0',
@@ -165,6 +165,28 @@ describe('a swap of the configuration', () => {
     expect([await statusOf('https://before.example'), await statusOf('https://after.example')]).toEqual([400, 403]);
     await gateway.swap([spec([config], { origins: ['https://after.example'] })]);
     expect([await statusOf('https://before.example'), await statusOf('https://after.example')]).toEqual([403, 400]);
+  });
+});
+
+describe('the metadata of a protected resource', () => {
+  const guarded = (name: string, resourceURL: string): ServerSpec => {
+    const { config, ...where } = spec([]);
+    const oidc_config = { issuer: 'http://127.0.0.1:9', audience: name, resourceURL };
+    return { ...where, config: { ...config, name, oidc_config, vmcp: { ...config.vmcp, incoming: { type: 'oidc' } } } };
+  };
+
+  it('stands at the bare path where no other server of the process shares the origin', async () => {
+    const [a, b] = [guarded('a', 'https://mcp.example/a/mcp'), guarded('b', 'https://mcp.example/b/mcp')];
+    const { gateway } = await start(a, b, guarded('c', 'https://other.example/mcp'));
+    const statusAt = async (path: string) => {
+      const urls = gateway.servers.map(({ mcpUrl }) => new URL(`/.well-known/oauth-protected-resource${path}`, mcpUrl));
+      return (await Promise.all(urls.map((url) => fetch(url)))).map(({ status }) => status);
+    };
+    expect(await statusAt('')).toEqual([404, 404, 200]);
+    expect(await statusAt('/a/mcp')).toEqual([200, 404, 404]);
+    expect(await statusAt('/b/mcp')).toEqual([404, 200, 404]);
+    await gateway.swap([a, guarded('b', 'https://b.example/mcp')]);
+    expect(await statusAt('')).toEqual([200, 200]);
   });
 });
 

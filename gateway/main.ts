@@ -44,12 +44,6 @@ const key = ({ config }: ServerSpec): string => `${config.vmcp.namespace ?? ''}/
 /** Starts everything and listens. Backend trouble never stops the start. Rejects with `ListenError`. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const gateway = new Gateway(options);
-  process.on('unhandledRejection', (reason) => {
-    // a fault of ours; ending every session because of one would be the greater harm
-    options.log.error('unhandled rejection', {
-      error: stackOf(reason),
-    });
-  });
   try {
     await gateway.start();
     return gateway;
@@ -95,6 +89,7 @@ export class Gateway {
   }
 
   async start(): Promise<void> {
+    process.on('unhandledRejection', this.#onUnhandled);
     const { management, version, servers } = this.#options;
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log: this.#options.log,
@@ -130,10 +125,21 @@ export class Gateway {
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     await Promise.all([...this.#running.values()].map((one) => one.stop(graceMs)));
     await Promise.all([this.#management?.close(), this.#postForm.close()]);
+    process.off('unhandledRejection', this.#onUnhandled);
   }
+
+  /** A fault of ours; ending every session because of one would be the greater harm. */
+  readonly #onUnhandled = (reason: unknown): void => {
+    this.#options.log.error('unhandled rejection', { error: stackOf(reason) });
+  };
 
   #virtualServers(): VirtualServer[] {
     return [...this.#running.values()].map(({ virtual }) => virtual);
+  }
+
+  #isAloneAtItsOrigin(name: string): boolean {
+    const origin = this.#running.get(name)?.resourceOrigin;
+    return [...this.#running].every(([other, server]) => other === name || server.resourceOrigin !== origin);
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
@@ -145,6 +151,7 @@ export class Gateway {
       metrics: this.#metrics.of(key(spec)),
       onAuthentication: this.#authentications.of(key(spec)),
       apiServer: apiServerOf(process.env),
+      rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       createTransport: this.#createTransport,
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });

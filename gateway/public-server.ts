@@ -33,6 +33,8 @@ export interface PublicServerDeps {
   readonly onAuthentication: (outcome: string) => void;
   /** Where the process runs in a cluster. */
   readonly apiServer: ApiServer | undefined;
+  /** Whether no other resource is served at the origin of this one; asked at each request. */
+  readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   /** What strategies get beside their backend. */
   readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
@@ -94,16 +96,23 @@ export class PublicServer {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
   }
 
-  /** Takes another configuration on the same listener; sessions live on. */
+  /** Of the URL under which clients call. */
+  get resourceOrigin(): string | undefined {
+    return URL.parse(this.virtual.config.oidc_config?.resourceURL ?? this.mcpUrl)?.origin;
+  }
+
+  /** Takes another configuration on the same listener; sessions live on unless the rules for callers changed. */
   swap(spec: ServerSpec): void {
     const before = this.virtual.config;
     const { config } = spec;
-    this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     if (!isDeepStrictEqual(incomingOf(before), incomingOf(config))) {
-      const old = this.#boundary.current;
-      this.#boundary.current = this.#newBoundary(config);
-      old.close();
+      const next = this.#newBoundary(config); // a throw leaves everything as it was
+      this.#boundary.current.close();
+      this.#boundary.current = next;
     }
+    this.#origins.current = originsOf({ ...spec, host: this.spec.host });
+    // who came in by other rules may not be let in by these
+    if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
     this.virtual.swap(config);
   }
 
@@ -119,12 +128,13 @@ export class PublicServer {
   }
 
   #newBoundary(config: GatewayConfig): Boundary {
-    const { log, strategies, apiServer, onAuthentication } = this.#deps;
+    const { log, strategies, apiServer, rootAlias, onAuthentication } = this.#deps;
     return boundaryOf(config, this.mcpUrl, {
       log: log.child({ server: config.name }),
       now: strategies.now,
       exposed: !isLoopback(this.spec.host),
       apiServer,
+      rootAlias,
       onOutcome: onAuthentication,
     });
   }
@@ -138,9 +148,20 @@ const incomingOf = ({ name, oidc_config, vmcp: { incoming } }: GatewayConfig): u
   incoming,
 });
 
+/** What decides who is let in. */
+const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): unknown => ({
+  issuer: oidc?.issuer,
+  audience: oidc?.audience,
+  clientId: oidc?.clientID,
+  keys: oidc?.jwksurl,
+  ...incoming,
+  allowed_hosts: undefined,
+  allowed_origins: undefined,
+});
+
 function virtualServer(
   config: GatewayConfig,
-  { log, metrics, createTransport, strategies }: PublicServerDeps,
+  { log, metrics, createTransport, strategies, onAuthentication }: PublicServerDeps,
   boundary: { readonly current: Boundary },
 ): VirtualServer {
   return new VirtualServer(config, {
@@ -154,6 +175,9 @@ function virtualServer(
         ? undefined
         : createAuthenticator(auth, { ...strategies, backend: backend.name, backendUrl: backend.url ?? '' }),
     metrics,
+    onForeignSession: () => {
+      onAuthentication('foreign_session');
+    },
     boundary,
   });
 }
@@ -173,13 +197,19 @@ const UNDER_WAY: Boundary = {
   close: () => undefined,
 };
 
+/** Pages that are served beside the MCP endpoint may call it. */
+function ownOrigin({ oidc_config: oidc }: GatewayConfig): string[] {
+  const origin = oidc?.resourceURL === undefined ? undefined : URL.parse(oidc.resourceURL)?.origin;
+  return origin === undefined ? [] : [origin];
+}
+
 /** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
 function originsOf({ config, host, local = isLoopback(host) }: ServerSpec): OriginGuardOptions {
   const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
   const own = local ? [...loopbackHosts(host)] : [];
   return {
     allowedHosts: hosts || local ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase())]) : undefined,
-    allowedOrigins: new Set(origins),
+    allowedOrigins: new Set([...(origins ?? []), ...ownOrigin(config)]),
     allowLoopbackOrigins: local,
     allowedHeaders: (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase()),
   };

@@ -6,7 +6,7 @@ import { at, rule, safeUrl, type Rule } from '../../gateway/contract/rule.ts';
 import { delegateClients, trustedIssuerRules, trustedIssuers } from './auth-server-trust.ts';
 import { upstreamProviders, upstreamRules } from './auth-server-upstreams.ts';
 import { storage, storageRules } from './auth-server-storage.ts';
-import { between, minimum } from './duration-rules.ts';
+import { between, minimum } from '../../gateway/contract/duration-rules.ts';
 import { providerName } from './provider-name.ts';
 
 /** An issuer-like URL: no query, no fragment, no trailing slash, so that it can be compared and appended to. */

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ATOMIC, block, duration, flag, text, texts, whole } from '../../gateway/contract/optional.ts';
 import { RefName, SecretKeyRef, secretKeyRef } from '../../gateway/contract/references.ts';
 import { at, atMostOne, exactlyOne, rule, type Rule } from '../../gateway/contract/rule.ts';
-import { minimum } from './duration-rules.ts';
+import { minimum } from '../../gateway/contract/duration-rules.ts';
 import { isKvstore, kvstoreCel, kvstoreTls, kvstoreTlsRule, KVSTORE_TYPES } from './session-storage.ts';
 
 const timeout = (description: string, value: string) => duration(description, { default: value, maxLength: 64 });

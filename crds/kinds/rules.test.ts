@@ -38,6 +38,8 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-incoming-inline', `${INLINE}.jwksUrl`, HTTP],
   ['vmcp-incoming-inline', `${INLINE}.introspectionUrl`, HTTP],
   ['vmcp-incoming-inline', `${INLINE}.clientId`, undefined, `${INLINE}.clientSecretRef`],
+  ['vmcp-incoming-inline', `${INLINE}.clientSecretRef`, undefined, `${INLINE}.introspection`],
+  ['vmcp-incoming-inline', `${INLINE}.introspection.cacheTtl`, '301s'],
   ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.issuer`, HTTP],
   ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.jwksUrl`, HTTP],
   ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.introspectionUrl`, HTTP],
@@ -132,6 +134,7 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.introspectionUrl', HTTP],
   ['auth-header-injection', 'headerInjection', undefined],
   ['auth-token-exchange', 'tokenExchange.clientSecretRef', KEY],
+  ['auth-token-exchange', 'tokenExchange.tokenEndpointAuthMethod', 'client_secret_post'],
   ['auth-token-exchange', 'tokenExchange.externalTokenHeaderName', 'Cookie'],
 ];
 

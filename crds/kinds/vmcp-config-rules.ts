@@ -1,6 +1,6 @@
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../gateway/contract/rule.ts';
 import { compositeToolRules } from './composite-tools.ts';
-import { minimum } from './duration-rules.ts';
+import { minimum } from '../../gateway/contract/duration-rules.ts';
 import { operationalRules } from './operational.ts';
 import { rateLimitingRules } from './rate-limiting.ts';
 

@@ -10,7 +10,7 @@ const SOURCES = [
   'gateway/contract/*.ts',
   'gateway/*.ts',
   'gateway/workloads/**/*.ts',
-].concat(['incoming', 'outbound', 'outgoing', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
+].concat(['incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
 /** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD =
   /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;

@@ -1,13 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../gateway/contract/identity.ts';
-import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { startGateway, type Gateway } from '../../gateway/main.ts';
+import type { Gateway } from '../../gateway/main.ts';
 import { CredentialError } from '../../gateway/outgoing/authenticator.ts';
 import type { UpstreamTokens } from '../../gateway/outgoing/upstream-tokens.ts';
-import { createLog } from '../../gateway/telemetry/log.ts';
+import { bearerOf, startGatewayOver } from '../harness/authenticated-gateway.ts';
 import { startPersonalBackend, type PersonalBackend } from '../harness/backends/personal.ts';
 import { openSession, raw, type RawSession } from '../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../harness/issuer.ts';
@@ -44,53 +42,27 @@ beforeAll(async () => {
   injected = await startPersonalBackend(scope);
   const secret = join(await temporaryFolder(scope), 'client-secret');
   writeFileSync(secret, `${issuer.clientSecret}\n`);
-  gateway = await startGateway({
-    servers: [{ config: configOf(secret), host: '127.0.0.1', port: 0 }],
-    management: { host: '127.0.0.1', port: 0 },
-    log: createLog(new PassThrough().resume(), 'error'),
-    version: '0.0.0',
-    upstreamTokens: logins,
-  });
-  scope.defer(() => gateway.stop(0));
-  url = gateway.servers[0]?.mcpUrl ?? '';
-});
-
-const configOf = (secretFile: string): GatewayConfig => ({
-  schema_version: 'v0.1.0',
-  name: 'personal',
-  oidc_config: { issuer: issuer.url, audience: 'vmcp' },
-  vmcp: {
-    incoming: { type: 'oidc' },
+  const parts = {
+    issuer,
     backends: [
-      { name: 'exchanged', transport: 'streamable-http', url: exchanged.url },
-      { name: 'injected', transport: 'streamable-http', url: injected.url },
+      { name: 'exchanged', transport: 'streamable-http' as const, url: exchanged.url },
+      { name: 'injected', transport: 'streamable-http' as const, url: injected.url },
     ],
-    outgoing_auth: {
+    outgoing: {
       exchanged: {
         type: 'token_exchange',
         token_url: issuer.tokenUrl,
         client_id: issuer.clientId,
-        client_secret_file: secretFile,
+        client_secret_file: secret,
         audience: 'exchanged-backend',
       },
       injected: { type: 'upstream_inject', provider_name: 'github' },
     },
-    aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-    operational: {
-      timeouts: { default: '5s' },
-      failure_handling: {
-        health_check_interval: '30s',
-        health_check_timeout: '5s',
-        unhealthy_threshold: 3,
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-      },
-    },
-  },
+  };
+  ({ gateway, url } = await startGatewayOver(scope, parts, { upstreamTokens: logins }));
 });
 
-const bearer = (subject: string): { authorization: string } => ({
-  authorization: `Bearer ${issuer.token({ sub: subject, tsid: `login-of-${subject}` })}`,
-});
+const bearer = (subject: string) => bearerOf(issuer, subject);
 
 const open = (subject: string): Promise<RawSession> => openSession(url, undefined, bearer(subject));
 

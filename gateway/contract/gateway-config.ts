@@ -124,6 +124,19 @@ export const Operational = Closed({
   ),
 });
 
+const Introspection = Closed(
+  {
+    cache_ttl: Type.Optional(
+      Duration('How long an answer that accepts a token is kept, from 0s to 5m.', { default: '60s' }),
+    ),
+    allow_missing_audience: Bool('Accept answers without `aud`.'),
+    subject_claim: Type.Optional(
+      Type.String({ minLength: 1, default: 'sub', description: 'Member of the answer that says who the user is.' }),
+    ),
+  },
+  { description: 'inline: how answers about opaque tokens are judged.' },
+);
+
 export const Incoming = Closed({
   type: Type.Enum(['anonymous', 'oidc'], {
     description: 'anonymous: no credentials, no access control. oidc: a bearer token that `oidc_config` describes.',
@@ -139,6 +152,7 @@ export const Incoming = Closed({
     Type.Integer({ minimum: 0, maximum: 300, default: 30, description: 'Tolerance for `exp`, `nbf` and `iat`.' }),
   ),
   require_client_id: Bool('Refuse tokens whose `azp` or `client_id` is not `oidc_config.clientID`.'),
+  introspection: Type.Optional(Introspection),
   service_account: Type.Optional(
     Type.String({ minLength: 1, description: 'kubernetes: accept tokens of this service account only.' }),
   ),

@@ -1,3 +1,4 @@
+import { durationMs } from './fields.ts';
 import type { GatewayConfig, Incoming } from './gateway-config.ts';
 import type { Problem } from './problem.ts';
 import { isEncrypted } from './rule.ts';
@@ -12,6 +13,7 @@ const ACCESS_CONTROL = [
   'required_scopes',
   'clock_skew_seconds',
   'require_client_id',
+  'introspection',
   'service_account',
   'namespace',
   'use_cluster_auth',
@@ -31,6 +33,7 @@ export function incomingProblems({ vmcp: { incoming }, oidc_config: oidc }: Gate
     ...claimProblems(incoming, oidc),
     ...sourceProblems(incoming),
     ...clientProblems(incoming, oidc),
+    ...introspectionProblems(incoming, oidc),
     ...urlProblems(oidc),
   ];
 }
@@ -84,6 +87,24 @@ function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
   if (oidc.clientID === undefined && incoming.require_client_id === true) {
     const message = `${PATH}.require_client_id needs oidc_config.clientID: set it`;
     problems.push({ reason: 'MissingField', path: 'oidc_config.clientID', message });
+  }
+  return problems;
+}
+
+const MAX_CACHE_TTL_MS = 300_000;
+
+function introspectionProblems({ introspection, source }: Incoming, { clientSecretFile }: Oidc): Problem[] {
+  if (!introspection) return [];
+  const path = `${PATH}.introspection`;
+  const problems: Problem[] = [];
+  if (clientSecretFile === undefined || source === 'kubernetes') {
+    const message =
+      'only opaque tokens of an external issuer are introspected, with oidc_config.clientSecretFile: set it, or remove this block';
+    problems.push({ reason: 'RuleViolated', path, message });
+  }
+  if (durationMs(introspection.cache_ttl ?? '0s') > MAX_CACHE_TTL_MS) {
+    const message = 'a token that was revoked would be accepted for too long: use at most 5m';
+    problems.push({ reason: 'InvalidDuration', path: `${path}.cache_ttl`, message });
   }
   return problems;
 }

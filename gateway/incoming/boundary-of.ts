@@ -12,6 +12,8 @@ export interface BoundaryDeps {
   readonly now: () => number;
   /** Others than this machine can reach the listener. */
   readonly exposed: boolean;
+  /** Whether no other resource is served at the origin of this one; asked at each request. True when absent. */
+  readonly rootAlias?: (() => boolean) | undefined;
   /** Where the process runs in a cluster. */
   readonly apiServer?: ApiServer | undefined;
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
@@ -32,7 +34,8 @@ export class BoundaryImpossible extends Error {
 export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: BoundaryDeps): Boundary {
   const { log, now, onOutcome } = deps;
   if (config.vmcp.incoming.type === 'anonymous') {
-    if (deps.exposed) log.warn('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
+    const level = deps.exposed ? 'warn' : 'info';
+    log[level]('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
     return createBoundary({ log, now, onOutcome });
   }
   const validator = validatorOf(config, {
@@ -44,7 +47,8 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
   });
   validator.warmUp();
   const resourceUrl = config.oidc_config?.resourceURL ?? mcpUrl;
-  const protection = protectionOf(config, resourceUrl, validator);
+  const { rootAlias = () => true } = deps;
+  const protection = protectionOf(config, resourceUrl, validator, { rootAlias });
   return createBoundary({ protection, log, now, onOutcome });
 }
 

@@ -36,8 +36,10 @@ function judge(token: string): Identity | Promise<Identity> {
   return identityOf(token, 'use', 'write');
 }
 
+const ISSUER = 'https://issuer.example';
+
 const validator: IssuerValidator = {
-  issuer: () => 'https://issuer.example',
+  issuer: () => ISSUER,
   validate: judge,
   warmUp: () => undefined,
   status: () => ({ ready: false, reason: 'KeysUnavailable', message: 'no keys yet' }),
@@ -49,10 +51,13 @@ interface Config {
   readonly required?: string[];
   readonly resource?: string;
   readonly anonymous?: boolean;
+  readonly issuer?: () => string | undefined;
+  readonly rootAlias?: () => boolean;
 }
 
 /** A boundary in an application whose one route says who calls. */
-async function start({ scopes, required, resource = RESOURCE, anonymous = false }: Config = {}) {
+async function start({ scopes, required, resource = RESOURCE, anonymous = false, ...more }: Config = {}) {
+  const { issuer = () => ISSUER, rootAlias = () => true } = more;
   const lines: { level: string; message: string; facts: unknown }[] = [];
   const outcomes: AuthenticationOutcome[] = [];
   const log = (level: string) => (message: string, facts?: unknown) => void lines.push({ level, message, facts });
@@ -62,7 +67,7 @@ async function start({ scopes, required, resource = RESOURCE, anonymous = false 
     vmcp: { incoming: { type: 'oidc', required_scopes: required } },
   };
   const boundary: Boundary = createBoundary({
-    protection: anonymous ? undefined : protectionOf(config, resource, validator),
+    protection: anonymous ? undefined : protectionOf(config, resource, { ...validator, issuer }, { rootAlias }),
     log: { error: log('error'), warn: log('warn'), debug: log('debug') },
     now: Date.now,
     onOutcome: (outcome) => outcomes.push(outcome),
@@ -291,6 +296,32 @@ describe('protected resource metadata', () => {
       expect({ status, body }).toEqual({ status: 404, body: '{"error":"not_found"}' });
     },
   );
+
+  it('stands at the bare path only while the resource is alone at its origin', async () => {
+    let alone = false;
+    const { send } = await start({ rootAlias: () => alone });
+    const statusAt = async (path: string) => (await send({ method: 'GET', path })).status;
+    expect([await statusAt(WELL_KNOWN), await statusAt(`${WELL_KNOWN}/team/mcp`)]).toEqual([404, 200]);
+    alone = true;
+    expect(await statusAt(WELL_KNOWN)).toBe(200);
+  });
+
+  it('of a bare origin stands at the bare path whoever else is there', async () => {
+    const { send } = await start({ resource: 'https://mcp.example', rootAlias: () => false });
+    expect((await send({ method: 'GET', path: WELL_KNOWN })).status).toBe(200);
+  });
+
+  it('is kept by nobody while the issuer is not known', async () => {
+    const found: string[] = [];
+    const { send } = await start({ issuer: () => found[0] });
+    const { headers, body } = await send({ method: 'GET', path: WELL_KNOWN });
+    expect([headers['cache-control'], JSON.parse(body)]).toEqual([
+      'no-store',
+      { ...document, authorization_servers: undefined },
+    ]);
+    found.push(ISSUER);
+    expect((await send({ method: 'GET', path: WELL_KNOWN })).headers['cache-control']).toBe('public, max-age=3600');
+  });
 
   it('names the scopes, required ones too, without offline_access', async () => {
     const { send } = await start({ scopes: ['use', 'offline_access'], required: ['write', 'use'] });

@@ -4,7 +4,12 @@ import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import { readBearer, type Bearer } from './bearer-header.ts';
 import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
 import { DependencyLog, type BoundaryLog } from './dependency-log.ts';
-import { metadataUrlOf, protectedResourceMetadata, type ProtectedResource } from './protected-resource.ts';
+import {
+  metadataUrlOf,
+  protectedResourceMetadata,
+  type MetadataOptions,
+  type ProtectedResource,
+} from './protected-resource.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
 import type { IssuerValidator, TokenValidator } from './token-validator.ts';
 
@@ -48,6 +53,7 @@ export interface Protection {
   readonly resource: ProtectedResource;
   /** A token must have all of them. */
   readonly requiredScopes: readonly string[];
+  readonly metadata?: MetadataOptions | undefined;
 }
 
 /** The members of a gateway's configuration that its boundary reads. */
@@ -65,11 +71,13 @@ export function protectionOf(
   { name, oidc_config: oidc, vmcp: { incoming } }: BoundaryConfig,
   resourceUrl: string,
   validator: IssuerValidator,
+  metadata?: MetadataOptions,
 ): Protection {
   const requiredScopes = incoming.required_scopes ?? [];
   return {
     validator,
     requiredScopes,
+    metadata,
     resource: {
       resource: resourceUrl,
       issuer: () => validator.issuer(),
@@ -119,7 +127,7 @@ class ProtectedBoundary implements Boundary {
     this.#options = options;
     this.#metadataUrl = metadataUrlOf(protection.resource.resource);
     this.#dependencies = new DependencyLog(options.log, options.now);
-    this.metadata = protectedResourceMetadata(protection.resource);
+    this.metadata = protectedResourceMetadata(protection.resource, protection.metadata);
   }
 
   readonly authenticate = (req: Request, res: Response, next: NextFunction): void => {

@@ -11,6 +11,10 @@ export interface ClaimRules {
   /** Tokens of other clients are refused, and tokens that name none. */
   readonly requireClientId: boolean;
   readonly clockSkewMs: number;
+  /** A token that says nothing of its audience is accepted. */
+  readonly audienceMayBeMissing?: boolean | undefined;
+  /** `sub` when absent. */
+  readonly subjectClaim?: string | undefined;
   /** One more condition of the mode. Throws `TokenRefused`. */
   readonly accept?: ((claims: JsonObject) => void) | undefined;
 }
@@ -27,7 +31,7 @@ export function identify(claims: JsonObject, token: string, rules: ClaimRules, n
   const expiresAt = checkTimes(claims, rules.clockSkewMs, now);
   checkBinding(claims);
   const clientId = clientOf(claims, rules);
-  const subject = subjectOf(claims);
+  const subject = subjectOf(claims, rules);
   rules.accept?.(claims);
   const { tsid, ...others } = claims;
   return {
@@ -43,7 +47,8 @@ export function identify(claims: JsonObject, token: string, rules: ClaimRules, n
   };
 }
 
-function checkAudience(claims: JsonObject, { audience, clientId }: ClaimRules): void {
+function checkAudience(claims: JsonObject, { audience, clientId, audienceMayBeMissing }: ClaimRules): void {
+  if (audienceMayBeMissing === true && claims['aud'] === undefined) return;
   const audiences: unknown[] = Array.isArray(claims['aud']) ? claims['aud'] : [claims['aud']];
   if (!audiences.includes(audience)) throw new TokenRefused('audience');
   const forLogin = claims['nonce'] !== undefined || claims['at_hash'] !== undefined;
@@ -83,8 +88,8 @@ function clientOf(claims: JsonObject, { clientId, requireClientId }: ClaimRules)
   return client;
 }
 
-function subjectOf(claims: JsonObject): string {
-  const subject = claims['sub'];
+function subjectOf(claims: JsonObject, { subjectClaim = 'sub' }: ClaimRules): string {
+  const subject = claims[subjectClaim];
   if (typeof subject !== 'string' || subject === '' || Buffer.byteLength(subject) > MAX_SUBJECT_BYTES)
     throw new TokenRefused('subject');
   return subject;

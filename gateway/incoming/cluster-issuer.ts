@@ -3,6 +3,12 @@ import { decodeObject, type JsonObject } from './classify.ts';
 import { FetchFailure, type JsonGet } from './json-get.ts';
 import { DependencyDown } from './refusal.ts';
 
+/** What an API server asks of us before it shows its issuer and its keys. */
+export const ROLE_MISSING =
+  'the API server does not show us its issuer and its keys: bind the ClusterRole system:service-account-issuer-discovery to the service account of this pod';
+
+export const isForbidden = ({ status }: FetchFailure): boolean => status === 401 || status === 403;
+
 /** Of clusters that say nothing else. */
 const USUAL_ISSUER = 'https://kubernetes.default.svc';
 
@@ -53,8 +59,8 @@ export class ClusterIssuer {
       return textOf((document as JsonObject | null)?.['issuer']) ?? USUAL_ISSUER;
     } catch (error) {
       if (!(error instanceof FetchFailure)) throw error;
-      if (error.status === undefined || error.status >= 500) throw new DependencyDown('discovery', error.message);
-      return USUAL_ISSUER;
+      if (error.status === 404) return USUAL_ISSUER; // it says nothing of issuers
+      throw new DependencyDown('discovery', isForbidden(error) ? ROLE_MISSING : error.message);
     }
   }
 }

@@ -86,6 +86,22 @@ describe('discovery', () => {
     expect(validator.status()).toMatchObject({ reason: 'NoKeySet' });
   });
 
+  it('looks on for a document that names the keys, and asks for introspection where the other one says', async () => {
+    const issuer = await start();
+    const answers = [
+      { issuer: issuer.url, introspection_endpoint: issuer.introspectionUrl },
+      { issuer: issuer.url, jwks_uri: issuer.jwksUrl },
+    ];
+    let calls = 0;
+    issuer.behave = { discovery: () => ({ json: answers[calls++ % 2] }) };
+    const secret = await filesIn(testScope(), { secret: 's3cret' });
+    const oidc = { clientID: 'desk', clientSecretFile: secret.secret };
+    const { validator } = validatorFor(testScope(), issuer.url, { oidc });
+    expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
+    await verdictOn(validator, 'opaque');
+    expect([requestsFor(issuer, 'discovery'), requestsFor(issuer, 'introspection')]).toEqual([2, 1]);
+  });
+
   it('is asked again when its key set has moved', async () => {
     const issuer = await start();
     const { validator, elapse } = validatorFor(testScope(), issuer.url);
@@ -162,7 +178,16 @@ describe('the token of authTokenFile', () => {
   it('is an outage when the file cannot be read', async () => {
     const issuer = await start();
     const { validator } = validatorFor(testScope(), issuer.url, { oidc: { authTokenFile: '/nowhere/token' } });
-    expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
+    expect(await verdictOn(validator, issuer.token())).toBe('down: discovery');
+    expect(validator.status()).toMatchObject({ reason: 'FileUnreadable' });
     expect(validator.status().message).toContain('/nowhere/token');
+  });
+
+  it('that cannot be read is an outage for opaque tokens too', async () => {
+    const issuer = await start();
+    const { secret: clientSecretFile } = await filesIn(testScope(), { secret: 's3cret' });
+    const oidc = { clientID: 'desk', clientSecretFile, authTokenFile: '/nowhere/token' };
+    const { validator } = validatorFor(testScope(), issuer.url, { oidc });
+    expect(await verdictOn(validator, 'opaque')).toBe('down: discovery');
   });
 });

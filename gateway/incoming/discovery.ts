@@ -56,21 +56,31 @@ export class Discovery {
 }
 
 /**
- * The first document that is the issuer's own and names its keys. Others are passed over, as servers answer unknown
- * paths with all sorts of things; the one that says the most about the trouble becomes the failure.
+ * The first document that is the issuer's own and names its keys; one that names none counts where no other is found.
+ * Others are passed over, as servers answer unknown paths with all sorts of things; the one that says the most about the
+ * trouble becomes the failure.
  */
 async function findMetadata(issuer: string, get: JsonGet): Promise<IssuerMetadata> {
   const failures: FetchFailure[] = [];
+  let keyless: IssuerMetadata | undefined;
   for (const url of wellKnownUrls(issuer)) {
     try {
-      return read(await get(url), url, issuer);
+      const metadata = read(await get(url), url, issuer);
+      if (metadata.jwksUri !== undefined) return withIntrospection(metadata, keyless);
+      keyless ??= metadata;
     } catch (error) {
       if (!(error instanceof FetchFailure)) throw error;
       failures.push(error);
       if (error.status === undefined && !PASSED_OVER.has(error.reason)) break; // the host itself does not answer
     }
   }
+  if (keyless) return keyless;
   throw failures.find(({ reason }) => reason === 'IssuerMismatch') ?? failures[0] ?? new Error('no URL to ask');
+}
+
+/** Of two documents of one issuer, one may name the keys and the other the introspection endpoint. */
+function withIntrospection(metadata: IssuerMetadata, other: IssuerMetadata | undefined): IssuerMetadata {
+  return metadata.introspectionEndpoint === undefined && other ? { ...other, jwksUri: metadata.jwksUri } : metadata;
 }
 
 const PASSED_OVER = new Set(['NotJson', 'NotMetadata', 'IssuerMismatch', 'RedirectRefused', 'ReplyTooLarge']);

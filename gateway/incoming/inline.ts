@@ -3,6 +3,7 @@ import { Closed, HttpUrl } from '../contract/fields.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { caBundleRef, secretKeyRef } from '../contract/references.ts';
 import { needs, rule, safeUrl } from '../contract/rule.ts';
+import { introspectionField, introspectionRules, resolveIntrospection } from './introspection-settings.ts';
 import { createIssuerValidator } from './issuer-validator.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from './mode.ts';
 
@@ -13,6 +14,7 @@ export const issuerFields = {
   clientSecretRef: secretKeyRef('Client secret; switches on RFC 7662 introspection of opaque tokens.'),
   jwksUrl: Type.Optional(HttpUrl('Key set; found by discovery when absent.', { maxLength: 2048 })),
   introspectionUrl: Type.Optional(HttpUrl('RFC 7662 endpoint; found by discovery when absent.', { maxLength: 2048 })),
+  introspection: introspectionField(),
   caBundleRef: caBundleRef(),
   jwksAuthTokenPath: text('File whose bearer token is sent to the key set endpoint.', {
     pattern: '^/.+$',
@@ -29,13 +31,14 @@ export const issuerRules = [
   safeUrl('', 'jwksUrl'),
   safeUrl('', 'introspectionUrl'),
   needs('', 'clientSecretRef', 'clientId'),
+  ...introspectionRules,
 ];
 
 type Issuer = Static<TObject<typeof issuerFields>>;
 
 /** What an issuer, in place or shared, becomes. Audience, scopes and resource are the server's own. */
 export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
-  const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, jwksAuthTokenPath } = spec;
+  const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, introspection, jwksAuthTokenPath } = spec;
   const flags = {
     allowPrivateIPs: [spec.allowPrivateIPs, spec.jwksAllowPrivateIP, spec.protectedResourceAllowPrivateIP].includes(
       true,
@@ -51,7 +54,7 @@ export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource 
   }
   const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
   return {
-    incoming: { source: 'inline' },
+    incoming: { source: 'inline', ...(introspection && { introspection: resolveIntrospection(introspection) }) },
     oidc: {
       issuer,
       ...(clientId !== undefined && { clientID: clientId }),

@@ -235,6 +235,46 @@ describe('answers', () => {
   });
 });
 
+describe('introspection that is configured', () => {
+  const withSettings = (introspection: NonNullable<Setup['incoming']>['introspection']) =>
+    begin({ incoming: { ...(introspection && { introspection }) } });
+
+  it.each([
+    ['0s', 0, 2],
+    ['5s', 4_000, 1],
+    ['5s', 5_000, 2],
+    ['5m', 299_000, 1],
+  ])('keeps good answers for %s: after %i ms, asked %i times', async (cacheTtl, ms, times) => {
+    const { validator, elapse } = withSettings({ cache_ttl: cacheTtl });
+    const token = issuer.opaqueToken();
+    await validator.validate(token);
+    elapse(ms);
+    expect(await verdictOn(validator, token)).toBe('sub: ann');
+    expect(asked()).toBe(times);
+  });
+
+  const claims = (more: Claims): Claims => ({ active: true, aud: AUDIENCE, exp: now() + 600, sub: 'ann', ...more });
+  it.each<[string, NonNullable<Setup['incoming']>['introspection'], Claims, string]>([
+    ['an audience may be missing', { allow_missing_audience: true }, { aud: undefined }, 'sub: ann'],
+    ['but not be another one', { allow_missing_audience: true }, { aud: 'other' }, 'audience'],
+    ['or null', { allow_missing_audience: true }, { aud: null }, 'audience'],
+    ['or none of a list', { allow_missing_audience: true }, { aud: [] }, 'audience'],
+    ['the subject is another member', { subject_claim: 'username' }, { username: 'Ann' }, 'sub: Ann'],
+    ['and no other when that is missing', { subject_claim: 'username' }, {}, 'subject'],
+    ['and is text', { subject_claim: 'uid' }, { uid: 7 }, 'subject'],
+  ])('%s', async (_, introspection, more, verdict) => {
+    const { validator } = withSettings(introspection);
+    issuer.behave = { introspection: () => ({ json: claims(more) }) };
+    expect(await verdictOn(validator, 'opaque-token')).toBe(verdict);
+  });
+
+  it('changes nothing for JWTs', async () => {
+    const { validator } = withSettings({ allow_missing_audience: true, subject_claim: 'username' });
+    expect(await verdictOn(validator, issuer.token({ username: 'Ann' }))).toBe('sub: ann');
+    expect(await verdictOn(validator, issuer.token({ aud: undefined }))).toBe('audience');
+  });
+});
+
 describe('neither stands in for the other', () => {
   it('a JWT is never introspected', async () => {
     const { validator } = begin();

@@ -20,6 +20,8 @@ export interface IntrospectionOptions {
   readonly outbound: Outbound;
   readonly readSecret: (file: string) => string;
   readonly rules: ClaimRules;
+  /** How long good answers are kept, ms. */
+  readonly cacheMs: number;
   readonly now: () => number;
   readonly log: Logger;
   readonly retryPausesMs?: readonly number[] | undefined;
@@ -30,7 +32,6 @@ interface Endpoint {
   readonly postsSecret: boolean;
 }
 
-const ACCEPTED_MS = 60_000;
 const REFUSED_MS = 10_000;
 const FAULT_LOG_MS = 60_000;
 const MAX_REPLY_BYTES = 64 * 1024;
@@ -40,7 +41,7 @@ const MAX_FLIGHTS = 1_000;
 const BEARER_TYPES = ['bearer', 'access_token'];
 
 /**
- * Asks the issuer about opaque tokens. Answers are kept, good ones for min(exp, 60 s) and bad ones for 10 s; requests
+ * Asks the issuer about opaque tokens. Answers are kept, good ones for min(exp, `cacheMs`) and bad ones for 10 s; requests
  * with one token share a flight. @see RFC 7662
  */
 export class Introspection {
@@ -72,11 +73,11 @@ export class Introspection {
 
   async #ask(token: string, digest: string): Promise<Identity> {
     const reply = await this.#reply(token);
-    const { rules } = this.#options;
+    const { rules, cacheMs } = this.#options;
     const now = this.#options.now();
     try {
       const identity = identify(acceptedClaims(reply, rules.issuer), token, rules, now);
-      this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + ACCEPTED_MS), now);
+      this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + cacheMs), now);
       return identity;
     } catch (error) {
       if (error instanceof TokenRefused) this.#refused.set(digest, error, now + REFUSED_MS, now);

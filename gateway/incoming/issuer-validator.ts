@@ -1,6 +1,7 @@
+import { durationMs } from '../contract/fields.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
 import { discoveredKeys, Discovery } from './discovery.ts';
-import { Introspection } from './introspection.ts';
+import { Introspection, type IntrospectionOptions } from './introspection.ts';
 import { jsonGet } from './json-get.ts';
 import { RemoteKeys } from './remote-keys.ts';
 import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
@@ -53,5 +54,20 @@ function introspectionOf(
   if (clientSecretFile === undefined) return undefined;
   if (!clientId) throw new Error('oidc_config.clientSecretFile is set, but oidc_config.clientID is not');
   const outbound = guards.for(endpoint ?? rules.issuer);
-  return new Introspection({ ...deps, endpoint, discovery, clientId, clientSecretFile, outbound, rules });
+  const settings = introspectionSettings(config.vmcp.incoming, rules);
+  return new Introspection({ ...deps, ...settings, endpoint, discovery, clientId, clientSecretFile, outbound });
+}
+
+const CACHE_TTL = '60s';
+
+function introspectionSettings(
+  { introspection = {} }: IncomingConfig['vmcp']['incoming'],
+  rules: TokenRules,
+): Pick<IntrospectionOptions, 'rules' | 'cacheMs'> {
+  const {
+    cache_ttl: cacheTtl = CACHE_TTL,
+    allow_missing_audience: audienceMayBeMissing,
+    subject_claim,
+  } = introspection;
+  return { cacheMs: durationMs(cacheTtl), rules: { ...rules, audienceMayBeMissing, subjectClaim: subject_claim } };
 }

@@ -1,9 +1,10 @@
 import type { Outbound, OutboundReply } from '../outbound/fetch.ts';
 import { OutboundError, type OutboundFault } from '../outbound/outbound-error.ts';
+import { FileUnreadable } from '../outbound/watched-file.ts';
 import type { Dependency } from './refusal.ts';
 
 interface FailureFacts {
-  readonly status?: number;
+  readonly status?: number | undefined;
   readonly final?: boolean;
   readonly dependency?: Dependency;
 }
@@ -44,7 +45,7 @@ const MAX_AGE_S = { least: 60, usual: 600, most: 86_400 };
 
 export interface JsonGetOptions {
   readonly outbound: Outbound;
-  /** Credentials for a URL, asked for anew for every request. Throws an Error that names the file it cannot read. */
+  /** Credentials for a URL, asked for anew for every request. Throws `FileUnreadable`. */
   readonly headersFor: (url: string) => Readonly<Record<string, string>>;
   /** What is missing when this fails. */
   readonly dependency: Dependency;
@@ -66,14 +67,24 @@ export const jsonGet =
     };
   };
 
-async function request(url: string, { outbound, headersFor, dependency }: JsonGetOptions): Promise<OutboundReply> {
-  const headers = { accept: 'application/json, application/jwk-set+json', ...headersFor(url) };
+async function request(url: string, options: JsonGetOptions): Promise<OutboundReply> {
+  const { outbound, dependency } = options;
+  const headers = { accept: 'application/json, application/jwk-set+json', ...credentials(url, options) };
   const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
   try {
     return await outbound.request({ url, method: 'GET', headers, followRedirects: true, ...limits });
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     throw new FetchFailure(REASONS[error.kind], error.message, { final: error.kind === 'refused', dependency });
+  }
+}
+
+function credentials(url: string, { headersFor, dependency }: JsonGetOptions): Readonly<Record<string, string>> {
+  try {
+    return headersFor(url);
+  } catch (error) {
+    if (!(error instanceof FileUnreadable)) throw error;
+    throw new FetchFailure('FileUnreadable', error.message, { final: true, dependency });
   }
 }
 

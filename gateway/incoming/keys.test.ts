@@ -234,6 +234,38 @@ describe('the age of keys', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
+  it('that has long passed delays a request by a second at most while the issuer hangs', async () => {
+    const { issuer, validator, elapse } = await begin();
+    await verdictOn(validator, issuer.token());
+    elapse(12 * MINUTE);
+    issuer.behave = { jwks: 'hang' };
+    const timed = async () => {
+      const began = performance.now();
+      return { verdict: await verdictOn(validator, issuer.token()), ms: performance.now() - began };
+    };
+    const together = await Promise.all([timed(), timed()]);
+    const after = [await timed(), await timed()];
+    const verdicts = [...together, ...after].map(({ verdict }) => verdict);
+    expect(new Set(verdicts)).toEqual(new Set(['sub: ann']));
+    expect(Math.max(...together.map(({ ms }) => ms))).toBeLessThan(2_000);
+    expect(Math.max(...after.map(({ ms }) => ms))).toBeLessThan(500);
+  });
+
+  it('that has long passed delays nobody once a failure is known', async () => {
+    const { issuer, validator, elapse } = await begin();
+    await verdictOn(validator, issuer.token());
+    await issuer.crash();
+    elapse(12 * MINUTE);
+    expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
+    await expect.poll(() => validator.status().reason).toBe('KeysUnavailable');
+    await issuer.recover();
+    issuer.behave = { jwks: 'hang' };
+    elapse(MINUTE);
+    const began = performance.now();
+    expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
   it('that has long passed lets a withdrawn key do nothing', async () => {
     const { issuer, validator, elapse } = await begin();
     const old = issuer.token({ exp: 9e9 });
@@ -260,12 +292,16 @@ describe('an issuer that is killed', () => {
     expect(await verdictOn(validator, issuer.token({ sub: 'new' }))).toBe('sub: new');
   });
 
-  it('leaves its keys in use for 24 hours', async () => {
+  it.each([
+    ['10 minutes', {}, 10 * MINUTE],
+    ['a day', { 'cache-control': 'max-age=86400' }, DAY],
+  ])('leaves its keys in use for 24 hours beyond their age of %s', async (_, headers, age) => {
     const { issuer, validator, elapse, log } = await begin();
     const token = issuer.token({ exp: 9e9 });
+    issuer.behave = { jwks: keysWith(issuer, headers) };
     await verdictOn(validator, token);
     await issuer.crash();
-    elapse(DAY - 1_000);
+    elapse(age + DAY - 5_000);
     expect(await verdictOn(validator, token)).toBe('sub: ann');
     expect(validator.status()).toMatchObject({ ready: true, reason: 'KeysUnavailable' });
     expect(log.filter(({ level }) => level === 'warn')).toHaveLength(1);

@@ -31,7 +31,7 @@ export interface BundleRef {
 /** The part of the gateway's configuration that follows from a source alone. */
 export interface ResolvedSource {
   readonly oidc: NonNullable<GatewayConfig['oidc_config']>;
-  readonly incoming: Pick<Incoming, 'source' | 'service_account' | 'namespace' | 'use_cluster_auth'>;
+  readonly incoming: Pick<Incoming, 'source' | 'introspection' | 'service_account' | 'namespace' | 'use_cluster_auth'>;
 }
 
 /** A source of tokens: `resolve` says how what a resource holds becomes what the gateway reads, `create` what it does. */

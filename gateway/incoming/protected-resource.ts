@@ -34,11 +34,22 @@ function documentOf({ resource, issuer, scopes, name }: ProtectedResource): stri
   });
 }
 
+export interface MetadataOptions {
+  /**
+   * Whether the well-known path without a path of its own means this resource too: only while it is the only one at its
+   * origin. Asked at each request.
+   */
+  readonly rootAlias: () => boolean;
+}
+
 /**
  * Answers below the well-known path, hands on what is elsewhere. The document is public, so that any web page may read it;
  * nothing of it comes from the request.
  */
-export function protectedResourceMetadata(described: ProtectedResource | undefined): RequestHandler {
+export function protectedResourceMetadata(
+  described: ProtectedResource | undefined,
+  { rootAlias }: MetadataOptions = { rootAlias: () => true },
+): RequestHandler {
   const own = described && WELL_KNOWN + resourcePath(described.resource).replace(/\?.*$/, '');
   return (req, res, next) => {
     if (!req.path.startsWith(WELL_KNOWN)) {
@@ -46,14 +57,14 @@ export function protectedResourceMetadata(described: ProtectedResource | undefin
       return;
     }
     res.setHeader('access-control-allow-origin', '*');
-    if (!described || (req.path !== own && req.path !== WELL_KNOWN)) {
+    if (!described || (req.path !== own && !(req.path === WELL_KNOWN && rootAlias()))) {
       res.status(404).json({ error: 'not_found' });
       return;
     }
     switch (req.method) {
       case 'GET':
       case 'HEAD':
-        res.setHeader('cache-control', 'public, max-age=3600');
+        res.setHeader('cache-control', described.issuer() === undefined ? 'no-store' : 'public, max-age=3600');
         res.type('application/json').send(documentOf(described));
         return;
       case 'OPTIONS':

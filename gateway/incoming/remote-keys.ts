@@ -1,4 +1,3 @@
-import { FileUnreadable } from '../outbound/watched-file.ts';
 import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, type JsonDocument } from './json-get.ts';
 import type { Logger, Readiness } from './token-validator.ts';
@@ -15,11 +14,13 @@ export interface RemoteKeysOptions {
 
 /** Between two fetches that tokens with unknown keys ask for, and after one that failed. */
 const COOLDOWN_MS = 30_000;
-/** Keys are used that long while their endpoint is down. */
+/** Keys are used that long beyond their age while their endpoint is down. */
 const STALE_MS = 24 * 3_600_000;
-/** Past their age, keys are renewed in the background; a request that comes later than this waits for the new ones. */
+/** Past their age, keys are renewed in the background; a request that comes later than this waits a little for the new ones. */
 const LATE_MS = 60_000;
-/** Longest wait of a request for keys. */
+/** Longest wait for newer keys, from the beginning of their fetch, where others are held. */
+const LATE_WAIT_MS = 1_000;
+/** Longest wait of a request for keys where none are held that would do. */
 const WAIT_MS = 10_000;
 /** Requests that come this soon after a failure share it. */
 const REST_MS = 1_000;
@@ -41,11 +42,11 @@ export class RemoteKeys implements KeySource {
   readonly #options: RemoteKeysOptions;
   #set: KeySet | undefined;
   #text = '';
-  #fetchedAt = 0;
   #freshUntil = 0;
   #renewedAt = -Infinity;
   #failure: Failure | undefined;
   #flight: Promise<void> | undefined;
+  #flightBegan = 0;
   #warmUp: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -63,8 +64,9 @@ export class RemoteKeys implements KeySource {
     if (set === undefined) return this.#first(now);
     if (now < this.#freshUntil || this.#failedSince(now - COOLDOWN_MS)) return set;
     const flight = this.#fly();
-    if (now < this.#freshUntil + LATE_MS) return set;
-    return waitAtMost(flight, WAIT_MS).then(() => this.#set ?? set);
+    const waitMs = this.#flightBegan + LATE_WAIT_MS - now;
+    if (now < this.#freshUntil + LATE_MS || this.#failure || waitMs <= 0) return set;
+    return waitAtMost(flight, waitMs).then(() => this.#set ?? set);
   }
 
   async renew(seen: KeySet): Promise<KeySet> {
@@ -106,7 +108,7 @@ export class RemoteKeys implements KeySource {
   }
 
   #usable(now: number): KeySet | undefined {
-    return now - this.#fetchedAt < STALE_MS ? this.#set : undefined;
+    return now < this.#freshUntil + STALE_MS ? this.#set : undefined;
   }
 
   #failedSince(time: number): boolean {
@@ -132,7 +134,9 @@ export class RemoteKeys implements KeySource {
 
   /** Never rejects: how it went stands in the fields. */
   #fly(): Promise<void> {
-    this.#flight ??= this.#load().finally(() => {
+    if (this.#flight) return this.#flight;
+    this.#flightBegan = this.#options.now();
+    this.#flight = this.#load().finally(() => {
       this.#flight = undefined;
     });
     return this.#flight;
@@ -157,15 +161,14 @@ export class RemoteKeys implements KeySource {
       this.#text = text;
       this.#options.log.info('the keys of the issuer were read', { keys: this.#set.kids.size });
     }
-    this.#fetchedAt = this.#options.now();
-    this.#freshUntil = this.#fetchedAt + maxAgeMs;
+    this.#freshUntil = this.#options.now() + maxAgeMs;
   }
 
   #fail(error: unknown): void {
     if (this.#closed) return; // it was cut off
     const { now, log } = this.#options;
     const known = error instanceof FetchFailure ? error : undefined;
-    const reason = known?.reason ?? (error instanceof FileUnreadable ? error.name : 'KeysUnavailable');
+    const reason = known?.reason ?? 'KeysUnavailable';
     const message = error instanceof Error ? error.message : 'the keys of the issuer cannot be fetched';
     const level = this.#failure?.reason === reason ? 'debug' : 'warn';
     log[level]('the keys of the issuer cannot be fetched', { reason, cause: message });

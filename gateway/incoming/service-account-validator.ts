@@ -2,7 +2,7 @@ import { isApiServerName } from '../outbound/address-class.ts';
 import { policyFor } from '../outbound/policy.ts';
 import type { ApiServer } from './api-server.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
-import { ClusterIssuer } from './cluster-issuer.ts';
+import { ClusterIssuer, isForbidden, ROLE_MISSING } from './cluster-issuer.ts';
 import { discoveredKeys, Discovery } from './discovery.ts';
 import { FetchFailure, jsonGet, type JsonDocument, type JsonGet } from './json-get.ts';
 import { RemoteKeys } from './remote-keys.ts';
@@ -127,9 +127,7 @@ async function apiServerKeys(get: JsonGet, url: string): Promise<JsonDocument> {
   try {
     return await get(url);
   } catch (error) {
-    if (!(error instanceof FetchFailure) || (error.status !== 401 && error.status !== 403)) throw error;
-    const message =
-      'the API server does not show us its keys: bind the ClusterRole system:service-account-issuer-discovery to the service account of this pod';
-    throw new FetchFailure('ServiceAccountIssuerDiscoveryForbidden', message, { status: error.status });
+    if (!(error instanceof FetchFailure) || !isForbidden(error)) throw error;
+    throw new FetchFailure('ServiceAccountIssuerDiscoveryForbidden', ROLE_MISSING, { status: error.status });
   }
 }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { newSigningKey, type SigningKey } from '../../e2e/harness/issuer-keys.ts';
 import { startIssuer, type Claims, type Issuer } from '../../e2e/harness/issuer.ts';
@@ -15,10 +15,15 @@ interface ApiServerOptions {
   /** Status of requests with the pod's token. */
   readonly status?: number;
   readonly issuer?: unknown;
+  /** In place of `status`, of requests for the metadata. */
+  readonly discoveryStatus?: number;
 }
 
 /** An API server as far as service account issuer discovery goes: TLS of the cluster's own authority, token required. */
-async function startApiServer(key: SigningKey, { status = 200, issuer = ISSUER }: ApiServerOptions = {}) {
+async function startApiServer(
+  key: SigningKey,
+  { status = 200, issuer = ISSUER, discoveryStatus = status }: ApiServerOptions = {},
+) {
   const authority = createAuthority('cluster');
   const tokens: (string | undefined)[] = [];
   const documents: Record<string, unknown> = {
@@ -29,7 +34,8 @@ async function startApiServer(key: SigningKey, { status = 200, issuer = ISSUER }
     (req, res) => {
       tokens.push(req.headers.authorization);
       const known = req.headers.authorization?.startsWith('Bearer ') === true;
-      res.writeHead(known ? status : 401, { 'content-type': 'application/json' });
+      const wanted = req.url?.startsWith('/.well-known/') === true ? discoveryStatus : status;
+      res.writeHead(known ? wanted : 401, { 'content-type': 'application/json' });
       res.end(JSON.stringify(documents[req.url ?? ''] ?? { kind: 'Status' }));
     },
     { tls: authority.sign('IP:127.0.0.1') },
@@ -137,6 +143,25 @@ describe('the issuer of a cluster', () => {
   it('is the usual one where nobody says anything', async () => {
     const { validator, podToken } = await cluster({ own: 'no-jwt', api: { issuer: 7 } });
     expect(await verdictOn(validator, podToken({ iss: 'https://kubernetes.default.svc' }))).toBe(`sub: ${POD}`);
+  });
+
+  it('is the usual one where the API server knows of no issuer', async () => {
+    const { validator, podToken } = await cluster({ own: 'no-jwt', api: { discoveryStatus: 404 } });
+    expect(await verdictOn(validator, podToken({ iss: 'https://kubernetes.default.svc' }))).toBe(`sub: ${POD}`);
+  });
+
+  it.each([401, 403])('that the API server does not show (%i) is an outage that names the role', async (status) => {
+    const { validator, podToken } = await cluster({ own: 'no-jwt', api: { discoveryStatus: status } });
+    const refused = await Promise.resolve(validator.validate(podToken())).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ dependency: 'discovery' });
+    expect(String(refused)).toContain('system:service-account-issuer-discovery');
+    expect(validator.issuer()).toBeUndefined();
+  });
+
+  it('is an outage where no token of the pod is mounted', async () => {
+    const { validator, tokenFile, podToken } = await cluster({ own: 'no-jwt' });
+    await rm(tokenFile);
+    expect(await verdictOn(validator, podToken())).toBe('down: discovery');
   });
 
   it('that cannot be found out is an outage', async () => {

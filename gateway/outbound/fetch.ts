@@ -156,7 +156,9 @@ class Exchange {
     const to = typeof location === 'string' ? URL.parse(location, from.href) : null;
     if (to === null) throw this.#notFollowed('it names no URL');
     const sameOrigin = to.origin === from.origin;
-    const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname;
+    // URL drops default ports: another port is another server, which gets no credential of this one
+    const isHost = to.hostname === from.hostname && from.port === '' && to.port === '';
+    const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && isHost;
     if (!sameOrigin && !upgrade) throw this.#notFollowed('it leads to another origin');
     return to;
   }

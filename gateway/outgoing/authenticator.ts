@@ -9,6 +9,8 @@ export type CredentialHeaders = Readonly<Record<string, string>>;
 export interface Authenticator {
   /** The credential depends on the caller: each principal has lists of its own, and the gateway's own probes have none. */
   readonly perUser: boolean;
+  /** Upstream provider whose stored token the credential is made from: where a refused caller must log in again. */
+  readonly provider?: string;
   /** At once when at hand. Throws or rejects with `CredentialError`. `caller` is undefined for probes and anonymous callers. */
   headers(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders>;
   /** The backend answered 401 to `sent`. True: the next `headers` are obtained anew, and one retry makes sense. */

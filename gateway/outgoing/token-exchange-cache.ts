@@ -1,4 +1,4 @@
-import type { Identity } from '../contract/identity.ts';
+import type { Identity, Secret } from '../contract/identity.ts';
 import type { CredentialHeaders } from './authenticator.ts';
 import { RecentlyUsed } from './recently-used.ts';
 
@@ -18,13 +18,26 @@ export interface ExchangedToken {
   readonly expiresInSeconds: number | undefined;
   /** End of the subject token's life, ms since the epoch. */
   readonly subjectExpiresAt: number | undefined;
+  /** The stored access token that it was made from; undefined when the caller's own token was the subject. */
+  readonly stored: Secret | undefined;
 }
+
+/** What an earlier exchange of the same token for the same caller left behind. */
+export interface EarlierExchange {
+  /** The stored access token that it was made from, when the backend has refused what came of it. */
+  readonly refused: Secret | undefined;
+}
+
+type Exchange = (caller: Identity, earlier: EarlierExchange | undefined) => Promise<ExchangedToken>;
 
 interface Held {
   readonly principal: string;
   readonly tsid: string | undefined;
   readonly headers: CredentialHeaders;
-  /** ms since the epoch. */
+  readonly stored: Secret | undefined;
+  /** The backend did not accept it. */
+  readonly refused: boolean;
+  /** ms since the epoch. It is kept longer than it is used: it tells that this token could be exchanged. */
   readonly until: number;
 }
 
@@ -45,39 +58,41 @@ export class TokenExchangeCache {
   }
 
   /** At once when held. Calls that miss at the same time share one `exchange`; a failed one leaves nothing behind. */
-  get(
-    caller: Identity,
-    exchange: (caller: Identity) => Promise<ExchangedToken>,
-  ): CredentialHeaders | Promise<CredentialHeaders> {
+  get(caller: Identity, exchange: Exchange): CredentialHeaders | Promise<CredentialHeaders> {
     const now = this.#now();
-    const held = this.#held.get(caller.token.reveal(), now);
-    if (held && held.principal === caller.principal && held.tsid === caller.tsid && now < held.until) {
-      return held.headers;
-    }
+    const held = this.#heldFor(caller, now);
+    if (held && !held.refused && now < held.until) return held.headers;
     const key = JSON.stringify([caller.principal, caller.tsid, caller.token.reveal()]);
     const known = this.#flights.get(key);
     if (known) return known;
-    const flight = this.#fly(caller, now, exchange).finally(() => this.#flights.delete(key));
+    const earlier = held && { refused: held.refused ? held.stored : undefined };
+    const flight = this.#fly(caller, now, exchange, earlier).finally(() => this.#flights.delete(key));
     this.#flights.set(key, flight);
     return flight;
   }
 
-  /** Forgets what is held for the caller's token if it is what was sent, so that something newer stays. */
-  evict(caller: Identity, wasSent: (headers: CredentialHeaders) => boolean): void {
-    const key = caller.token.reveal();
-    const held = this.#held.get(key, this.#now());
-    if (held && wasSent(held.headers)) this.#held.delete(key);
+  /** Never again gives what is held for the caller's token, if it is what was sent: something newer stays. */
+  refuse(caller: Identity, wasSent: (headers: CredentialHeaders) => boolean): void {
+    const now = this.#now();
+    const held = this.#heldFor(caller, now);
+    if (held && wasSent(held.headers)) this.#held.set(caller.token.reveal(), { ...held, refused: true }, now);
+  }
+
+  #heldFor({ principal, tsid, token }: Identity, now: number): Held | undefined {
+    const held = this.#held.get(token.reveal(), now);
+    return held && held.principal === principal && held.tsid === tsid ? held : undefined;
   }
 
   async #fly(
     caller: Identity,
     startedAt: number,
-    exchange: (caller: Identity) => Promise<ExchangedToken>,
+    exchange: Exchange,
+    earlier: EarlierExchange | undefined,
   ): Promise<CredentialHeaders> {
-    const { headers, expiresInSeconds, subjectExpiresAt = Infinity } = await exchange(caller);
+    const { headers, stored, expiresInSeconds, subjectExpiresAt = Infinity } = await exchange(caller, earlier);
     const until = Math.min(startedAt + lifeMs(expiresInSeconds), startedAt + MAX_LIFE_MS, subjectExpiresAt);
     const { principal, tsid, token } = caller;
-    this.#held.set(token.reveal(), { principal, tsid, headers, until }, this.#now());
+    this.#held.set(token.reveal(), { principal, tsid, headers, stored, refused: false, until }, this.#now());
     return headers;
   }
 }

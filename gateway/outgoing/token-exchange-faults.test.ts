@@ -8,11 +8,17 @@ import { GOOD_REPLY, json, tokenEndpoint, type TokenAnswer } from './testdata/to
 /** What no error and no log line may repeat. */
 const CANARY = 'CANARY';
 
-async function exchanging(answer: TokenAnswer, limits = {}) {
+async function exchanging(answer: TokenAnswer, limits = {}, config = {}) {
   const endpoint = await tokenEndpoint(answer);
   const world = await strategyWorld(limits);
   const file = await world.secret('client', `${CANARY}-secret`);
-  const entry = { type: 'token_exchange', token_url: endpoint.url, client_id: 'vmcp', client_secret_file: file };
+  const entry = {
+    type: 'token_exchange',
+    token_url: endpoint.url,
+    client_id: 'vmcp',
+    client_secret_file: file,
+    ...config,
+  };
   const alice = callerOf(`${CANARY}-alice`, world.now());
   const authenticator = createAuthenticator(entry, world.deps);
   return { ...world, endpoint, alice, authenticator };
@@ -76,6 +82,7 @@ const ANSWERS: readonly (readonly [string, TokenAnswer, string, number])[] = [
   ['an error that every object has', oauthError(400, 'constructor'), 'misconfigured', 1],
   ['an error that is no text', oauthError(400, { CANARY }), 'misconfigured', 1],
   ['400 with HTML', raw(400, { 'content-type': 'text/html' }, HTML), 'misconfigured', 1],
+  ['access_denied', oauthError(403, 'access_denied'), 'misconfigured', 1],
   ['404', raw(404, {}, CANARY), 'misconfigured', 1],
   ['429', raw(429, { 'retry-after': '1' }, CANARY), 'unavailable', 1],
   ['temporarily_unavailable', oauthError(400, 'temporarily_unavailable'), 'unavailable', 1],
@@ -110,6 +117,34 @@ describe('a token endpoint that answers', () => {
     const issued_token_type = 'urn:ietf:params:oauth:token-type:jwt';
     const { authenticator, alice } = await exchanging(json({ ...GOOD_REPLY, issued_token_type }));
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
+  });
+});
+
+describe('a token of another type that was asked for', () => {
+  const URN = 'urn:ietf:params:oauth:token-type:';
+
+  it.each([
+    ['id_token', 'id_token', 'N_A'],
+    ['id_token', 'id_token', 'Bearer'],
+    ['jwt', 'jwt', 'N_A'],
+    ['jwt', 'access_token', 'Bearer'],
+  ])('%s is taken as %s with token_type %s', async (requested_token_type, issued, token_type) => {
+    const answer = json({ ...GOOD_REPLY, issued_token_type: URN + issued, token_type });
+    const { authenticator, alice } = await exchanging(answer, {}, { requested_token_type });
+    expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
+  });
+
+  it.each([
+    ['id_token', 'access_token', 'Bearer'],
+    ['id_token', 'jwt', 'Bearer'],
+    ['id_token', 'id_token', 'DPoP'],
+    ['jwt', 'access_token', 'N_A'],
+    ['jwt', 'id_token', 'N_A'],
+    ['access_token', 'jwt', 'N_A'],
+  ])('%s is refused as %s with token_type %s', async (requested_token_type, issued, token_type) => {
+    const answer = json({ ...GOOD_REPLY, issued_token_type: URN + issued, token_type });
+    const { authenticator, alice } = await exchanging(answer, {}, { requested_token_type });
+    expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('misconfigured');
   });
 });
 

@@ -1,12 +1,56 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CredentialError, type FormPost, type FormReply, type StrategyDeps } from './authenticator.ts';
+import { requestedTokenType, subjectTokenType, urnOf, type TokenExchangeConfig } from './token-exchange-config.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 1024 * 1024;
 const RETRY_AFTER_MS = { least: 100, most: 300 };
 
+/** Parameters that name where the token is for, and with which rights. */
+function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig): Readonly<Record<string, string>> {
+  return {
+    ...(audience !== '' && { audience }),
+    ...(resource !== undefined && { resource }),
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+  };
+}
+
+/** The configuration adds nothing to the request that an endpoint could find wrong. */
+export const asksForNothingSpecial = (settings: TokenExchangeConfig): boolean =>
+  Object.keys(targetOf(settings)).length === 0 &&
+  requestedTokenType(settings) === 'access_token' &&
+  subjectTokenType(settings) === 'access_token';
+
+/** RFC 8693 §2.1; the client authenticates by RFC 6749 §2.3.1 where it has a secret. */
+export function exchangeRequest(
+  subjectToken: string,
+  secret: string | undefined,
+  settings: TokenExchangeConfig,
+): Omit<FormPost, 'timeoutMs' | 'maxReplyBytes'> {
+  const { client_id: id, token_endpoint_auth_method: method } = settings;
+  const usesBasic = secret !== undefined && method !== 'client_secret_post';
+  return {
+    url: settings.token_url,
+    form: {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: subjectToken,
+      subject_token_type: urnOf(subjectTokenType(settings)),
+      requested_token_type: urnOf(requestedTokenType(settings)),
+      ...targetOf(settings),
+      ...(id !== undefined && !usesBasic && { client_id: id }),
+      ...(secret !== undefined && !usesBasic && { client_secret: secret }),
+    },
+    headers: {
+      accept: 'application/json',
+      ...(id !== undefined && usesBasic && { authorization: basicAuthorization(id, secret) }),
+    },
+    allowPrivateIPs: settings.allow_private_ips === true,
+    insecureAllowHTTP: settings.insecure_allow_http === true,
+  };
+}
+
 /** Client credentials as RFC 6749 §2.3.1 wants them: each part form-encoded, then joined, then base64. */
-export function basicAuthorization(clientId: string, clientSecret: string): string {
+function basicAuthorization(clientId: string, clientSecret: string): string {
   const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }

@@ -66,6 +66,27 @@ describe('the request of an exchange', () => {
     expect(authenticator.perUser).toBe(true);
   });
 
+  it('carries client and secret in the form when told so, and then nothing in Authorization', async () => {
+    const { endpoint, alice, secret, entry, deps } = await exchanging();
+    const client_secret_file = await secret('client', 'p:ä +%/=\n');
+    const client = { client_id: 'id:1 ü', client_secret_file, token_endpoint_auth_method: 'client_secret_post' };
+    await createAuthenticator({ ...entry, ...client }, deps).headers(alice);
+    expect(endpoint.seen[0]?.headers.authorization).toBeUndefined();
+    expect(Object.fromEntries(endpoint.seen[0]?.form ?? [])).toMatchObject({
+      client_id: 'id:1 ü',
+      client_secret: 'p:ä +%/=',
+    });
+  });
+
+  it('carries the secret in Authorization alone when that is named', async () => {
+    const { endpoint, alice, secret, entry, deps } = await exchanging();
+    const client_secret_file = await secret('client', 'sesame');
+    const client = { client_id: 'c', client_secret_file, token_endpoint_auth_method: 'client_secret_basic' };
+    await createAuthenticator({ ...entry, ...client }, deps).headers(alice);
+    expect(endpoint.seen[0]?.headers.authorization).toBe(`Basic ${btoa('c:sesame')}`);
+    expect(endpoint.seen[0]?.body).not.toContain('sesame');
+  });
+
   it('uses the client secret that the file holds now', async () => {
     const { endpoint, alice, secret, entry, deps, advance } = await exchanging();
     const client_secret_file = await secret('client', 'old');
@@ -87,6 +108,18 @@ describe('the request of an exchange', () => {
     const { authenticator, endpoint, alice } = await exchanging({ subject_token_type });
     await authenticator.headers(alice);
     expect(endpoint.seen[0]?.form.get('subject_token_type')).toBe(urn);
+  });
+
+  it.each([
+    ['access_token', `${URN}access_token`],
+    ['jwt', `${URN}jwt`],
+    ['id_token', `${URN}id_token`],
+    [`${URN}id_token`, `${URN}id_token`],
+  ])('asks for the type %s as URN, and takes it', async (requested_token_type, urn) => {
+    const { authenticator, endpoint, alice } = await exchanging({ requested_token_type });
+    endpoint.answer = numbered({ issued_token_type: urn });
+    expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@1' });
+    expect(endpoint.seen[0]?.form.get('requested_token_type')).toBe(urn);
   });
 
   it('is sent to no address that the guard refuses', async () => {
@@ -300,11 +333,11 @@ describe('parallel calls', () => {
     expect(endpoint.seen).toHaveLength(40);
   });
 
-  it('share a failure, and the next call starts anew', async () => {
+  it('share a failure, and the next call starts anew when the endpoint has not refused it', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
-    endpoint.answer = json({ error: 'invalid_client' }, 401);
+    endpoint.answer = json({ error: 'server_error' }, 400);
     const calls = Array.from({ length: 50 }, () => credentialError(() => authenticator.headers(alice)));
-    expect(new Set((await Promise.all(calls)).map(({ fault }) => fault))).toEqual(new Set(['misconfigured']));
+    expect(new Set((await Promise.all(calls)).map(({ fault }) => fault))).toEqual(new Set(['unavailable']));
     expect(endpoint.seen).toHaveLength(1);
     endpoint.answer = json(GOOD_REPLY);
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
@@ -323,6 +356,42 @@ describe('after a 401 of the backend', () => {
     );
     expect(new Set(again.map((headers) => headers['authorization']))).toEqual(new Set(['Bearer alice-token@2']));
     expect(endpoint.seen).toHaveLength(2);
+  });
+
+  it('the stored token that was exchanged is replaced too, once for all calls that were refused', async () => {
+    const { authenticator, endpoint, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
+    const given = ['second', 'third'];
+    const refresh = async () => ({ accessToken: given.shift() ?? 'none', expiresIn: 3_600 });
+    const owner = { tsid: 'tsid-of-alice', subject: 'alice', clientId: 'desktop' };
+    tokens.put(owner, 'corp', { accessToken: 'first', expiresIn: 3_600, refresh });
+    expect(authenticator.provider).toBe('corp');
+    const sent = await authenticator.headers(alice);
+    await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        authenticator.refused(alice, sent);
+        return authenticator.headers(alice);
+      }),
+    );
+    authenticator.refused(alice, sent);
+    expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer second@2' });
+    expect(endpoint.seen.map(({ form }) => form.get('subject_token'))).toEqual(['first', 'second']);
+    expect(given).toEqual(['third']);
+  });
+
+  it('the login of a stored ID token is renewed', async () => {
+    const config = { subject_provider_name: 'corp', subject_token_type: 'id_token' };
+    const { authenticator, endpoint, alice, tokens } = await exchanging(config);
+    const refresh = async () => ({ accessToken: 'second', idToken: 'second-id', idTokenExpiresIn: 300 });
+    const owner = { tsid: 'tsid-of-alice', subject: 'alice', clientId: 'desktop' };
+    tokens.put(owner, 'corp', { accessToken: 'first', idToken: 'first-id', idTokenExpiresIn: 300, refresh });
+    authenticator.refused(alice, await authenticator.headers(alice));
+    await authenticator.headers(alice);
+    expect(endpoint.seen.map(({ form }) => form.get('subject_token'))).toEqual(['first-id', 'second-id']);
+  });
+
+  it('no provider is named when the caller’s own token is exchanged', async () => {
+    const { authenticator } = await exchanging();
+    expect(authenticator.provider).toBeUndefined();
   });
 
   it('to a token that was replaced since, the newer one is kept', async () => {

@@ -1,19 +1,26 @@
 import { Type } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../contract/fields.ts';
-import type { Identity } from '../contract/identity.ts';
+import type { Identity, Secret } from '../contract/identity.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { secretKeyRef } from '../contract/references.ts';
 import { HEADER_NAME_PATTERN, needs, safeOptionalHeader, safeUrl } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from './authenticator.ts';
 import { bearerHeaders, headerNameProblems, placedIn, readSecretFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
-import { TokenExchangeCache, type ExchangedToken } from './token-exchange-cache.ts';
-import { tokenExchangeConfig, tokenExchangeProblems, type TokenExchangeConfig } from './token-exchange-config.ts';
-import { readTokenReply } from './token-exchange-reply.ts';
-import { basicAuthorization, postToTokenEndpoint } from './token-exchange-request.ts';
+import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './token-exchange-cache.ts';
+import {
+  AUTH_METHODS,
+  requestedTokenType,
+  subjectTokenType,
+  tokenExchangeConfig,
+  tokenExchangeProblems,
+  type TokenExchangeConfig,
+} from './token-exchange-config.ts';
+import { TokenExchangeRefusals } from './token-exchange-refusals.ts';
+import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './token-exchange-reply.ts';
+import { asksForNothingSpecial, exchangeRequest, postToTokenEndpoint } from './token-exchange-request.ts';
 import { callerOf, unknownProvider, upstreamTokenOf } from './upstream-subject.ts';
 
-const URN = 'urn:ietf:params:oauth:token-type:';
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
 
 /** An absolute URI without fragment. */
@@ -34,6 +41,15 @@ const spec = Closed(
       DnsLabel('Upstream provider whose stored token is the subject; the JWT issued by the gateway when absent.'),
     ),
     subjectTokenType: text('`subject_token_type` of the request, short or as URN.', { pattern: TOKEN_TYPE_PATTERN }),
+    requestedTokenType: text('`requested_token_type` of the request, short or as URN; `access_token` when absent.', {
+      pattern: TOKEN_TYPE_PATTERN,
+    }),
+    tokenEndpointAuthMethod: Type.Optional(
+      Type.Enum([...AUTH_METHODS], {
+        description:
+          'Where the client secret is put: into Authorization (`client_secret_basic`, the default) or into the form.',
+      }),
+    ),
     externalTokenHeaderName: text('Header that carries the exchanged token in place of Authorization.', {
       pattern: HEADER_NAME_PATTERN,
       maxLength: 255,
@@ -57,11 +73,13 @@ export const tokenExchange = defineStrategy({
   rules: [
     safeUrl('', 'tokenUrl'),
     needs('', 'clientSecretRef', 'clientId'),
+    needs('', 'tokenEndpointAuthMethod', 'clientSecretRef'),
     safeOptionalHeader('', 'externalTokenHeaderName', ['authorization']),
   ],
   config: tokenExchangeConfig,
   resolve(given, scope) {
     const { subjectProviderName: provider, externalTokenHeaderName: header, clientSecretRef } = given;
+    const { requestedTokenType: requested, tokenEndpointAuthMethod: method } = given;
     scope.checkUrl(given.tokenUrl, 'tokenUrl', given);
     if (provider !== undefined && !scope.upstreams.has(provider)) {
       scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
@@ -77,6 +95,8 @@ export const tokenExchange = defineStrategy({
       ...(given.scopes && { scopes: given.scopes }),
       ...(provider !== undefined && { subject_provider_name: provider }),
       ...(given.subjectTokenType !== undefined && { subject_token_type: given.subjectTokenType }),
+      ...(requested !== undefined && { requested_token_type: requested }),
+      ...(method !== undefined && { token_endpoint_auth_method: method }),
       ...(header !== undefined && { header_strategy: 'custom' as const, external_token_header_name: header }),
       ...(given.allowPrivateIPs && { allow_private_ips: true }),
       ...(given.insecureAllowHTTP && { insecure_allow_http: true }),
@@ -87,86 +107,89 @@ export const tokenExchange = defineStrategy({
 });
 
 function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authenticator {
-  const { header_strategy, external_token_header_name: custom_name } = settings;
+  const { header_strategy, external_token_header_name: custom_name, subject_provider_name: provider } = settings;
   const header = placedIn({ header_strategy, custom_name });
   const cache = new TokenExchangeCache(deps.now);
-  const exchange = (caller: Identity) => exchangeFor(caller, header, settings, deps);
+  const refusals = new TokenExchangeRefusals(deps.now);
+  const exchange = (caller: Identity, earlier: EarlierExchange | undefined) =>
+    exchangeFor(caller, earlier, { settings, header, deps, refusals });
   return {
     perUser: true,
+    ...(provider !== undefined && { provider }),
     headers: (caller) => cache.get(callerOf(caller, deps), exchange),
     refused(caller, sent) {
       if (!caller || sent[header] === undefined) return false;
-      cache.evict(caller, (headers) => headers[header] === sent[header]);
+      cache.refuse(caller, (headers) => headers[header] === sent[header]);
       return true;
     },
   };
 }
 
+interface Exchanger {
+  readonly settings: TokenExchangeConfig;
+  /** Name of the header that carries the token. */
+  readonly header: string;
+  readonly deps: StrategyDeps;
+  readonly refusals: TokenExchangeRefusals;
+}
+
 async function exchangeFor(
   caller: Identity,
-  header: string,
-  settings: TokenExchangeConfig,
-  deps: StrategyDeps,
+  earlier: EarlierExchange | undefined,
+  { settings, header, deps, refusals }: Exchanger,
 ): Promise<ExchangedToken> {
-  const { subject_provider_name: provider } = settings;
-  const subject = await subjectOf(caller, settings, deps);
-  const reply = await postToTokenEndpoint(
-    {
-      url: settings.token_url,
-      ...requestOf(subject.token, settings, deps),
-      allowPrivateIPs: settings.allow_private_ips === true,
-      insecureAllowHTTP: settings.insecure_allow_http === true,
-    },
-    deps,
-  );
-  const { accessToken, expiresInSeconds } = readTokenReply(reply, provider);
-  const headers = bearerHeaders(header, accessToken);
-  if (headers) return { headers, expiresInSeconds, subjectExpiresAt: subject.expiresAt };
+  const secret = clientSecret(settings, deps);
+  refusals.check(caller, secret);
+  const subject = await subjectOf(caller, earlier?.refused, settings, deps);
+  const reply = await postToTokenEndpoint(exchangeRequest(subject.token, secret, settings), deps);
+  const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
+  const asked: ExchangeAsked = {
+    tokenType: requestedTokenType(settings),
+    provider: settings.subject_provider_name,
+    onlySubjectCanBeWrong: isExpired || earlier !== undefined || asksForNothingSpecial(settings),
+  };
+  try {
+    const { accessToken, expiresInSeconds } = readTokenReply(reply, asked);
+    const headers = bearerHeaders(header, accessToken);
+    if (headers) return { headers, expiresInSeconds, subjectExpiresAt: subject.expiresAt, stored: subject.stored };
+  } catch (error) {
+    if (error instanceof ExchangeRefused) refusals.add(error, caller, secret);
+    throw error;
+  }
   const message = 'the token endpoint gave a token that holds a character that no header may hold';
   throw new CredentialError('misconfigured', message);
+}
+
+function clientSecret({ client_secret_file: file }: TokenExchangeConfig, deps: StrategyDeps): string | undefined {
+  const secret = file === undefined ? undefined : readSecretFile(deps, file);
+  if (secret === '') throw new CredentialError('misconfigured', `the file ${String(file)} is empty`);
+  return secret;
 }
 
 interface Subject {
   readonly token: string;
   /** ms since the epoch. */
   readonly expiresAt: number | undefined;
+  /** The stored access token that it is, or came with. */
+  readonly stored: Secret | undefined;
 }
 
-const tokenTypeOf = ({ subject_token_type: type = 'access_token' }: TokenExchangeConfig): string =>
-  type.startsWith(URN) ? type : URN + type;
-
-async function subjectOf(caller: Identity, settings: TokenExchangeConfig, deps: StrategyDeps): Promise<Subject> {
+/** `refused`: the stored access token that led to a token which the backend did not accept. */
+async function subjectOf(
+  caller: Identity,
+  refused: Secret | undefined,
+  settings: TokenExchangeConfig,
+  deps: StrategyDeps,
+): Promise<Subject> {
   const { subject_provider_name: provider } = settings;
-  if (provider === undefined) return { token: caller.token.reveal(), expiresAt: caller.expiresAt };
-  const wantsIdToken = tokenTypeOf(settings) === `${URN}id_token`;
-  const stored = await upstreamTokenOf(caller, provider, deps, wantsIdToken ? { idToken: true } : undefined);
-  if (!wantsIdToken) return { token: stored.accessToken.reveal(), expiresAt: stored.expiresAt };
-  const { idToken, idTokenExpiresAt } = stored;
+  if (provider === undefined) return { token: caller.token.reveal(), expiresAt: caller.expiresAt, stored: undefined };
+  const wantsIdToken = subjectTokenType(settings) === 'id_token';
+  const need = { ...(wantsIdToken && { idToken: true }), ...(refused && { refused }) };
+  const { accessToken: stored, ...rest } = await upstreamTokenOf(caller, provider, deps, need);
+  if (!wantsIdToken) return { token: stored.reveal(), expiresAt: rest.expiresAt, stored };
+  const { idToken, idTokenExpiresAt } = rest;
   if (idToken && !(idTokenExpiresAt !== undefined && idTokenExpiresAt <= deps.now())) {
-    return { token: idToken.reveal(), expiresAt: idTokenExpiresAt };
+    return { token: idToken.reveal(), expiresAt: idTokenExpiresAt, stored };
   }
   throw new CredentialError('reauthenticate', `provider "${provider}" left no ID token that is still valid`, provider);
-}
-
-/** RFC 8693 §2.1; the client authenticates by RFC 6749 §2.3.1 where it has a secret. */
-function requestOf(subjectToken: string, settings: TokenExchangeConfig, deps: StrategyDeps) {
-  const { client_id: id, client_secret_file: secretFile, audience, resource, scopes = [] } = settings;
-  const secret = secretFile === undefined ? undefined : readSecretFile(deps, secretFile);
-  if (secret === '') throw new CredentialError('misconfigured', `the file ${String(secretFile)} is empty`);
-  return {
-    form: {
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: subjectToken,
-      subject_token_type: tokenTypeOf(settings),
-      requested_token_type: `${URN}access_token`,
-      ...(audience !== undefined && audience !== '' && { audience }),
-      ...(resource !== undefined && { resource }),
-      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-      ...(id !== undefined && secret === undefined && { client_id: id }),
-    },
-    headers: {
-      accept: 'application/json',
-      ...(id !== undefined && secret !== undefined && { authorization: basicAuthorization(id, secret) }),
-    },
-  };
 }

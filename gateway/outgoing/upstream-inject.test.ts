@@ -19,6 +19,7 @@ describe('upstreamInject', () => {
     const { authenticator, tokens, alice, owner, now } = await injecting();
     tokens.put(owner, 'github', { accessToken: 'upstream', expiresIn: 3_600 });
     expect(authenticator.perUser).toBe(true);
+    expect(authenticator.provider).toBe('github');
     const headers = authenticator.headers(alice);
     expect(headers).toEqual({ authorization: 'Bearer upstream' });
     expect(authenticator.headers(alice)).toBe(headers);

@@ -62,6 +62,7 @@ function injector(provider: string, header: string, deps: StrategyDeps): Authent
 
   return {
     perUser: true,
+    provider,
     headers(caller) {
       const refused = caller && refusedOf.get(caller);
       const token = upstreamTokenOf(caller, provider, deps, refused && { refused });

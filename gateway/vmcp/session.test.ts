@@ -10,6 +10,7 @@ function fixture(limit = 3) {
     limit,
     now: () => state.now,
     newId: () => `s${String((state.ids += 1))}`,
+    onForeign: () => undefined,
     onEnd: (session) => state.ended.push(session.id),
   });
   return { state, sessions };

@@ -1,6 +1,6 @@
 import { SessionStreams } from './edge/event-stream.ts';
 import { ServerRequests } from './server-requests.ts';
-import type { Identity } from '../contract/identity.ts';
+import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import type { Channel, RequestHandle } from './transport/channel.ts';
 
 /** A call that runs for a session; `id` is the JSON text of the client's id. */
@@ -22,6 +22,8 @@ export interface Session {
   readonly principal: string;
   /** As the latest request of the session proved it; undefined: anonymous. */
   identity: Identity | undefined;
+  /** Why the caller must log in again, where a stream that had begun could not say it: the next request is told. */
+  owedChallenge: string | undefined;
   readonly revision: string;
   /** Index of `LOG_LEVELS` from which on log messages of backends are passed on; -1: all. */
   logLevel: number;
@@ -62,11 +64,16 @@ export interface SessionsOptions {
   readonly limit: number;
   readonly now: () => number;
   readonly newId: () => string;
+  /** Somebody else's id was presented: a stolen one, perhaps. */
+  readonly onForeign: () => void;
   /** Called once for every session that ends, whatever the reason. */
   readonly onEnd: (session: Session) => void;
 }
 
 const NO_SESSIONS: ReadonlySet<Session> = new Set();
+
+/** More sessions of one user end his own, not those of others; anonymous callers are no one user. */
+const PER_PRINCIPAL = 1_000;
 
 const TOUCH_EVERY_MS = 10_000;
 
@@ -95,6 +102,7 @@ export class Sessions {
       id: this.#options.newId(),
       principal,
       identity: undefined,
+      owedChallenge: undefined,
       ...client,
       logLevel: -1,
       lastSeenAt: this.#options.now(),
@@ -110,14 +118,16 @@ export class Sessions {
     const own = this.#byPrincipal.get(principal);
     if (own) own.add(session);
     else this.#byPrincipal.set(principal, new Set([session]));
-    if (this.#live.size > this.#options.limit) this.#endOldest(session);
+    const crowd = this.#byPrincipal.get(principal);
+    if (principal !== ANONYMOUS && crowd && crowd.size > PER_PRINCIPAL) this.#endOldest(session, crowd);
+    if (this.#live.size > this.#options.limit) this.#endOldest(session, this.#live.values());
     return session;
   }
 
   /** Sessions that somebody listens to or waits for go last: a flood of new ones must not end them. */
-  #endOldest(newest: Session): void {
+  #endOldest(newest: Session, crowd: Iterable<Session>): void {
     let oldest: Session | undefined;
-    for (const [, session] of this.#live) {
+    for (const session of crowd) {
       if (session === newest) break;
       oldest ??= session;
       if (isBusy(session)) continue;
@@ -130,7 +140,10 @@ export class Sessions {
   /** The session of that id if `principal` owns it; undefined for unknown, ended and foreign ids alike. */
   find(id: string, principal: string): Session | undefined {
     const session = this.#live.get(id);
-    if (session?.principal !== principal) return undefined;
+    if (session?.principal !== principal) {
+      if (session) this.#options.onForeign();
+      return undefined;
+    }
     const now = this.#options.now();
     if (now - session.lastSeenAt > Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) {
       if (now - session.lastSeenAt > this.ttlMs && !isBusy(session)) {

@@ -20,9 +20,15 @@ function statusOf(server: VirtualServer, version: string): object {
       transport,
       mcp_revision: server.fleet.revision(name),
     })),
-    problems: server.views.shared.problems,
+    problems: [...server.views.shared.problems, ...server.fleet.misconfigured().map(credentialProblem)],
   };
 }
+
+const credentialProblem = (backend: string): object => ({
+  reason: 'CredentialMisconfigured',
+  path: `vmcp.outgoing_auth.${backend}`,
+  message: `no credential can be made for backend "${backend}": the log says why`,
+});
 
 /** One object for one server; `servers` with one object each where a process runs several. */
 export const status =

@@ -31,6 +31,8 @@ export interface VirtualServerDeps {
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly createAuthenticator: (backend: Backend, auth: OutgoingAuth | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
+  /** A caller presented the id of somebody else's session. */
+  readonly onForeignSession: () => void;
   /** Boundary 1 as it is now. */
   readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'status'> };
 }
@@ -64,6 +66,7 @@ export class VirtualServer {
       limit: SESSION_LIMIT,
       now: deps.now,
       newId: deps.newId,
+      onForeign: deps.onForeignSession,
       onEnd: (session) => {
         this.#release(session);
       },
@@ -241,6 +244,10 @@ export class VirtualServer {
     this.views.swap(config);
   }
 
+  endSessions(): void {
+    for (const session of [...this.sessions.all()]) this.sessions.end(session);
+  }
+
   /** No new sessions; resolves when no call runs any more or after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
@@ -250,12 +257,14 @@ export class VirtualServer {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
-    for (const session of [...this.sessions.all()]) this.sessions.end(session);
+    this.endSessions();
     await this.fleet.close();
   }
 
   #announce(sessions: Iterable<Session>): void {
-    for (const session of sessions) announce(session, digestsOf(this.view(session).current));
+    for (const session of sessions) {
+      if (session.streams.main.connected) announce(session, digestsOf(this.view(session).current));
+    }
   }
 
   /** One session of each principal that listens hears what a backend says of that principal's lists. */
@@ -269,13 +278,10 @@ export class VirtualServer {
 
   /** Whoever listens is told; who does not hears of it when asking next. */
   #personalListChanged(backend: string, principal: string | undefined): void {
-    this.views.listChanged(backend, principal);
-    const told = new Set<string>();
-    for (const session of principal === undefined ? this.sessions.all() : this.sessions.ofPrincipal(principal)) {
-      if (told.has(session.principal) || !session.streams.main.connected) continue;
-      told.add(session.principal);
-      void this.views.read(session, backend);
-    }
+    this.views.listChanged(backend, principal, (name) => {
+      const listening = [...this.sessions.ofPrincipal(name)].find(({ streams }) => streams.main.connected);
+      if (listening) void this.views.read(listening, backend);
+    });
   }
 
   #runningCalls(): number {

@@ -143,8 +143,9 @@ export class BackendCall implements ReplySink, RunningCall {
 
   /** Where the credential is the caller's own, logging in again is what helps. */
   #asCallerSees(failure: BackendFailure): BackendFailure {
-    const isCallers = failure.kind === 'unauthenticated' && failure.status === 401 && this.#backend.credentials.perUser;
-    return isCallers ? { kind: 'reauthenticate', detail: failure.detail } : failure;
+    const { perUser, provider } = this.#backend.credentials;
+    const isCallers = failure.kind === 'unauthenticated' && failure.status === 401 && perUser;
+    return isCallers ? { kind: 'reauthenticate', detail: failure.detail, provider } : failure;
   }
 
   #send(): void {
@@ -168,19 +169,31 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#channel = channel;
     try {
       const credential = this.#backend.credentials.of(this.#caller);
-      if (credential instanceof Promise) {
-        credential.then(
-          (late) => {
-            this.#sendWith(channel, late);
-          },
-          (error: unknown) => {
-            this.fail(this.#backend.failureOf(error));
-          },
-        );
-      } else this.#sendWith(channel, credential);
+      if (credential instanceof Promise) this.#sendLater(channel, credential);
+      else this.#sendWith(channel, credential);
     } catch (error) {
       this.fail(this.#backend.failureOf(error));
     }
+  }
+
+  /** The wait for a credential is no longer than that for a reply. */
+  #sendLater(channel: Channel, credential: Promise<CredentialHeaders>): void {
+    const { timeoutMs } = this.#request;
+    const timer = setTimeout(() => {
+      this.fail({ kind: 'timeout', detail: `no credential after ${String(timeoutMs)} ms` });
+    }, timeoutMs);
+    credential
+      .finally(() => {
+        clearTimeout(timer);
+      })
+      .then(
+        (late) => {
+          this.#sendWith(channel, late);
+        },
+        (error: unknown) => {
+          this.fail(this.#backend.failureOf(error));
+        },
+      );
   }
 
   #sendWith(channel: Channel, credential: CredentialHeaders | undefined): void {

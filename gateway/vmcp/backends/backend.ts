@@ -48,6 +48,8 @@ export class BackendRuntime {
   readonly config: Backend;
   readonly circuit: Circuit;
   readonly credentials: Credentials;
+  /** The last call found that no credential can be made until an operator mends the configuration. */
+  misconfigured = false;
   readonly now: () => number;
   /** Longest wait for a reply, ms. */
   readonly timeoutMs: number;
@@ -101,7 +103,7 @@ export class BackendRuntime {
       const helps = isRefused ? this.credentials.refused(session.identity, credential) : kind === 'session_lost';
       if (retries > 0 && helps) return await this.onBehalfOf(session, act, retries - 1);
       throw isRefused && this.credentials.perUser
-        ? new BackendError({ kind: 'reauthenticate', detail: 'HTTP 401' })
+        ? new BackendError({ kind: 'reauthenticate', detail: 'HTTP 401', provider: this.credentials.provider })
         : error;
     }
   }
@@ -124,6 +126,8 @@ export class BackendRuntime {
 
   /** The channel for calls of this session: at once when it is open. */
   channelOf(session: Session): Channel | Promise<Channel> {
+    // what the session holds under this name belongs to the successor by now
+    if (this.#retiring) return Promise.reject(new BackendError({ kind: 'unavailable', detail: 'replaced' }));
     const held = session.channels.get(this.name);
     if (held?.channel?.alive) {
       held.lastUsedAt = this.now();
@@ -190,6 +194,7 @@ export class BackendRuntime {
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
     this.circuit.settled(outcome);
     this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
+    if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
     if (outcome === 'ok' || outcome === 'cancelled') return;
     this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
@@ -231,12 +236,18 @@ export class BackendRuntime {
 
   /** A request of ours on a session's channel whose reply says nothing; `lost` is the log line of a failure. */
   #tell(session: Session, channel: Channel, method: string, params: object, lost: string): void {
-    Promise.resolve()
-      .then(() => this.credentials.of(session.identity))
-      .then((credential) => ask(channel, method, JSON.stringify(params), this.timeoutMs, { credential }))
-      .catch((error: unknown) => {
-        this.#options.log.debug(lost, { backend: this.name, reason: this.failureOf(error).kind });
-      });
+    const onLost = (error: unknown): void => {
+      this.#options.log.debug(lost, { backend: this.name, reason: this.failureOf(error).kind });
+    };
+    const send = (credential: CredentialHeaders | undefined): Promise<Buffer> =>
+      ask(channel, method, JSON.stringify(params), this.timeoutMs, { credential });
+    try {
+      // at once where that is possible: it must not arrive behind the call that the channel was opened for
+      const credential = this.credentials.of(session.identity);
+      (credential instanceof Promise ? credential.then(send) : send(credential)).catch(onLost);
+    } catch (error) {
+      onLost(error);
+    }
   }
 
   /** A message that belongs to no call. */

@@ -15,6 +15,11 @@ export class Credentials {
     return this.#authenticator?.perUser ?? false;
   }
 
+  /** Upstream provider at which a login brings another credential. */
+  get provider(): string | undefined {
+    return this.#authenticator?.provider;
+  }
+
   /** For one request of `caller`; at once when at hand. Throws or rejects with `CredentialError`. */
   of(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders> | undefined {
     return this.#authenticator?.headers(caller);

@@ -89,6 +89,11 @@ export class Fleet implements CatalogSource {
     return this.#monitor.snapshot();
   }
 
+  /** Names of the backends whose credential an operator must mend. */
+  misconfigured(): string[] {
+    return [...this.#members.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
+  }
+
   checkNow(name: string): void {
     void this.#monitor?.checkNow(name);
   }

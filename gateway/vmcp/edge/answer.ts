@@ -87,7 +87,10 @@ export class PostAnswer implements Answer {
   }
 
   challenge(description: string): boolean {
-    if (this.#res.headersSent) return false;
+    if (this.#res.headersSent) {
+      if (this.#session) this.#session.owedChallenge = description;
+      return false;
+    }
     this.#onChallenge(this.#res, description);
     return true;
   }

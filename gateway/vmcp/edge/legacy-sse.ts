@@ -11,7 +11,7 @@ import type { Answer } from './answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { answerBug, identityOf, principalOf, type EdgeOptions } from './post.ts';
+import { answerBug, challengeOwed, identityOf, principalOf, type EdgeOptions } from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
@@ -88,12 +88,17 @@ function onMessage(
 ): void {
   try {
     const envelope = scanEnvelope(body);
-    if (envelope.method === 'initialize' && envelope.id)
+    if (envelope.method === 'initialize' && envelope.id) {
+      if (connection.session || connection.res.writableEnded) {
+        refuse(res, 400, CODE.invalidRequest, 'this stream is initialized already: open another one');
+        return;
+      }
       initialize(server, options, connection, identityOf(res), body, envelope);
-    else if (!connection.session) {
+    } else if (!connection.session) {
       refuse(res, 400, CODE.invalidRequest, 'send initialize first');
       return;
-    } else if (envelope.method === undefined || envelope.id === undefined)
+    } else if (envelope.id !== undefined && challengeOwed(server, connection.session, res)) return;
+    else if (envelope.method === undefined || envelope.id === undefined)
       takeMessage(server, connection.session, body, envelope);
     else {
       const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
@@ -121,32 +126,25 @@ function initialize(
 ): void {
   const id = body.subarray(envelope.id?.start, envelope.id?.end);
   const client = readClientFacts(body, envelope);
-  const message =
-    client === undefined
-      ? errorMessage(id, CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string')
-      : server.draining
-        ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
-        : resultMessage(
-            id,
-            initializeResult(
-              client.revision,
-              options.version,
-              server.views.shared.current.capabilities.resourcesSubscribe,
-            ),
-          );
-  if (client && !server.draining) {
-    if (connection.session) server.sessions.end(connection.session);
-    connection.session = server.openSession(connection.principal, identity, client);
-    connection.session.streams.main.adopt(connection.res);
-    connection.session.streams.main.send(message);
-    server.listen(connection.session);
-  } else connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
+  if (!client || server.draining) {
+    const message = client
+      ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
+      : errorMessage(id, CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
+    connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
+    return;
+  }
+  const session = server.openSession(connection.principal, identity, client);
+  connection.session = session;
+  const { resourcesSubscribe } = server.view(session).current.capabilities;
+  session.streams.main.adopt(connection.res);
+  session.streams.main.send(resultMessage(id, initializeResult(client.revision, options.version, resourcesSubscribe)));
+  server.listen(session);
 }
 
 /** Everything goes onto the one stream of the session; a long reply is collected first, so that nothing comes between. */
 class StreamAnswer implements Answer {
   readonly id: Buffer;
-  readonly started = false;
+  started = false;
   readonly #session: Session;
   #parts: Buffer[] = [];
 
@@ -164,6 +162,7 @@ class StreamAnswer implements Answer {
   }
 
   reply(message: Buffer): void {
+    this.started = true;
     this.#session.streams.main.send(message);
   }
 
@@ -177,10 +176,12 @@ class StreamAnswer implements Answer {
   }
 
   message(message: Buffer): void {
-    this.reply(message);
+    this.started = true;
+    this.#session.streams.main.send(message);
   }
 
-  challenge(): boolean {
+  challenge(description: string): boolean {
+    this.#session.owedChallenge = description;
     return false;
   }
 

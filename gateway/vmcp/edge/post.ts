@@ -71,8 +71,18 @@ function onMessage(server: VirtualServer, options: EdgeOptions, req: Request, re
     res.end();
     return;
   }
+  if (challengeOwed(server, session, res)) return;
   const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), session, server.challenge);
   serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer);
+}
+
+/** Answers a request by the challenge that an earlier one of the session could not be given. */
+export function challengeOwed(server: VirtualServer, session: Session, res: Response): boolean {
+  const { owedChallenge } = session;
+  if (owedChallenge === undefined) return false;
+  session.owedChallenge = undefined;
+  server.challenge(res, owedChallenge);
+  return true;
 }
 
 /** The session of the request, or undefined after a refusal. */

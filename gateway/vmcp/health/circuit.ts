@@ -70,6 +70,7 @@ function verdictOf(outcome: FailureKind | 'ok'): 'good' | 'bad' | 'none' {
     case 'cancelled':
     case 'session_lost':
     case 'circuit_open':
+    case 'credential_unavailable':
     case 'reauthenticate':
     case 'misconfigured':
     case 'store_unavailable':

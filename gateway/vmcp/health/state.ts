@@ -94,6 +94,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
     case 'refused':
     case 'circuit_open':
     case 'store_unavailable':
+    case 'credential_unavailable':
       return 'backend_unavailable';
     case 'session_lost':
       return 'connection_failed';

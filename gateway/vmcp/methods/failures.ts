@@ -24,6 +24,7 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
       return `the gateway has no working credential for backend "${backend.name}": its operator must look at the log`;
     case 'reauthenticate':
     case 'store_unavailable':
+    case 'credential_unavailable':
     case 'unavailable':
     case 'session_lost':
     case 'cancelled':
@@ -37,8 +38,11 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
  */
 function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): boolean {
   if (kind === 'reauthenticate') {
-    const where = provider === undefined ? 'log in again' : `log in again at provider "${provider}"`;
-    const message = `the stored login for this backend is missing or has ended: ${where}`;
+    const what =
+      provider === undefined
+        ? 'your token is not accepted for this backend'
+        : `the stored login at provider "${provider}" is missing or has ended`;
+    const message = `${what}: log in again`;
     if (!answer.challenge(message)) answer.error(CODE.reauthenticate, message, { reauth: true });
     return true;
   }

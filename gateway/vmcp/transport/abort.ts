@@ -1,7 +1,23 @@
-import type { BackendFailure } from './channel.ts';
+import { BackendError, type BackendFailure } from './channel.ts';
 
 /** Why a caller does not wait any longer. */
 export const failureOfAbort = ({ reason }: AbortSignal): BackendFailure =>
   reason instanceof Error && reason.name === 'TimeoutError'
     ? { kind: 'timeout', detail: 'opening the backend took too long' }
     : { kind: 'cancelled', detail: 'the channel is not wanted any more' };
+
+/** What `waited` gives, unless `signal` is aborted before: then it rejects with `BackendError`. */
+export async function unlessAborted<T>(waited: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  if (!(waited instanceof Promise)) return waited;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted.reject(new BackendError(failureOfAbort(signal)));
+  };
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([waited, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -12,7 +12,8 @@ export type FailureKind =
   | 'garbage' // not MCP: no JSON, wrong content type, wrong id
   | 'session_lost'
   | 'circuit_open'
-  | CredentialFault; // no credential for the backend could be obtained
+  | Exclude<CredentialFault, 'unavailable'> // no credential for the backend could be obtained
+  | 'credential_unavailable'; // whoever gives it cannot be asked now: that says nothing of the backend
 
 export interface BackendFailure {
   readonly kind: FailureKind;

@@ -197,7 +197,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error(failure.kind));
     if (failure.kind === 'session_lost') this.#host.sessionLost();
     // A stream that had begun means that the request was taken: it must not look as if it could be sent again.
-    this.#sink.fail(failure.kind === 'session_lost' ? (this.#brokenBy ?? failure) : failure);
+    const mayBeRepeated = failure.kind === 'session_lost' || failure.kind === 'unauthenticated';
+    this.#sink.fail(mayBeRepeated ? (this.#brokenBy ?? failure) : failure);
   }
 
   /**
@@ -252,16 +253,23 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   #onJson(body: Buffer): void {
-    if (this.#status >= 500) {
-      this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
-      return;
-    }
-    const envelope = scanEnvelope(body, 'backend');
-    if (!this.#isOwnReply(body, envelope)) {
+    const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
+    const envelope = isRefusal ? undefined : this.#scan(body);
+    if (!envelope || !this.#isOwnReply(body, envelope)) {
       this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
       return;
     }
     this.#onReply(body, envelope);
+  }
+
+  /** Undefined for an error in another shape than that of JSON-RPC. Throws `ScanError` where the status promises a reply. */
+  #scan(body: Buffer): Envelope | undefined {
+    try {
+      return scanEnvelope(body, 'backend');
+    } catch (error) {
+      if (this.#status >= 400 && error instanceof ScanError) return undefined;
+      throw error;
+    }
   }
 
   #onEvent(data: Buffer): void {

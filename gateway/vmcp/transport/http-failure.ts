@@ -1,9 +1,16 @@
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import type { BackendFailure } from './channel.ts';
 
+/** When to try again while the endpoint that gives credentials cannot be asked. */
+const CREDENTIAL_RETRY_SECONDS = 5;
+
 /** A credential that could not be obtained, or a network error on the way to a backend. */
 export function failureOfError(error: Error): BackendFailure {
-  if (error instanceof CredentialError) return { kind: error.fault, detail: error.message, provider: error.provider };
+  if (error instanceof CredentialError) {
+    const { fault, message: detail, provider } = error;
+    if (fault !== 'unavailable') return { kind: fault, detail, provider };
+    return { kind: 'credential_unavailable', detail, retryAfterSeconds: CREDENTIAL_RETRY_SECONDS };
+  }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
     return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };

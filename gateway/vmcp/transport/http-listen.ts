@@ -22,6 +22,7 @@ export const getHeaders = (headers: readonly string[]): string[] =>
   headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
 
 const FIRST_RETRY_MS = 1_000;
+const SHORTEST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
@@ -79,7 +80,8 @@ export class StreamListener {
     }
     const parser = createSseParser((event) => {
       this.#lastEventId = event.id ?? this.#lastEventId;
-      if (event.retry !== undefined) this.#retryMs = Math.min(event.retry, LONGEST_RETRY_MS);
+      if (event.retry !== undefined)
+        this.#retryMs = Math.min(Math.max(event.retry, SHORTEST_RETRY_MS), LONGEST_RETRY_MS);
       this.#onData(event.data);
     }, maxEventBytes);
     for await (const chunk of body) parser.push(chunk as Buffer);

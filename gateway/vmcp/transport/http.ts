@@ -13,6 +13,7 @@ import type {
   ServerFacts,
   Transport,
 } from './channel.ts';
+import { unlessAborted } from './abort.ts';
 import { BackendError } from './channel.ts';
 import { withHeaderFiles, type HeaderFiles } from './header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
@@ -113,7 +114,7 @@ class HttpChannel implements Channel, ExchangeHost {
 
   async open(signal: AbortSignal): Promise<Channel> {
     const params = initializeParams(this.#owner, this.#options.clientInfo);
-    const credential = await this.#owner.authorize?.();
+    const credential = await unlessAborted(this.#owner.authorize?.(), signal);
     const reply = await requestReply(
       (request, sink) => this.request(request, sink),
       { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs, credential },

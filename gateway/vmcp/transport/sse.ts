@@ -10,7 +10,7 @@ import type {
   ServerFacts,
   Transport,
 } from './channel.ts';
-import { failureOfAbort } from './abort.ts';
+import { failureOfAbort, unlessAborted } from './abort.ts';
 import { BackendError } from './channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
@@ -141,7 +141,7 @@ class SseChannel implements Channel {
 
   async #connect(): Promise<void> {
     const { url, dispatcher, headers, initTimeoutMs } = this.#options;
-    const credential = await this.#owner.authorize?.();
+    const credential = await unlessAborted(this.#owner.authorize?.(), this.#abort.signal);
     const response = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,

@@ -18,7 +18,7 @@ export interface LiveViewOptions {
 /** What the backends offer together, kept up to date with what they say and with the rules of the configuration. */
 export class LiveView implements ReadableView {
   readonly #options: LiveViewOptions;
-  readonly #changed: (() => void)[] = [];
+  #changed: PromiseWithResolvers<undefined> | undefined;
   #config: GatewayConfig;
   #aggregation: AggregationResult;
   #problems: readonly { reason: string; message: string }[] = [];
@@ -65,11 +65,18 @@ export class LiveView implements ReadableView {
   }
 
   nextChange(): Promise<void> {
-    return new Promise<void>((wake) => this.#changed.push(wake));
+    this.#changed ??= Promise.withResolvers<undefined>();
+    return this.#changed.promise;
   }
 
   catalog(backend: string): Catalog | undefined {
     return this.#options.source.catalogs().find((catalog) => catalog.backend === backend);
+  }
+
+  /** Reads what is known by now, before anybody has seen this view: nobody is told. */
+  load(): void {
+    this.#stale = true;
+    this.#refresh(false);
   }
 
   /** Takes other rules. Where they leave a conflict open, the view before goes on until it is settled. */
@@ -88,7 +95,7 @@ export class LiveView implements ReadableView {
     });
   }
 
-  #refresh(): void {
+  #refresh(tells = true): void {
     if (!this.#stale) return;
     this.#stale = false;
     const { source, log, onChange } = this.#options;
@@ -102,7 +109,8 @@ export class LiveView implements ReadableView {
     if (hasConflicts && this.#keepsLast && this.#aggregation.conflicts.length === 0) return;
     if (!hasConflicts) this.#keepsLast = false;
     this.#aggregation = next;
-    for (const wake of this.#changed.splice(0)) wake();
-    onChange();
+    this.#changed?.resolve(undefined);
+    this.#changed = undefined;
+    if (tells) onChange();
   }
 }

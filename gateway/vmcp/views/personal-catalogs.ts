@@ -16,6 +16,8 @@ interface Entry {
   /** The backend said that a list changed. */
   stale: boolean;
   reading: Promise<void> | undefined;
+  /** Until a change that was announced is read. */
+  pause: NodeJS.Timeout | undefined;
 }
 
 /** Reads the lists of one backend; rejects with what `failureOf` understands. */
@@ -23,6 +25,9 @@ export type ReadCatalog = (backend: string) => Promise<Catalog>;
 
 const FRESH_MS = 30_000;
 const RETRY_AFTER_MS = 5_000;
+const DEBOUNCE_MS = 250;
+/** Between the end of a reading and the next one that an announcement asks for. */
+const LEAST_GAP_MS = 1_000;
 
 /**
  * The catalogs of one principal: of the backends whose credential is the caller's own, so that what they offer may
@@ -51,7 +56,7 @@ export class PersonalCatalogs {
   /** Equal texts of two principals mean equal lists. Kept, because every call asks. */
   key(backends: readonly string[]): string {
     if (this.#keyed?.backends !== backends) {
-      const key = backends.map((backend) => this.#keyOf(this.#entries.get(backend))).join(' ');
+      const key = backends.map((backend) => `${backend}=${this.#keyOf(this.#entries.get(backend))}`).join(' ');
       this.#keyed = { backends, key };
     }
     return this.#keyed.key;
@@ -83,9 +88,18 @@ export class PersonalCatalogs {
     return entry.reading;
   }
 
-  markStale(backend: string): void {
+  /** What is known is old from now on. `readNow` is called after a pause, once however often the backend says it. */
+  listChanged(backend: string, readNow: () => void): void {
     const entry = this.#entries.get(backend);
-    if (entry) entry.stale = true;
+    if (!entry) return;
+    entry.stale = true;
+    entry.pause ??= setTimeout(
+      () => {
+        entry.pause = undefined;
+        readNow();
+      },
+      Math.max(DEBOUNCE_MS, entry.readAt + LEAST_GAP_MS - this.#now()),
+    ).unref();
   }
 
   forget(backend: string): void {
@@ -128,6 +142,7 @@ export class PersonalCatalogs {
       identity: undefined,
       stale: false,
       reading: undefined,
+      pause: undefined,
     };
     this.#entries.set(backend, entry);
     return entry;

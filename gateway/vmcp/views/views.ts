@@ -16,7 +16,7 @@ export interface ViewsOptions {
   readonly log: Logger;
   /** ms. */
   readonly now: () => number;
-  /** Somebody may see another view than before. */
+  /** Somebody may see another view than before; never called while a view is being read. */
   readonly onChange: () => void;
   /** The view of one principal may be another one than before. */
   readonly onPrincipalChange: (principal: string) => void;
@@ -41,11 +41,19 @@ export class Views {
   readonly #principals = new Map<string, PersonalCatalogs>();
   /** By the lists of the backends that are called with the caller's own credential. */
   readonly #groups = new Map<string, LiveView>();
+  #telling = false;
 
   constructor(config: GatewayConfig, options: ViewsOptions) {
     this.#config = config;
     this.#options = options;
-    this.shared = new LiveView(config, { source: options.fleet, log: options.log, onChange: options.onChange });
+    const { fleet: source, log } = options;
+    this.shared = new LiveView(config, {
+      source,
+      log,
+      onChange: () => {
+        this.#tellSoon();
+      },
+    });
   }
 
   of(session: Session): ReadableView {
@@ -102,10 +110,16 @@ export class Views {
     return undefined;
   }
 
-  /** A backend says that a list changed for one principal, or for whoever it may be. */
-  listChanged(backend: string, principal: string | undefined): void {
+  /**
+   * A backend says that a list changed for one principal, or for whoever it may be. `readNow` is called soon for each of
+   * them, once however often it is said.
+   */
+  listChanged(backend: string, principal: string | undefined, readNow: (principal: string) => void): void {
     for (const [name, catalogs] of this.#principals) {
-      if (principal === undefined || principal === name) catalogs.markStale(backend);
+      if (principal !== undefined && principal !== name) continue;
+      catalogs.listChanged(backend, () => {
+        readNow(name);
+      });
     }
   }
 
@@ -120,8 +134,8 @@ export class Views {
 
   swap(config: GatewayConfig): void {
     this.#config = config;
+    this.#groups.clear(); // the names of the backends they route to may be others now
     this.shared.swap(config);
-    for (const group of this.#groups.values()) group.swap(config);
   }
 
   /** Forgets principals that have no session and views that nobody has. */
@@ -135,6 +149,11 @@ export class Views {
     for (const key of this.#groups.keys()) if (!keys.has(key)) this.#groups.delete(key);
   }
 
+  /** No two backends can claim one name. */
+  get hasPrefixes(): boolean {
+    return this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
+  }
+
   /** Longest wait of a request for lists, ms. */
   get patienceMs(): number {
     return Math.min(durationMs(this.#config.vmcp.operational.timeouts.default), LONGEST_TIMER_MS);
@@ -144,8 +163,18 @@ export class Views {
     return this.#options.fleet;
   }
 
+  /** Once for all views that change together: who is told reads his own, which may be the next to change. */
+  #tellSoon(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    setImmediate(() => {
+      this.#telling = false;
+      this.#options.onChange();
+    });
+  }
+
   #newGroup(own: PersonalCatalogs, personal: readonly string[]): LiveView {
-    const { fleet, log, onChange } = this.#options;
+    const { fleet, log } = this.#options;
     const catalogs = personal.flatMap((backend) => own.catalog(backend) ?? []);
     const down = personal.filter((backend) => {
       const failure = own.catalog(backend) ? undefined : own.failure(backend);
@@ -159,8 +188,14 @@ export class Views {
         return fleet.settled;
       },
     };
-    const group = new LiveView(this.#config, { source, log, onChange });
-    group.invalidate();
+    const group = new LiveView(this.#config, {
+      source,
+      log,
+      onChange: () => {
+        this.#tellSoon();
+      },
+    });
+    group.load();
     return group;
   }
 }
@@ -186,7 +221,7 @@ class PrincipalView implements ReadableView {
   }
 
   get certain(): boolean {
-    return this.#views.shared.certain || this.settled;
+    return this.#views.hasPrefixes || this.settled;
   }
 
   async whenSettled(): Promise<void> {

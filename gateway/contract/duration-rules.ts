@@ -1,5 +1,5 @@
-import { durationMs } from '../../gateway/contract/fields.ts';
-import { rule, type Rule } from '../../gateway/contract/rule.ts';
+import { durationMs } from './fields.ts';
+import { rule, type Rule } from './rule.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,77 @@
+import { PassThrough } from 'node:stream';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '../../gateway/main.ts';
+import { createLog } from '../../gateway/telemetry/log.ts';
+import type { Issuer } from './issuer.ts';
+import type { Scope } from './scope.ts';
+
+type Vmcp = GatewayConfig['vmcp'];
+
+export interface GatewayParts {
+  readonly backends: Vmcp['backends'];
+  readonly outgoing?: Vmcp['outgoing_auth'];
+  readonly aggregation?: Partial<Vmcp['aggregation']>;
+  readonly circuit?: Partial<Vmcp['operational']['failure_handling']['circuit_breaker']>;
+  /** Absent: anonymous. */
+  readonly issuer?: Issuer;
+}
+
+/** A configuration that lets in users of `issuer`, with audience `vmcp`. */
+export const configOver = ({ backends, outgoing, aggregation, circuit, issuer }: GatewayParts): GatewayConfig => ({
+  schema_version: 'v0.1.0',
+  name: 'under-test',
+  ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp' } }),
+  vmcp: {
+    incoming: { type: issuer ? 'oidc' : 'anonymous' },
+    backends,
+    ...(outgoing && { outgoing_auth: outgoing }),
+    aggregation: {
+      conflict_resolution: 'prefix',
+      prefix_format: '{workload}_',
+      default_tool_visibility: 'allow',
+      ...aggregation,
+    },
+    operational: {
+      timeouts: { default: '5s' },
+      failure_handling: {
+        health_check_interval: '30s',
+        health_check_timeout: '5s',
+        unhealthy_threshold: 3,
+        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s', ...circuit },
+      },
+    },
+  },
+});
+
+export interface AuthenticatedGateway {
+  readonly gateway: Gateway;
+  readonly url: string;
+  swap(parts: GatewayParts): Promise<void>;
+}
+
+/** A gateway in this process, so that a test can stand in for the stores that fill its seams. */
+export async function startGatewayOver(
+  scope: Scope,
+  parts: GatewayParts,
+  seams: Pick<GatewayOptions, 'upstreamTokens'> = {},
+): Promise<AuthenticatedGateway> {
+  const spec = { host: '127.0.0.1', port: 0 };
+  const gateway = await startGateway({
+    servers: [{ ...spec, config: configOver(parts) }],
+    management: { host: '127.0.0.1', port: 0 },
+    log: createLog(new PassThrough().resume(), 'error'),
+    version: '0.0.0',
+    ...seams,
+  });
+  scope.defer(() => gateway.stop(0));
+  return {
+    gateway,
+    url: gateway.servers[0]?.mcpUrl ?? '',
+    swap: (next) => gateway.swap([{ ...spec, config: configOver(next) }]),
+  };
+}
+
+/** The headers of a user's requests; `tsid` is the handle of the login. */
+export const bearerOf = (issuer: Issuer, subject: string): { readonly authorization: string } => ({
+  authorization: `Bearer ${issuer.token({ sub: subject, tsid: `login-of-${subject}` })}`,
+});

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { testScope } from '../../e2e/harness/scope.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { boundaryOf } from './boundary-of.ts';
+
+const anonymous: GatewayConfig = {
+  schema_version: 'v0.1.0',
+  vmcp: {
+    backends: [],
+    incoming: { type: 'anonymous' },
+    aggregation: { conflict_resolution: 'prefix', default_tool_visibility: 'allow', prefix_format: '{workload}_' },
+    operational: {
+      failure_handling: {
+        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
+        health_check_interval: '30s',
+        health_check_timeout: '10s',
+        unhealthy_threshold: 3,
+      },
+      timeouts: { default: '5s' },
+    },
+  },
+};
+
+it.each([
+  [true, 'warn'],
+  [false, 'info'],
+])('anonymous access is said in the log; others reach the listener: %s, level %s', (exposed, level) => {
+  const lines: string[] = [];
+  const at = (name: string) => (message: string) => void lines.push(`${name} ${message}`);
+  const log = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+  const boundary = boundaryOf(anonymous, 'http://127.0.0.1:4483/mcp', { log, now: Date.now, exposed });
+  testScope().defer(() => {
+    boundary.close();
+  });
+  expect(lines).toEqual([`${level} anonymous access: whoever reaches the listener may call`]);
+});
