@@ -84,7 +84,10 @@ module.exports = {
       severity: 'error',
       comment:
         'resolve/, render/, aggregation/ and the classes of addresses are data in, data out: no disk, no network, no cluster, no logger.',
-      from: { path: `^(operator/(resolve|render)|gateway/vmcp/aggregation)/|${ADDRESSES}`, pathNot: TEST },
+      from: {
+        path: `^(operator/(resolve|render)|gateway/(vmcp/aggregation|authserver/core))/|${ADDRESSES}`,
+        pathNot: TEST,
+      },
       to: { path: `${EFFECTS}|${EFFECTFUL_BUILTINS}` },
     },
     {

@@ -1,0 +1,137 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
+import { eventually } from './poll.ts';
+import type { Scope } from './scope.ts';
+
+/** A `redis-server` process (Debian package redis-server) on 127.0.0.1, without a disk. */
+export interface RedisServer {
+  readonly port: number;
+  /** `redis-cli` of the default user; what it prints. */
+  cli(...command: readonly string[]): Promise<string>;
+  /** Stops answering while its connections stay open, as a machine that hangs does. */
+  pause(): void;
+  resume(): void;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+}
+
+export interface RedisOptions {
+  readonly port?: number;
+  /** Lines of redis.conf. */
+  readonly config?: readonly string[];
+  readonly sentinel?: boolean;
+  /** PEM files. The server then speaks TLS only. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+}
+
+/** Runs a server until the scope ends. */
+export async function startRedis(scope: Scope, options: RedisOptions = {}): Promise<RedisServer> {
+  const { config = [], sentinel = false, tls } = options;
+  const port = options.port ?? (await freePort());
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-redis-'));
+  scope.defer(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'redis.conf');
+  await writeFile(
+    file,
+    [...listening(port, tls), ...(sentinel ? [] : NO_DISK), `dir ${folder}`, ...config, ''].join('\n'),
+  );
+  const child = spawn('redis-server', [file, ...(sentinel ? ['--sentinel'] : [])], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.on('error', (error) => (output += error.message));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
+  const kill = async (): Promise<void> => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  scope.defer(kill);
+  const flags = ['-h', '127.0.0.1', '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.ca] : [])];
+  const cli = async (...command: readonly string[]): Promise<string> =>
+    (await promisify(execFile)('redis-cli', [...flags, ...command])).stdout.trim();
+  await eventually('redis-server answers', async () => {
+    if (child.pid === undefined || child.exitCode !== null) throw new Error(`it ended: ${output}`);
+    return /PONG|NOAUTH|NOPERM/u.test(await cli('PING'));
+  });
+  return { port, cli, kill, pause: () => void child.kill('SIGSTOP'), resume: () => void child.kill('SIGCONT') };
+}
+
+const NO_DISK = ['save ""', 'appendonly no'];
+
+function listening(port: number, tls: RedisOptions['tls']): string[] {
+  const common = ['bind 127.0.0.1', 'protected-mode no', 'daemonize no'];
+  if (!tls) return [`port ${String(port)}`, ...common];
+  const files = [`tls-cert-file ${tls.cert}`, `tls-key-file ${tls.key}`, `tls-ca-cert-file ${tls.ca}`];
+  return ['port 0', `tls-port ${String(port)}`, ...files, 'tls-auth-clients no', ...common];
+}
+
+/** A master with two replicas and the three sentinels that watch them. */
+export interface SentinelTrio {
+  readonly masterName: string;
+  readonly servers: readonly RedisServer[];
+  readonly sentinels: readonly RedisServer[];
+  /** The server that the sentinels name. */
+  master(): Promise<RedisServer>;
+}
+
+/** Runs six processes until the scope ends. */
+export async function startSentinelTrio(scope: Scope): Promise<SentinelTrio> {
+  const masterName = 'sessions';
+  const first = await startRedis(scope);
+  const replicas = await Promise.all(
+    [1, 2].map(() => startRedis(scope, { config: [`replicaof 127.0.0.1 ${String(first.port)}`] })),
+  );
+  const watch = [
+    `sentinel monitor ${masterName} 127.0.0.1 ${String(first.port)} 2`,
+    `sentinel down-after-milliseconds ${masterName} 1000`,
+    `sentinel failover-timeout ${masterName} 4000`,
+  ];
+  const sentinels = await Promise.all([1, 2, 3].map(() => startRedis(scope, { sentinel: true, config: watch })));
+  const servers = [first, ...replicas];
+  for (const sentinel of sentinels) {
+    await eventually('a sentinel knows the replicas and the other sentinels', async () => {
+      const facts = await sentinel.cli('SENTINEL', 'MASTER', masterName);
+      return /num-slaves\n2\n/u.test(facts) && /num-other-sentinels\n2\n/u.test(facts);
+    });
+  }
+  await eventually('the replicas follow', async () =>
+    /connected_slaves:2/u.test(await first.cli('INFO', 'replication')),
+  );
+  const master = async (): Promise<RedisServer> => {
+    for (const sentinel of sentinels) {
+      const [, port] = (await sentinel.cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)).split('\n');
+      const server = servers.find((candidate) => String(candidate.port) === port);
+      if (server) return server;
+    }
+    throw new Error('the sentinels name none of the servers');
+  };
+  return { masterName, servers, sentinels, master };
+}
+
+/** Three members of a cluster that share the slots, without replicas. `lines` of redis.conf are of each. */
+export async function startRedisCluster(scope: Scope, lines: readonly string[] = []): Promise<readonly RedisServer[]> {
+  const config = [...lines, 'cluster-enabled yes', 'cluster-node-timeout 2000', 'cluster-require-full-coverage no'];
+  const servers = await Promise.all(
+    [1, 2, 3].map(async () => {
+      // Members speak to each other on a port of their own.
+      const port = await freePort(2);
+      return startRedis(scope, { port, config: [...config, `cluster-port ${String(port + 1)}`] });
+    }),
+  );
+  const [first] = servers;
+  const addresses = servers.map(({ port }) => `127.0.0.1:${String(port)}`);
+  await first?.cli('--cluster', 'create', ...addresses, '--cluster-yes');
+  for (const server of servers) {
+    await eventually('the cluster is complete', async () => {
+      const facts = await server.cli('CLUSTER', 'INFO');
+      return facts.includes('cluster_state:ok') && facts.includes('cluster_known_nodes:3');
+    });
+  }
+  return servers;
+}

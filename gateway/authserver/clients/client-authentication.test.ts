@@ -1,0 +1,123 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { authenticateClient, presentedClient, type ClientCredentials } from './client-authentication.ts';
+import type { AuthMethod, Client } from './client.ts';
+import { secretHash } from './secret-hash.ts';
+
+const SECRET = 'vcs_s3cret:+ %ü';
+
+const client = (client_id: string, method: AuthMethod): Client => ({
+  client_id,
+  source: 'registered',
+  issuedAt: 0,
+  metadata: {
+    redirect_uris: ['https://client.example/cb'],
+    token_endpoint_auth_method: method,
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    scope: 'openid',
+  },
+  ...(method !== 'none' && { secretHash: secretHash(SECRET) }),
+});
+const CLIENTS = new Map([
+  ['public', client('public', 'none')],
+  ['post', client('post', 'client_secret_post')],
+  ['ba:sic ü', client('ba:sic ü', 'client_secret_basic')],
+]);
+
+const basic = (id: string, secret: string): string => {
+  const form = (text: string): string => encodeURIComponent(text).replaceAll('%20', '+');
+  return `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString('base64')}`;
+};
+
+function authenticate(params: Record<string, string>, authorization?: string) {
+  const credentials: ClientCredentials = { authorization, params: new Map(Object.entries(params)) };
+  const read = presentedClient(credentials);
+  return read.ok ? authenticateClient(read.presented, CLIENTS.get(read.presented.clientId)) : read;
+}
+
+const invalid = (reason: string, challenge = false) => ({
+  ok: false,
+  status: 401,
+  error: 'invalid_client',
+  challenge,
+  reason,
+});
+
+describe('a client', () => {
+  it.each<[string, Record<string, string>, string?]>([
+    ['public', { client_id: 'public' }],
+    ['public', { client_id: 'public', client_secret: '' }],
+    ['post', { client_id: 'post', client_secret: SECRET }],
+    ['ba:sic ü', {}, basic('ba:sic ü', SECRET)],
+    ['ba:sic ü', { client_id: 'ba:sic ü' }, basic('ba:sic ü', SECRET)],
+    ['ba:sic ü', {}, basic('ba:sic ü', SECRET).replace('Basic', 'bASIC ')],
+  ])('%s is known by its registered method', (id, params, authorization) => {
+    expect(authenticate(params, authorization)).toEqual({ ok: true, client: CLIENTS.get(id) });
+  });
+
+  it.each<[string, Record<string, string>, string | undefined, object]>([
+    ['nobody', {}, undefined, invalid('no_client_id')],
+    ['an empty id', { client_id: '' }, undefined, invalid('no_client_id')],
+    ['an id of 3000 characters', { client_id: 'a'.repeat(3000) }, undefined, invalid('no_client_id')],
+    ['an unknown id', { client_id: 'who' }, undefined, invalid('unknown_client')],
+    ['an id named __proto__', { client_id: '__proto__' }, undefined, invalid('unknown_client')],
+    ['an unknown id with a secret', { client_id: 'who', client_secret: SECRET }, undefined, invalid('unknown_client')],
+    ['a wrong secret', { client_id: 'post', client_secret: `${SECRET}x` }, undefined, invalid('wrong_secret')],
+    [
+      'a stored hash for a secret',
+      { client_id: 'post', client_secret: secretHash(SECRET) },
+      undefined,
+      invalid('wrong_secret'),
+    ],
+    [
+      'a secret of a public client',
+      { client_id: 'public', client_secret: 'x' },
+      undefined,
+      invalid('method_not_registered'),
+    ],
+    ['no secret of a confidential one', { client_id: 'post' }, undefined, invalid('method_not_registered')],
+    ['post for basic', { client_id: 'ba:sic ü', client_secret: SECRET }, undefined, invalid('method_not_registered')],
+    ['basic for post', {}, basic('post', SECRET), invalid('method_not_registered', true)],
+    ['basic for none', {}, basic('public', ''), invalid('method_not_registered', true)],
+    ['a wrong secret by header', {}, basic('ba:sic ü', 'x'), invalid('wrong_secret', true)],
+    ['an unknown id by header', {}, basic('who', SECRET), invalid('unknown_client', true)],
+    ['two ids', { client_id: 'public' }, basic('ba:sic ü', SECRET), invalid('two_clients', true)],
+    ['another scheme', { client_id: 'public' }, 'Bearer abc', invalid('malformed_header', true)],
+    ['an empty header', { client_id: 'public' }, '', invalid('malformed_header', true)],
+    ['no base64', {}, 'Basic ???', invalid('malformed_header', true)],
+    ['no id in the header', {}, basic('', SECRET), invalid('malformed_header', true)],
+    ['no colon', {}, `Basic ${Buffer.from('post').toString('base64')}`, invalid('malformed_header', true)],
+    ['a broken escape', {}, `Basic ${Buffer.from('post:%zz').toString('base64')}`, invalid('malformed_header', true)],
+    ['two headers in one', {}, `${basic('post', SECRET)}, ${basic('post', SECRET)}`, invalid('malformed_header', true)],
+    ['an assertion', { client_id: 'public', client_assertion: 'eyJ' }, undefined, invalid('method_not_served')],
+  ])('is refused for %s', (_, params, authorization, expected) => {
+    expect(authenticate(params, authorization)).toEqual(expected);
+  });
+
+  it('with two methods at once is a malformed request', () => {
+    const answer = authenticate({ client_id: 'ba:sic ü', client_secret: SECRET }, basic('ba:sic ü', SECRET));
+    expect(answer).toMatchObject({ status: 400, error: 'invalid_request' });
+  });
+
+  it('that is unknown cannot be told from a wrong secret by the answer (row 60)', () => {
+    const wire = (params: Record<string, string>) => ({ ...authenticate(params), reason: undefined });
+    const unknown = wire({ client_id: 'who', client_secret: 'x' });
+    expect(unknown).toEqual(wire({ client_id: 'post', client_secret: 'x' }));
+    expect(unknown).toEqual(wire({ client_id: 'public', client_secret: 'x' }));
+    expect(unknown).toEqual(wire({ client_id: 'post' }));
+  });
+
+  it('that lost its hash is not let in by any secret', () => {
+    const { secretHash: _, ...broken } = client('post', 'client_secret_post');
+    const read = presentedClient({ authorization: undefined, params: new Map([['client_id', 'post'], ['client_secret', '\0'.repeat(32)]]) }); // prettier-ignore
+    expect(read.ok && authenticateClient(read.presented, broken)).toMatchObject({ reason: 'wrong_secret' });
+    const truncated = { ...broken, secretHash: 'AAAA' };
+    expect(read.ok && authenticateClient(read.presented, truncated)).toMatchObject({ reason: 'wrong_secret' });
+  });
+
+  it('is printed without its secret', () => {
+    const read = presentedClient({ authorization: basic('ba:sic ü', SECRET), params: new Map() });
+    expect(inspect(read, { depth: 9 }) + JSON.stringify(read)).not.toContain('s3cret');
+  });
+});

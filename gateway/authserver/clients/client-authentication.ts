@@ -1,0 +1,96 @@
+import { Secret } from '../../contract/identity.ts';
+import type { AuthMethod, Client } from './client.ts';
+import { matchesSecretHash } from './secret-hash.ts';
+
+/** What a request says of its client; not believed yet. */
+export interface PresentedClient {
+  readonly clientId: string;
+  readonly method: AuthMethod;
+  readonly secret?: Secret;
+}
+
+/** The wire sees `error` alone; `reason` is for the log. */
+export interface ClientRefused {
+  readonly ok: false;
+  readonly status: 400 | 401;
+  readonly error: 'invalid_request' | 'invalid_client';
+  /** The request used the header: the answer carries `WWW-Authenticate: Basic`. RFC 6749 §5.2 */
+  readonly challenge: boolean;
+  readonly reason:
+    | 'no_client_id'
+    | 'two_methods'
+    | 'two_clients'
+    | 'malformed_header'
+    | 'method_not_served'
+    | 'unknown_client'
+    | 'method_not_registered'
+    | 'wrong_secret';
+}
+
+export interface ClientCredentials {
+  /** The header as received. */
+  readonly authorization: string | undefined;
+  /** Of the body, each once. */
+  readonly params: ReadonlyMap<string, string>;
+}
+
+const MAX_CLIENT_ID_LENGTH = 2048;
+
+/** Which client to look up, and how it presented itself. @see RFC 6749 §2.3 */
+export function presentedClient({
+  authorization,
+  params,
+}: ClientCredentials): { readonly ok: true; readonly presented: PresentedClient } | ClientRefused {
+  const header = authorization !== undefined;
+  // RFC 6749 §3.2: a parameter without a value counts as left out.
+  const [clientId, secret] = [params.get('client_id') || undefined, params.get('client_secret') || undefined];
+  if (params.has('client_assertion') || params.has('client_assertion_type'))
+    return refused('method_not_served', header);
+  if (header && secret !== undefined) return refused('two_methods', true);
+  if (header) return presentedByHeader(authorization, clientId);
+  if (clientId === undefined || clientId.length > MAX_CLIENT_ID_LENGTH) return refused('no_client_id', false);
+  if (secret === undefined) return { ok: true, presented: { clientId, method: 'none' } };
+  return { ok: true, presented: { clientId, method: 'client_secret_post', secret: new Secret(secret) } };
+}
+
+function presentedByHeader(
+  authorization: string,
+  bodyClientId: string | undefined,
+): { readonly ok: true; readonly presented: PresentedClient } | ClientRefused {
+  const encoded = /^Basic +([a-z\d+/]+={0,2})$/iu.exec(authorization)?.[1];
+  if (encoded === undefined) return refused('malformed_header', true);
+  const pair = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  const clientId = formDecoded(pair.slice(0, Math.max(colon, 0)));
+  const secret = formDecoded(pair.slice(colon + 1));
+  if (!clientId || secret === undefined || clientId.length > MAX_CLIENT_ID_LENGTH)
+    return refused('malformed_header', true);
+  if (bodyClientId !== undefined && bodyClientId !== clientId) return refused('two_clients', true);
+  return { ok: true, presented: { clientId, method: 'client_secret_basic', secret: new Secret(secret) } };
+}
+
+/** RFC 6749 §2.3.1: both halves are form-encoded inside of the header. */
+function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Does what was presented belong to the client that was found by its id? Unknown and wrong read the same outside. */
+export function authenticateClient(
+  { method, secret }: PresentedClient,
+  client: Client | undefined,
+): { readonly ok: true; readonly client: Client } | ClientRefused {
+  const header = method === 'client_secret_basic';
+  const matches = secret !== undefined && matchesSecretHash(secret.reveal(), client?.secretHash);
+  if (client === undefined) return refused('unknown_client', header);
+  if (client.metadata.token_endpoint_auth_method !== method) return refused('method_not_registered', header);
+  return method === 'none' || matches ? { ok: true, client } : refused('wrong_secret', header);
+}
+
+function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
+  if (reason === 'two_methods') return { ok: false, status: 400, error: 'invalid_request', challenge: false, reason };
+  return { ok: false, status: 401, error: 'invalid_client', challenge, reason };
+}

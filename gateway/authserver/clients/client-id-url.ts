@@ -1,0 +1,43 @@
+/** Which hosts may publish clients. An entry is a host name, or `*.` and a domain for all hosts below it. */
+export interface HostPolicy {
+  /** Empty for all. */
+  readonly allowedHosts: readonly string[];
+  readonly deniedHosts: readonly string[];
+  /** http to loopback hosts. Development only. */
+  readonly allowLoopbackHttp: boolean;
+}
+
+const MAX_LENGTH = 2048;
+/** RFC 3986 §2, without `#`. */
+const URL_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()*+,;=]|%[\da-f]{2})+$/iu;
+const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
+
+/** Is this client id the address of a document? Whether it may be fetched, `checkClientIdUrl` says. */
+export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//iu.test(clientId);
+
+/** What stands against fetching this client id; undefined if nothing. @see draft-ietf-oauth-client-id-metadata-document §3 */
+export function checkClientIdUrl(clientId: string, policy: HostPolicy): string | undefined {
+  if (clientId.length > MAX_LENGTH) return 'is too long';
+  if (!URL_TEXT.test(clientId)) return 'has characters that do not belong into a URL, or a fragment';
+  const url = URL.parse(clientId);
+  if (url === null) return 'is no URL';
+  if (url.username !== '' || url.password !== '') return 'has a user name or password';
+  // Dot segments, encoded ones too, capitals and default ports fall here.
+  if (url.href !== clientId) return 'is not written in its normal form';
+  if (url.pathname === '/') return 'has no path';
+  const development = policy.allowLoopbackHttp && LOOPBACK_HOST.test(url.hostname);
+  if (url.protocol !== 'https:' && !development) return 'is not https';
+  return checkHostPolicy(url.hostname, policy);
+}
+
+function checkHostPolicy(hostname: string, { allowedHosts, deniedHosts }: HostPolicy): string | undefined {
+  if (hostname.endsWith('.')) return 'has a host with a dot at its end';
+  if (deniedHosts.some((entry) => names(entry, hostname))) return 'is of a denied host';
+  const allowed = allowedHosts.length === 0 || allowedHosts.some((entry) => names(entry, hostname));
+  return allowed ? undefined : 'is of a host that is not allowed';
+}
+
+function names(entry: string, hostname: string): boolean {
+  const host = entry.toLowerCase();
+  return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
+}

@@ -1,0 +1,37 @@
+/** How a client proves at the token endpoint who it is. */
+export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+export type GrantType = 'authorization_code' | 'refresh_token';
+
+/** What is in force for a client; names of RFC 7591 §2. Plain JSON. */
+export interface ClientMetadata {
+  readonly redirect_uris: readonly string[];
+  readonly token_endpoint_auth_method: AuthMethod;
+  readonly grant_types: readonly GrantType[];
+  readonly response_types: readonly ['code'];
+  /** What it may ask for, divided by spaces. */
+  readonly scope: string;
+  /** The client's own word, cleaned for display. Nobody has checked it. */
+  readonly client_name?: string;
+  readonly client_uri?: string;
+  /** Kept, never fetched and never shown. */
+  readonly logo_uri?: string;
+  readonly tos_uri?: string;
+  readonly policy_uri?: string;
+  readonly software_id?: string;
+  readonly software_version?: string;
+  readonly application_type?: 'native' | 'web';
+}
+
+/** A client as it is stored, also as the snapshot beside a code or a family. Plain JSON; holds no usable secret. */
+export interface Client {
+  readonly client_id: string;
+  /** `registered` itself (RFC 7591), published a `document` at its client id, or `static`: named by the operator. */
+  readonly source: 'registered' | 'document' | 'static';
+  readonly metadata: ClientMetadata;
+  /** ms since the epoch. */
+  readonly issuedAt: number;
+  /** SHA-256 in base64url. Present exactly when the client is confidential. */
+  readonly secretHash?: string;
+  /** SHA-256 in base64url of the token that reads and deletes the registration. */
+  readonly registrationTokenHash?: string;
+}

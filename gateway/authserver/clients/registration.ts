@@ -1,0 +1,97 @@
+import { Secret } from '../../contract/identity.ts';
+import type { Client, ClientMetadata } from './client.ts';
+import { readMetadata, type MetadataReading, type MetadataRules } from './client-metadata.ts';
+import { parseJsonObject } from './json-object.ts';
+import type { MetadataProblem, RegistrationErrorCode } from './metadata-members.ts';
+import { secretHash } from './secret-hash.ts';
+
+/** A client that has just come to be. The secrets exist here and in the reply, nowhere else. */
+export interface Registration {
+  readonly client: Client;
+  readonly clientSecret?: Secret;
+  readonly registrationToken: Secret;
+}
+
+export interface RegistrationError {
+  readonly status: 400;
+  readonly body: { readonly error: RegistrationErrorCode; readonly error_description: string };
+}
+
+/** `body` is the JSON of the request, at most 64 KiB. @see RFC 7591 §3.1 */
+export function readRegistration(body: string, rules: MetadataRules): MetadataReading {
+  const members = parseJsonObject(body);
+  if (members === undefined) return refused('invalid_client_metadata', 'the body must be a JSON object');
+  if ((members.get('software_statement') ?? undefined) !== undefined)
+    return refused('invalid_software_statement', 'software_statement is not trusted here: leave it out');
+  for (const keys of ['jwks', 'jwks_uri']) {
+    if ((members.get(keys) ?? undefined) !== undefined)
+      return refused('invalid_client_metadata', `${keys} is not used here: leave it out`);
+  }
+  return readMetadata(members, rules, 'registration');
+}
+
+const refused = (error: RegistrationErrorCode, message: string): MetadataReading => ({
+  ok: false,
+  problems: [{ error, message }],
+});
+
+/** One code, all descriptions of it. A redirect URI that is wrong comes before other mistakes. */
+export function registrationError(problems: readonly MetadataProblem[]): RegistrationError {
+  const error = problems.find((one) => one.error === 'invalid_redirect_uri')?.error ?? problems[0]?.error;
+  const messages = problems.filter((one) => one.error === error).map(({ message }) => message);
+  const body = { error: error ?? 'invalid_client_metadata', error_description: messages.join('; ') };
+  return { status: 400, body };
+}
+
+export interface RegistrationFacts {
+  /** ms since the epoch */
+  readonly now: number;
+  /** Cryptographic randomness: so many bytes. */
+  readonly random: (bytes: number) => Buffer;
+}
+
+/** Prefixes let scanners of secrets find what has leaked. */
+export function register(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
+  const make = (prefix: string, bytes: number): string => `${prefix}_${random(bytes).toString('base64url')}`;
+  const clientSecret = metadata.token_endpoint_auth_method === 'none' ? undefined : make('vcs', 32);
+  const registrationToken = make('vra', 32);
+  const client: Client = {
+    client_id: make('vcl', 16),
+    source: 'registered',
+    metadata,
+    issuedAt: now,
+    registrationTokenHash: secretHash(registrationToken),
+    ...(clientSecret !== undefined && { secretHash: secretHash(clientSecret) }),
+  };
+  return {
+    client,
+    registrationToken: new Secret(registrationToken),
+    ...(clientSecret !== undefined && { clientSecret: new Secret(clientSecret) }),
+  };
+}
+
+/**
+ * The JSON of the 201. Holds the secrets in clear: sent with `no-store`, never logged.
+ * @see RFC 7591 §3.2.1, RFC 7592 §3
+ */
+export const registrationReply = (
+  { client, clientSecret, registrationToken }: Registration,
+  registrationUri: string,
+): Readonly<Record<string, unknown>> => ({
+  ...clientInformation(client, registrationToken, registrationUri),
+  ...(clientSecret && { client_secret: clientSecret.reveal() }),
+});
+
+/** What a client may read of itself, `token` being the registration access token that it holds already. */
+export const clientInformation = (
+  { client_id, issuedAt, metadata, secretHash: hash }: Client,
+  token: Secret,
+  registrationUri: string,
+): Readonly<Record<string, unknown>> => ({
+  client_id,
+  client_id_issued_at: Math.floor(issuedAt / 1000),
+  ...metadata,
+  ...(hash !== undefined && { client_secret_expires_at: 0 }),
+  registration_access_token: token.reveal(),
+  registration_client_uri: registrationUri,
+});

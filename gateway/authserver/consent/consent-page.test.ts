@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { consentPage, type ConsentQuestion } from './consent-page.ts';
+import { ERROR_PAGES, errorPage, type ErrorPageName } from './error-page.ts';
+import { PALETTE } from './palette.ts';
+import type { Page } from './page.ts';
+import { describeScopes } from './scope-text.ts';
+import { QUESTIONS } from './testdata/questions.ts';
+
+const FACTS = { server: 'auth.tools.example', requestId: 'req-1' };
+const pages: readonly (readonly [string, Page])[] = [
+  ...Object.entries(QUESTIONS).map(([name, question]) => [name, consentPage(question)] as const),
+  ...(Object.keys(ERROR_PAGES) as ErrorPageName[]).map((name) => [name, errorPage(name, FACTS)] as const),
+];
+
+const text = (page: Page): string =>
+  page.body
+    .replace(/<style>.*?<\/style>/su, '')
+    .replace(/<[^>]*>/gu, ' ')
+    .replace(/\s+/gu, ' ');
+
+describe.each(pages)('the page %s', (_, { headers, body }) => {
+  it('runs no script, loads nothing, is framed by nobody and kept nowhere (rows 5, 6, 64)', () => {
+    const policy = headers['Content-Security-Policy'] ?? '';
+    const style = /<style>(.*)<\/style>/su.exec(body)?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^;']+'; frame-ancestors 'none'; base-uri 'none'/u);
+    expect(policy).toContain(`'sha256-${hash}'`);
+    expect(headers).toMatchObject({
+      'Content-Type': 'text/html; charset=utf-8',
+      'X-Frame-Options': 'DENY',
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cache-Control': 'no-store',
+    });
+    expect(body).not.toMatch(/<(?:script|img|link|iframe|object|svg|a)\b|\son\w+=|\sstyle=|@import|url\(/iu);
+  });
+
+  it('has a language, a title, a header, one main and one h1', () => {
+    expect(body).toMatch(/^<!doctype html>\n<html lang="en">/u);
+    for (const tag of ['title', 'header', 'main', 'footer', 'h1']) expect(body.split(`<${tag}>`), tag).toHaveLength(2);
+    expect(body).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">');
+  });
+
+  it('points labels at what is there', () => {
+    for (const [, id] of body.matchAll(/aria-labelledby="([^"]+)"/gu)) expect(body).toContain(`id="${id ?? ''}"`);
+  });
+});
+
+describe('the consent page', () => {
+  it('names the client, where the answer goes, what it may do, what for, and who will be visited (row 1)', () => {
+    const said = text(consentPage(QUESTIONS.document));
+    for (const part of ['Claude', 'unverified', 'published at claude.ai', 'https://claude.ai/api/mcp/auth_callback'])
+      expect(said).toContain(part);
+    for (const part of [
+      'see your name profile',
+      'in your name tools:call',
+      'Engineering tools https://tools.example/mcp',
+    ])
+      expect(said).toContain(part);
+    expect(said.indexOf('Example Login')).toBeLessThan(said.indexOf('GitHub at github.com'));
+    expect(said).toContain('remembers an approval for 30 days');
+    expect(consentPage(QUESTIONS.document).body).toContain('<strong dir="ltr">claude.ai</strong>');
+  });
+
+  it('is answered by a form with the token of its transaction', () => {
+    const { body } = consentPage(QUESTIONS.loopback);
+    expect(body).toContain('<form method="post" action="/oauth/consent"');
+    expect(body).toContain('<input type="hidden" name="transaction" value="q3Jx0bS1v9oX2m8h">');
+    expect(body).toContain('<input type="hidden" name="csrf" value="n5Yb2QkGm1c4uX7d">');
+    expect([...body.matchAll(/<button[^>]*name="decision" value="(\w+)">(\w+)</gu)].map(([, ...own]) => own)).toEqual([
+      ['approve', 'Approve'],
+      ['deny', 'Deny'],
+    ]);
+  });
+
+  it('warns of loopback and of the schemes of apps, and does not promise to remember', () => {
+    expect(text(consentPage(QUESTIONS.loopback))).toContain('A program on this computer asks.');
+    expect(text(consentPage(QUESTIONS.app))).toContain('Whichever app opens “cursor:” links');
+    expect(text(consentPage(QUESTIONS.document))).not.toContain('asks.');
+    expect(text(consentPage(QUESTIONS.loopback))).not.toContain('remembers');
+  });
+
+  it('says that nobody has checked a client, and when the operator has', () => {
+    const base = QUESTIONS.loopback;
+    expect(text(consentPage(base))).toContain('nobody has checked');
+    expect(text(consentPage({ ...base, client: { id: 'x', source: 'static' } }))).toContain('operator of this server');
+    const nameless = text(consentPage({ ...base, client: { id: 'x', source: 'registered' } }));
+    expect(nameless).toContain('Allow an application without a name');
+  });
+
+  it('shows no more of a name than leaves the rest in sight', () => {
+    const named = (name: string): string =>
+      /<bdi>(.*?)<\/bdi>/u.exec(
+        consentPage({ ...QUESTIONS.loopback, client: { id: 'x', name, source: 'registered' } }).body,
+      )?.[1] ?? '';
+    expect(named('a'.repeat(64))).toBe('a'.repeat(64));
+    expect(named('a'.repeat(65))).toBe(`${'a'.repeat(64)}…`);
+    expect(named('\u{1F600}'.repeat(100))).toBe(`${'\u{1F600}'.repeat(64)}…`);
+  });
+
+  it('shows nothing of the query of a redirect URI', () => {
+    expect(consentPage(QUESTIONS.odd).body).not.toContain('code=x');
+  });
+
+  it('has words for the scopes of OpenID and for those of the operator', () => {
+    const own = new Map([['email', 'write to you']]);
+    expect(describeScopes(['openid', 'email', 'x'], own)).toEqual([
+      { name: 'openid', text: 'know that it is you when you come back' },
+      { name: 'email', text: 'write to you' },
+      { name: 'x', text: undefined },
+    ]);
+  });
+});
+
+describe('foreign texts (row 6)', () => {
+  /** Tags by name and attribute names: what is left when all texts and values are taken away. */
+  const structure = (body: string): readonly string[] =>
+    [...body.matchAll(/<!?\/?[a-z](?:[^>"]|"[^"]*")*>/giu)].map(([tag]) => tag.replace(/"[^"]*"/gu, '""'));
+
+  const question = (foreign: string): ConsentQuestion => ({
+    ...QUESTIONS.loopback,
+    server: `s${foreign}`,
+    client: { id: 'x', name: `n${foreign}`, source: 'registered' },
+    scopes: [{ name: `c${foreign}`, text: `t${foreign}` }],
+    resource: { name: `r${foreign}`, uri: `u${foreign}` },
+    providers: [{ name: `p${foreign}`, host: `h${foreign}` }],
+    form: { action: `/a${foreign}`, transaction: `i${foreign}`, csrf: `f${foreign}` },
+  });
+  const expected = structure(consentPage(question('')).body);
+
+  /** Deterministic, so that a failure comes again. */
+  function* random(): Generator<number> {
+    for (let state = 42; ;) {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      yield state >>> 8;
+    }
+  }
+  const PIECES = [
+    ...Array.from('<>"\'`&;=/!- \\\n\t\0ax'),
+    '<script>alert(1)</script>',
+    '</style>',
+    '</title>',
+    '<!--',
+    '-->',
+    ']]>',
+    '" onload="x',
+    '&lt;',
+    '&#60;',
+    'javascript:',
+    '\u202E',
+    '\u2066',
+    '\u200B',
+    '\uD800',
+    '\u{1F600}',
+    '$&',
+    '$1',
+    '${x}',
+  ];
+
+  it('never change the structure of the page', () => {
+    const numbers = random();
+    const next = (below: number): number => Number(numbers.next().value) % below;
+    for (let run = 0; run < 2_000; run += 1) {
+      const foreign = Array.from({ length: 1 + next(12) }, () => PIECES[next(PIECES.length)]).join('');
+      const { body } = consentPage(question(foreign));
+      expect(structure(body), JSON.stringify(foreign)).toEqual(expected);
+      expect(body.match(/[<>]/gu)?.length, JSON.stringify(foreign)).toBe(
+        consentPage(question('')).body.match(/[<>]/gu)?.length,
+      );
+    }
+  });
+
+  it('are shown as they are written, without what is not seen', () => {
+    const foreign = question('<b>&amp;\u202Ex\u0000\n"');
+    const { body } = consentPage({ ...foreign, form: QUESTIONS.loopback.form });
+    expect(body).toContain('<bdi>n&lt;b&gt;&amp;amp;x &quot;</bdi>');
+    expect(body).toContain('<li>t&lt;b&gt;&amp;amp;x &quot; <code dir="ltr">c&lt;b&gt;');
+    expect(body).not.toContain('\u202E');
+  });
+
+  it('are escaped on error pages too', () => {
+    const { body } = errorPage('server_error', { server: '<s>', requestId: '"><script>' });
+    expect(body).toContain('&quot;&gt;&lt;script&gt;');
+    expect(body).toContain('<header><p>&lt;s&gt;</p></header>');
+  });
+});
+
+describe('error pages', () => {
+  it.each(Object.entries(ERROR_PAGES))('%s say what happened, what to do, and the code', (name, explanation) => {
+    const page = errorPage(name as ErrorPageName, FACTS);
+    expect(page.status).toBe(explanation.status);
+    const said = text(page);
+    for (const part of [explanation.title, explanation.what, explanation.advice, explanation.code, 'req-1'])
+      expect(said).toContain(part);
+    expect(page.headers['Content-Security-Policy']).toContain("form-action 'none'");
+    expect(page.headers).not.toHaveProperty('Retry-After');
+  });
+
+  it('say when to come again', () => {
+    const page = errorPage('too_many_requests', { ...FACTS, retryAfterSeconds: 12 });
+    expect([page.status, page.headers['Retry-After']]).toEqual([429, '12']);
+  });
+});
+
+describe('the colours', () => {
+  const luminance = (colour: string): number => {
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+      const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const contrast = (one: string, other: string): number => {
+    const [low = 0, high = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+
+  it.each(Object.entries(PALETTE))('%s can be read', (_, colours) => {
+    const texts = [
+      [colours.text, colours.page],
+      [colours.text, colours.card],
+      [colours.text, colours.well],
+      [colours.quiet, colours.page],
+      [colours.quiet, colours.card],
+      [colours.quiet, colours.well],
+      [colours.onAccent, colours.accent],
+      [colours.onWarning, colours.warning],
+    ] as const;
+    for (const [text, ground] of texts) expect(contrast(text, ground), `${text} on ${ground}`).toBeGreaterThan(4.5);
+    const edges = [
+      [colours.edge, colours.card],
+      [colours.accent, colours.card],
+      [colours.accent, colours.page],
+    ] as const;
+    for (const [edge, ground] of edges) expect(contrast(edge, ground), `${edge} on ${ground}`).toBeGreaterThan(3);
+  });
+});

@@ -1,0 +1,161 @@
+import { displayText } from '../clients/display-text.ts';
+import { redirectTarget, type RedirectTarget } from '../clients/redirect-uri.ts';
+import { markup, type Html } from './markup.ts';
+import { renderPage, type Page } from './page.ts';
+
+/** What somebody is asked to agree to. Texts may be foreign: they are cleaned and escaped here. */
+export interface ConsentQuestion {
+  /** Host of the issuer. */
+  readonly server: string;
+  readonly client: ConsentClient;
+  /** Where the answer will go, with the port of this request. */
+  readonly redirectUri: string;
+  readonly scopes: readonly ConsentScope[];
+  readonly resource: { readonly name?: string | undefined; readonly uri: string };
+  /** In the order in which they will be visited. */
+  readonly providers: readonly ConsentProvider[];
+  /** Approving is kept in this browser; absent when it is asked every time. */
+  readonly rememberedDays?: number | undefined;
+  readonly form: ConsentForm;
+}
+
+export interface ConsentClient {
+  readonly id: string;
+  readonly name?: string | undefined;
+  /** As `Client.source`. */
+  readonly source: 'registered' | 'document' | 'static';
+}
+
+export interface ConsentScope {
+  readonly name: string;
+  readonly text?: string | undefined;
+}
+
+export interface ConsentProvider {
+  readonly name: string;
+  /** Where its page is. */
+  readonly host?: string | undefined;
+}
+
+export interface ConsentForm {
+  /** Path that the answer is posted to. */
+  readonly action: string;
+  readonly transaction: string;
+  /** Bound to the transaction and to the cookie of this browser. */
+  readonly csrf: string;
+}
+
+/** Names in the posted form; `decision` is one of `DECISIONS`. */
+export const CONSENT_FIELDS = { transaction: 'transaction', csrf: 'csrf', decision: 'decision' } as const;
+export const DECISIONS = { approve: 'approve', deny: 'deny' } as const;
+
+const MAX_NAME = 64;
+
+/** @see contract/auth.md 3.6 */
+export function consentPage(question: ConsentQuestion): Page {
+  const { server, client, redirectUri, resource, form } = question;
+  const name = shortened(displayText(client.name ?? ''));
+  const target = redirectTarget(redirectUri);
+  const shownName = name === '' ? 'an application without a name' : markup`“<bdi>${name}</bdi>”`;
+  const main = markup`<h1>Allow ${shownName} to act for you?</h1>
+${clientNote(client, name)}
+<h2>Access will be handed to</h2>
+${targetBox(target, redirectUri)}
+${warningOf(target)}
+<h2>It wants to use</h2>
+${resourceText(resource)}
+${scopeList(question.scopes)}
+${providerList(question.providers)}
+${answerForm(form)}`;
+  const title = `Allow ${name === '' ? 'an application' : name}?`;
+  return renderPage({ status: 200, title, server, main, footer: footerOf(question), form: true });
+}
+
+/** A long name would push what can be trusted off the screen. */
+function shortened(name: string): string {
+  const characters = Array.from(name);
+  return characters.length <= MAX_NAME ? name : `${characters.slice(0, MAX_NAME).join('')}…`;
+}
+
+function clientNote({ id, source }: ConsentClient, name: string): Html {
+  const unverified =
+    name === '' ? undefined : markup` It chose that name itself: <strong>the name is unverified.</strong>`;
+  switch (source) {
+    case 'static':
+      return markup`<p>The operator of this server has set this application up.</p>`;
+    case 'document':
+      return markup`<p>This application is published at <bdi>${new URL(id).host}</bdi>.${unverified}</p>`;
+    case 'registered':
+      return markup`<p>This application is self-registered: nobody has checked who is behind it.${unverified}</p>`;
+  }
+}
+
+const targetBox = ({ kind, shown }: RedirectTarget, uri: string): Html => markup`<p class="target">
+<strong dir="ltr">${shown}</strong>
+<span>${TARGETS[kind]}</span> <code dir="ltr">${uri.replace(/[?#].*/su, '')}</code>
+</p>`;
+
+const TARGETS = {
+  https: 'a website:',
+  loopback: 'this very computer:',
+  'private-use': 'an app on this device:',
+} as const satisfies Record<RedirectTarget['kind'], string>;
+
+function warningOf({ kind, shown }: RedirectTarget): Html | undefined {
+  switch (kind) {
+    case 'https':
+      return undefined;
+    case 'loopback':
+      return markup`<p class="warning" role="note"><strong>A program on this computer asks.</strong> It could be any
+program that runs here. Approve only if you have just started this sign-in yourself.</p>`;
+    case 'private-use':
+      return markup`<p class="warning" role="note"><strong>An app on this device asks.</strong> Whichever app opens
+“${shown}” links will get your approval. Approve only if you have just started this sign-in yourself.</p>`;
+  }
+}
+
+function resourceText({ name, uri }: ConsentQuestion['resource']): Html {
+  const shownName = name === undefined ? undefined : markup`<bdi>${displayText(name)}</bdi> `;
+  return markup`<p>${shownName}<code dir="ltr">${displayText(uri)}</code></p>`;
+}
+
+function scopeList(scopes: readonly ConsentScope[]): Html | undefined {
+  if (scopes.length === 0) return undefined;
+  const items = scopes.map(({ name, text }) => {
+    const code = markup`<code dir="ltr">${displayText(name)}</code>`;
+    return markup`<li>${text === undefined ? code : markup`${displayText(text)} ${code}`}</li>\n`;
+  });
+  return markup`<h2 id="scopes">It may</h2>
+<ul aria-labelledby="scopes">
+${items}</ul>`;
+}
+
+function providerList(providers: readonly ConsentProvider[]): Html | undefined {
+  if (providers.length === 0) return undefined;
+  const items = providers.map(({ name, host }) => {
+    const at = host === undefined ? undefined : markup` at <span dir="ltr">${displayText(host)}</span>`;
+    return markup`<li><bdi>${displayText(name)}</bdi>${at}</li>\n`;
+  });
+  const heading = providers.length === 1 ? 'You will sign in with' : 'You will sign in with, one after the other';
+  return markup`<h2 id="providers">${heading}</h2>
+<ol aria-labelledby="providers">
+${items}</ol>`;
+}
+
+const answerForm = ({ action, transaction, csrf }: ConsentForm): Html =>
+  markup`<form method="post" action="${action}" autocomplete="off">
+<input type="hidden" name="${CONSENT_FIELDS.transaction}" value="${transaction}">
+<input type="hidden" name="${CONSENT_FIELDS.csrf}" value="${csrf}">
+<div class="answers">
+<button class="primary" type="submit" name="${CONSENT_FIELDS.decision}" value="${DECISIONS.approve}">Approve</button>
+<button type="submit" name="${CONSENT_FIELDS.decision}" value="${DECISIONS.deny}">Deny</button>
+</div>
+</form>`;
+
+function footerOf({ rememberedDays }: ConsentQuestion): Html {
+  const kept =
+    rememberedDays === undefined
+      ? undefined
+      : markup`<p>This browser remembers an approval for ${String(rememberedDays)} days.</p>`;
+  return markup`<p>You did not start this? Then deny, or close this page.</p>${kept}`;
+}

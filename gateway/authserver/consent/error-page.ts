@@ -1,0 +1,116 @@
+import { markup } from './markup.ts';
+import { renderPage, type Page } from './page.ts';
+
+interface Explanation {
+  readonly status: number;
+  /** The OAuth code, for whoever builds the application. */
+  readonly code: string;
+  readonly title: string;
+  readonly what: string;
+  /** What the reader can do. */
+  readonly advice: string;
+}
+
+const START_AGAIN = 'Go back to your application and start the sign-in there again.';
+
+/** Everything that ends before a redirect is safe. Nothing of a request is repeated on these pages. */
+export const ERROR_PAGES = {
+  unknown_client: {
+    status: 400,
+    code: 'invalid_client',
+    title: 'This application is not known here',
+    what: 'It may have been removed, or its registration has run out because it was not used.',
+    advice: 'Remove the server in your application and add it again: it will then register anew.',
+  },
+  client_document: {
+    status: 400,
+    code: 'invalid_client',
+    title: 'The application could not be checked',
+    what: 'It points to a description of itself that cannot be read or is not acceptable here.',
+    advice: 'Try again in a minute. If it stays so, tell the maker of the application.',
+  },
+  redirect_uri: {
+    status: 400,
+    code: 'invalid_request',
+    title: 'The application asks for an answer at the wrong place',
+    what: 'The address it wants you to be sent to is not one that it has registered. You have not been sent there.',
+    advice: 'If you followed a link to get here, do not trust it. Otherwise tell the maker of the application.',
+  },
+  bad_request: {
+    status: 400,
+    code: 'invalid_request',
+    title: 'The application sent a request that cannot be answered',
+    what: 'Something in it is missing, doubled or malformed.',
+    advice: `${START_AGAIN} If it stays so, tell the maker of the application.`,
+  },
+  sign_in_over: {
+    status: 400,
+    code: 'invalid_request',
+    title: 'This sign-in is over',
+    what: 'It took too long, was finished already, or was started again elsewhere.',
+    advice: START_AGAIN,
+  },
+  other_browser: {
+    status: 400,
+    code: 'invalid_request',
+    title: 'This sign-in did not begin in this browser',
+    what: 'A sign-in must end in the browser in which it was started, and that browser must accept cookies.',
+    advice: `${START_AGAIN} If somebody sent you a link to this page, do not trust it.`,
+  },
+  provider_mismatch: {
+    status: 400,
+    code: 'invalid_request',
+    title: 'The answer came from an unexpected place',
+    what: 'Another sign-in page answered than the one that was asked. Nothing of its answer was used.',
+    advice: START_AGAIN,
+  },
+  consent_out_of_date: {
+    status: 403,
+    code: 'access_denied',
+    title: 'Your answer could not be accepted',
+    what: 'The page you answered on is out of date, or it was not shown in this browser.',
+    advice: START_AGAIN,
+  },
+  too_many_requests: {
+    status: 429,
+    code: 'temporarily_unavailable',
+    title: 'Too many sign-ins at once',
+    what: 'This server has been asked too often in a short time.',
+    advice: 'Wait a minute, then start the sign-in in your application again.',
+  },
+  unavailable: {
+    status: 503,
+    code: 'temporarily_unavailable',
+    title: 'Signing in is not possible at the moment',
+    what: 'Something that this server needs does not answer. Your access is unchanged.',
+    advice: 'Wait a minute, then start the sign-in in your application again.',
+  },
+  server_error: {
+    status: 500,
+    code: 'server_error',
+    title: 'Something went wrong here',
+    what: 'The fault is on this side, not with you or your application.',
+    advice: `${START_AGAIN} If it stays so, tell the operator of this server the number below.`,
+  },
+} as const satisfies Record<string, Explanation>;
+
+export type ErrorPageName = keyof typeof ERROR_PAGES;
+
+export interface ErrorPageFacts {
+  /** Host of the issuer. */
+  readonly server: string;
+  /** Finds the refusal in the log. */
+  readonly requestId: string;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+export function errorPage(name: ErrorPageName, { server, requestId, retryAfterSeconds }: ErrorPageFacts): Page {
+  const { status, code, title, what, advice } = ERROR_PAGES[name];
+  const main = markup`<h1>${title}</h1>
+<p>${what}</p>
+<p><strong>${advice}</strong></p>`;
+  const footer = markup`<p>Error <code>${code}</code>, number <code>${requestId}</code></p>`;
+  const page = renderPage({ status, title, server, main, footer, form: false });
+  if (retryAfterSeconds === undefined) return page;
+  return { ...page, headers: { ...page.headers, 'Retry-After': String(retryAfterSeconds) } };
+}

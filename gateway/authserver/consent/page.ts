@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { displayText } from '../clients/display-text.ts';
+import { Html, markup } from './markup.ts';
+import { STYLE } from './style.ts';
+
+/** An answer for people. */
+export interface Page {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface PageContent {
+  readonly status: number;
+  readonly title: string;
+  /** Who asks: the host of the issuer. */
+  readonly server: string;
+  readonly main: Html;
+  readonly footer: Html;
+  /** A page without a form may send none. */
+  readonly form: boolean;
+}
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+/**
+ * `form-action` stays out of a page with a form: browsers apply it to the redirects behind the answer too, and those
+ * lead to the client. @see contract/auth.md 3.6
+ */
+const contentSecurityPolicy = (form: boolean): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${STYLE_HASH}'`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    ...(form ? [] : ["form-action 'none'"]),
+  ].join('; ');
+
+/** Under `no-referrer` browsers post a form with `Origin: null`; `Sec-Fetch-Site: same-origin` tells that it is ours. */
+const headersOf = (form: boolean): Readonly<Record<string, string>> => ({
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': contentSecurityPolicy(form),
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+});
+
+export function renderPage({ status, title, server, main, footer, form }: PageContent): Page {
+  const body = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<header><p>${displayText(server)}</p></header>
+<main>
+${main}
+</main>
+<footer>
+${footer}
+</footer>
+</body>
+</html>
+`;
+  return { status, headers: headersOf(form), body: body.toString() };
+}

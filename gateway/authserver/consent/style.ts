@@ -1,0 +1,38 @@
+import { PALETTE } from './palette.ts';
+
+const variables = (colours: Readonly<Record<string, string>>): string =>
+  Object.entries(colours)
+    .map(([name, value]) => `--${name}:${value}`)
+    .join(';');
+
+/** The one style sheet of all pages, exactly as it stands between the tags: its hash is in the policy. */
+export const STYLE = `
+:root{color-scheme:light dark;${variables(PALETTE.light)}}
+@media (prefers-color-scheme:dark){:root{${variables(PALETTE.dark)}}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+header,main,footer{max-width:36rem;margin:0 auto;padding:0 1.25rem}
+header{padding-top:1.25rem;color:var(--quiet);font-size:.875rem}
+header p{margin:0 0 .75rem}
+main{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding-top:1.5rem;padding-bottom:1.5rem}
+footer{padding-top:.75rem;padding-bottom:2rem;color:var(--quiet);font-size:.875rem}
+h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}
+h2{margin:1.5rem 0 .25rem;font-size:.875rem;font-weight:600;color:var(--quiet)}
+p{margin:.5rem 0}
+h2+p{margin-top:.25rem}
+ul,ol{margin:.25rem 0;padding-left:1.5rem}
+li{margin:.25rem 0}
+code{font:.875em/1.4 ui-monospace,monospace;color:var(--quiet)}
+.target{margin:.25rem 0 .75rem;padding:.75rem 1rem;background:var(--well);border-radius:.5rem}
+.target strong{display:block;font:600 clamp(1.375rem,6vw,2rem)/1.25 ui-monospace,monospace}
+.target span,.quiet{color:var(--quiet);font-size:.875rem}
+.target code{color:var(--quiet)}
+.warning{margin:.75rem 0;padding:.75rem 1rem;background:var(--warning);color:var(--onWarning)}
+.warning{border-left:.25rem solid var(--warningEdge);border-radius:.25rem}
+.answers{display:flex;flex-wrap:wrap;gap:.75rem;margin-top:1.75rem}
+button{flex:1 1 9rem;min-height:3rem;padding:.5rem 1.25rem;border:1px solid var(--edge);border-radius:.5rem}
+button{background:var(--card);color:var(--text);font:600 1rem/1.5 system-ui,sans-serif;cursor:pointer}
+button.primary{background:var(--accent);border-color:var(--accent);color:var(--onAccent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+@media (max-width:38rem){main{border-radius:0;border-left:0;border-right:0}}
+`;

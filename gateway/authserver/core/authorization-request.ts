@@ -1,0 +1,185 @@
+import { readChallenge } from './pkce.ts';
+import { accepted, refused, type Outcome, type RefusalReason } from './refusal.ts';
+import type { RequestParameters } from './request-parameters.ts';
+import { resolveResource } from './resource.ts';
+import { requestedScopes } from './scope.ts';
+
+/** What the request is judged by: the client that it names, and the server. */
+export interface AuthorizationRules {
+  /** Metadata of the client that is in force, by its names in RFC 7591 §2. */
+  readonly client: { readonly redirect_uris: readonly string[]; readonly scope: string };
+  readonly scopesSupported: readonly string[];
+  /** Audiences as configured. */
+  readonly audiences: readonly string[];
+  readonly matchesRedirectUri: (registered: readonly string[], requested: string) => boolean;
+}
+
+/** An authorization request that may go on to consent and login. */
+export interface AuthorizationRequest {
+  readonly clientId: string;
+  /** As requested: on a loopback address the port is that of this request. */
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly codeChallenge: string;
+  readonly scopes: readonly string[];
+  /** As configured. Becomes `aud`. */
+  readonly resource: string;
+  readonly nonce: string | undefined;
+  /** `none`: answer without any page, or refuse. */
+  readonly silent: boolean;
+  /** Every login runs again, whatever is still alive. */
+  readonly reauthenticate: boolean;
+  /** The consent page comes even when consent is remembered. */
+  readonly askConsent: boolean;
+}
+
+/** Where a refusal goes: to a page for the person in front of the browser, or back to the client. */
+export type AuthorizationRefusal =
+  | { readonly to: 'page'; readonly reason: RefusalReason }
+  | {
+      readonly to: 'client';
+      readonly reason: RefusalReason;
+      readonly redirectUri: string;
+      readonly state: string | undefined;
+    };
+
+export type AuthorizationOutcome =
+  | { readonly ok: true; readonly request: AuthorizationRequest }
+  | { readonly ok: false; readonly refusal: AuthorizationRefusal };
+
+const MAX_CLIENT_ID_LENGTH = 2048;
+const MAX_STATE_BYTES = 2048;
+
+/** Whose request it is. Comes before the client is looked up; a refusal is shown as a page. */
+export function clientIdOf(asked: RequestParameters): Outcome<string> {
+  const clientId = asked.one('client_id');
+  if (clientId === undefined) return refused('client_id_missing');
+  if (asked.isDuplicated('client_id')) return refused('parameter_duplicated');
+  return clientId.length <= MAX_CLIENT_ID_LENGTH ? accepted(clientId) : refused('client_id_too_long');
+}
+
+/**
+ * Judges the request of a known client. Until the redirect URI is known to be the client's own, nothing is sent there.
+ * The first refusal counts. @see RFC 6749 §4.1.2.1
+ */
+export function checkAuthorizationRequest(asked: RequestParameters, rules: AuthorizationRules): AuthorizationOutcome {
+  const clientId = clientIdOf(asked);
+  if (!clientId.ok) return toPage(clientId.reason);
+  const redirectUri = redirectUriOf(asked, rules);
+  if (!redirectUri.ok) return toPage(redirectUri.reason);
+  const answerTo = { redirectUri: redirectUri.value, state: stateToReturn(asked) };
+  const settled = runSteps(asked, rules);
+  if (!settled.ok) return { ok: false, refusal: { to: 'client', reason: settled.reason, ...answerTo } };
+  return { ok: true, request: { clientId: clientId.value, ...answerTo, ...settled.value } };
+}
+
+/** What may be answered with `prompt=none`: no page is shown, so consent and logins must be there already. */
+export function silentRefusal(known: {
+  readonly loggedIn: boolean;
+  readonly consented: boolean;
+}): RefusalReason | undefined {
+  if (!known.loggedIn) return 'login_required';
+  return known.consented ? undefined : 'consent_required';
+}
+
+const toPage = (reason: RefusalReason): AuthorizationOutcome => ({ ok: false, refusal: { to: 'page', reason } });
+
+function redirectUriOf(asked: RequestParameters, { client, matchesRedirectUri }: AuthorizationRules): Outcome<string> {
+  const requested = asked.one('redirect_uri');
+  if (requested === undefined) return refused('redirect_uri_missing');
+  if (asked.isDuplicated('redirect_uri')) return refused('parameter_duplicated');
+  return matchesRedirectUri(client.redirect_uris, requested) ? accepted(requested) : refused('redirect_uri_mismatch');
+}
+
+/** A state that nobody can tell from another one, or too long to be kept, is not sent back. */
+function stateToReturn(asked: RequestParameters): string | undefined {
+  const state = asked.isDuplicated('state') ? undefined : asked.one('state');
+  return state !== undefined && isShort(state) ? state : undefined;
+}
+
+const isShort = (text: string): boolean => Buffer.byteLength(text) <= MAX_STATE_BYTES;
+
+/** One rule. It refuses, or settles members of the request. */
+type Step<Settled extends object> = (asked: RequestParameters, rules: AuthorizationRules) => Outcome<Settled>;
+
+const NOTHING = accepted({});
+
+const noDuplicates: Step<object> = (asked) => (asked.duplicated.length > 0 ? refused('parameter_duplicated') : NOTHING);
+
+const noRequestObject: Step<object> = (asked) => {
+  if (asked.one('request') !== undefined) return refused('request_object');
+  return asked.one('request_uri') === undefined ? NOTHING : refused('request_uri');
+};
+
+const responseType: Step<object> = (asked) =>
+  asked.one('response_type') === 'code' ? NOTHING : refused('response_type');
+
+const responseMode: Step<object> = (asked) =>
+  (asked.one('response_mode') ?? 'query') === 'query' ? NOTHING : refused('response_mode');
+
+const proofKey: Step<Pick<AuthorizationRequest, 'codeChallenge'>> = (asked) => {
+  const challenge = readChallenge(asked.one('code_challenge'), asked.one('code_challenge_method'));
+  return challenge.ok ? accepted({ codeChallenge: challenge.value }) : challenge;
+};
+
+const stateLength: Step<object> = (asked) => (isShort(asked.one('state') ?? '') ? NOTHING : refused('state_too_long'));
+
+const scope: Step<Pick<AuthorizationRequest, 'scopes'>> = (asked, { client, scopesSupported }) => {
+  const scopes = requestedScopes(asked.one('scope'), {
+    supported: scopesSupported,
+    registered: client.scope.split(' '),
+  });
+  return scopes.ok ? accepted({ scopes: scopes.value }) : scopes;
+};
+
+const resource: Step<Pick<AuthorizationRequest, 'resource'>> = (asked, { audiences }) => {
+  const audience = resolveResource(asked.all('resource'), audiences);
+  return audience.ok ? accepted({ resource: audience.value }) : audience;
+};
+
+const nonce: Step<Pick<AuthorizationRequest, 'nonce'>> = (asked) => {
+  const value = asked.one('nonce');
+  return isShort(value ?? '') ? accepted({ nonce: value }) : refused('nonce_too_long');
+};
+
+const PROMPTS = ['none', 'login', 'consent', 'select_account'];
+
+/** @see OpenID Connect Core §3.1.2.1 */
+const prompt: Step<Pick<AuthorizationRequest, 'silent' | 'reauthenticate' | 'askConsent'>> = (asked) => {
+  const prompts = new Set((asked.one('prompt') ?? '').split(' ').filter((value) => value !== ''));
+  const silent = prompts.has('none');
+  if ([...prompts].some((value) => !PROMPTS.includes(value)) || (silent && prompts.size > 1)) return refused('prompt');
+  const maxAge = asked.one('max_age');
+  if (maxAge !== undefined && !/^[0-9]{1,10}$/.test(maxAge)) return refused('max_age');
+  const reauthenticate = prompts.has('login') || prompts.has('select_account') || maxAge !== undefined;
+  return accepted({ silent, reauthenticate, askConsent: prompts.has('consent') });
+};
+
+/** The order of the rules once a redirect is safe. */
+const STEPS = [
+  noDuplicates,
+  noRequestObject,
+  responseType,
+  responseMode,
+  proofKey,
+  stateLength,
+  scope,
+  resource,
+  nonce,
+  prompt,
+] as const;
+
+type Settling<Rule> = Rule extends Step<infer Members> ? (settled: Members) => void : never;
+
+/** The members of all steps together. */
+type Settled = Settling<(typeof STEPS)[number]> extends (settled: infer All) => void ? All : never;
+
+function runSteps(asked: RequestParameters, rules: AuthorizationRules): Outcome<Settled> {
+  const settled: Partial<Settled> = {};
+  for (const step of STEPS) {
+    const outcome: Outcome<object> = step(asked, rules);
+    if (!outcome.ok) return outcome;
+    Object.assign(settled, outcome.value);
+  }
+  return accepted(settled as Settled); // every step has settled its members
+}

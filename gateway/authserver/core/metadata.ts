@@ -1,0 +1,93 @@
+import { GRANT_TYPES } from './token-request.ts';
+
+/** Paths of the endpoints below the path of the issuer. */
+const ENDPOINTS = {
+  authorize: '/oauth/authorize',
+  consent: '/oauth/consent',
+  callback: '/oauth/callback',
+  token: '/oauth/token',
+  register: '/oauth/register',
+  revoke: '/oauth/revoke',
+  introspect: '/oauth/introspect',
+  userinfo: '/oauth/userinfo',
+  logout: '/oauth/logout',
+  jwks: '/.well-known/jwks.json',
+} as const;
+
+export type Endpoint = keyof typeof ENDPOINTS;
+
+/** Every URL that the server says of itself comes from here, hence from its configuration; no request has a say in it. */
+export interface ServerUrls {
+  readonly issuer: string;
+  /** Takes the place of the issuer in `authorization_endpoint`, and nowhere else. */
+  readonly authorizationEndpointBaseUrl?: string | undefined;
+}
+
+export interface ServerFeatures {
+  readonly scopesSupported: readonly string[];
+  /** URLs of the servers that tokens are issued for. */
+  readonly audiences: readonly string[];
+  /** What the token endpoint takes, `none` among them. */
+  readonly clientAuthenticationMethods: readonly string[];
+  /** Of the keys that sign, now or after a rotation. */
+  readonly signingAlgorithms: readonly string[];
+  readonly clientIdMetadataDocuments: boolean;
+}
+
+/** Where the endpoint stands for the router: the path of the issuer, then its own. */
+export const endpointPath = (endpoint: Endpoint, issuer: string): string => `${pathOf(issuer)}${ENDPOINTS[endpoint]}`;
+
+export const endpointUrl = (endpoint: Endpoint, { issuer, authorizationEndpointBaseUrl }: ServerUrls): string =>
+  `${endpoint === 'authorize' ? (authorizationEndpointBaseUrl ?? issuer) : issuer}${ENDPOINTS[endpoint]}`;
+
+/** Where a client may look: inserted before the path of the issuer, and behind it. @see RFC 8414 §3.1, OIDC Discovery §4 */
+export function metadataPaths(issuer: string): {
+  readonly oauth: readonly string[];
+  readonly openid: readonly string[];
+} {
+  const path = pathOf(issuer);
+  const both = (name: string): readonly string[] => [
+    ...new Set([`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]),
+  ];
+  return { oauth: both('oauth-authorization-server'), openid: both('openid-configuration') };
+}
+
+const pathOf = (issuer: string): string => new URL(issuer).pathname.replace(/\/$/, '');
+
+/** @see RFC 8414 §2, RFC 9207 §3, RFC 9728 §4 */
+export function oauthMetadata(urls: ServerUrls, features: ServerFeatures) {
+  const { clientAuthenticationMethods: methods } = features;
+  const withSecret = methods.filter((method) => method !== 'none');
+  const url = (endpoint: Endpoint): string => endpointUrl(endpoint, urls);
+  return {
+    issuer: urls.issuer,
+    authorization_endpoint: url('authorize'),
+    token_endpoint: url('token'),
+    registration_endpoint: url('register'),
+    revocation_endpoint: url('revoke'),
+    introspection_endpoint: url('introspect'),
+    jwks_uri: url('jwks'),
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [...GRANT_TYPES],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: [...methods],
+    revocation_endpoint_auth_methods_supported: [...methods],
+    // Public clients may not ask; a list without members is left out, RFC 8414 §3.2.
+    ...(withSecret.length > 0 && { introspection_endpoint_auth_methods_supported: withSecret }),
+    scopes_supported: [...features.scopesSupported],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: features.clientIdMetadataDocuments,
+    protected_resources: [...features.audiences],
+  };
+}
+
+/** @see OpenID Connect Discovery §3 */
+export function openidMetadata(urls: ServerUrls, features: ServerFeatures) {
+  return {
+    ...oauthMetadata(urls, features),
+    ...(features.scopesSupported.includes('openid') && { userinfo_endpoint: endpointUrl('userinfo', urls) }),
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],
+  };
+}

@@ -1,0 +1,24 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { accepted, refused, type Outcome } from './refusal.ts';
+
+/** SHA-256 in base64url is always 43 characters. */
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+/** @see RFC 7636 §4.1 */
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+
+/** The challenge of an authorization request. S256 is the only method; leaving it out means `plain`. @see RFC 7636 §4.3 */
+export function readChallenge(challenge: string | undefined, method: string | undefined): Outcome<string> {
+  if (challenge === undefined) return refused('challenge_missing');
+  if (method !== 'S256') return refused('challenge_method');
+  return CHALLENGE.test(challenge) ? accepted(challenge) : refused('challenge_malformed');
+}
+
+/** Whether who redeems a code is who asked for it. `challenge` stands with the code. @see RFC 7636 §4.6 */
+export function checkVerifier(challenge: string | undefined, verifier: string | undefined): Outcome<true> {
+  if (verifier === undefined) return refused('verifier_missing');
+  if (!VERIFIER.test(verifier)) return refused('verifier_malformed');
+  const expected = Buffer.from(challenge ?? '');
+  const actual = Buffer.from(createHash('sha256').update(verifier).digest('base64url'));
+  if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return refused('verifier_wrong');
+  return accepted(true);
+}

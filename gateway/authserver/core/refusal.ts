@@ -1,0 +1,154 @@
+/** What a client may be told. @see RFC 6749 §4.1.2.1, §5.2; RFC 7591 §3.2.2; RFC 8707 §2; OpenID Connect Core §3.1.2.6 */
+export type OAuthErrorCode =
+  | 'access_denied'
+  | 'consent_required'
+  | 'invalid_client'
+  | 'invalid_client_metadata'
+  | 'invalid_grant'
+  | 'invalid_redirect_uri'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'invalid_software_statement'
+  | 'invalid_target'
+  | 'invalid_token'
+  | 'login_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'server_error'
+  | 'temporarily_unavailable'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type';
+
+/** The error of an OAuth endpoint as it leaves the process. */
+export interface OAuthError {
+  readonly status: number;
+  readonly error: OAuthErrorCode;
+  /** One sentence for the developer of the client; free of quotes and backslashes. @see RFC 6749 §5.2 */
+  readonly description: string;
+}
+
+type Row = readonly [error: OAuthErrorCode, description: string];
+
+const GRANT = 'the code or token is invalid, expired, used before or belongs to somebody else: start a new login';
+const CLIENT = 'the client is unknown or its authentication failed: register again or check its credentials';
+const CHALLENGE = 'send a code_challenge of 43 base64url characters with code_challenge_method S256';
+const RESOURCE = 'resource names no server of this authorization server: use the URL that its resource metadata gives';
+const DENIED = 'the user or an identity provider said no';
+
+/**
+ * Every refusal of the authorization server by the word that the log knows, and what the client hears of it: several
+ * words may give one answer, so that nobody can tell by the answer what a guessed code or secret failed at.
+ */
+const REFUSALS = {
+  client_id_missing: ['invalid_request', 'client_id is missing'],
+  client_id_too_long: ['invalid_client', CLIENT],
+  client_unknown: ['invalid_client', CLIENT],
+  client_document: ['invalid_client', 'the client metadata document could not be used'],
+  client_authentication: ['invalid_client', CLIENT],
+  client_two_methods: ['invalid_request', 'authenticate the client by one method only'],
+  redirect_uri_missing: ['invalid_request', 'redirect_uri is missing'],
+  redirect_uri_mismatch: ['invalid_request', 'redirect_uri is not one that this client has registered'],
+  parameter_duplicated: ['invalid_request', 'a parameter is given more than once'],
+  request_object: ['request_not_supported', 'send the parameters themselves: request objects are not supported'],
+  request_uri: ['request_uri_not_supported', 'send the parameters themselves: request_uri is not supported'],
+  response_type: ['unsupported_response_type', 'response_type must be code'],
+  response_mode: ['invalid_request', 'response_mode must be query or left out'],
+  challenge_missing: ['invalid_request', CHALLENGE],
+  challenge_method: ['invalid_request', CHALLENGE],
+  challenge_malformed: ['invalid_request', CHALLENGE],
+  state_too_long: ['invalid_request', 'state is longer than 2048 bytes'],
+  nonce_too_long: ['invalid_request', 'nonce is longer than 2048 bytes'],
+  scope_malformed: ['invalid_scope', 'scope has a character that no scope may have'],
+  scope_unknown: ['invalid_scope', 'ask only for scopes that the client has registered'],
+  scope_widened: ['invalid_scope', 'a refresh may ask for fewer scopes than were granted, not for more'],
+  resource_malformed: ['invalid_target', RESOURCE],
+  resource_unknown: ['invalid_target', RESOURCE],
+  resource_multiple: ['invalid_target', 'name exactly one resource'],
+  resource_missing: ['invalid_target', 'add the parameter resource: the URL that the resource metadata gives'],
+  resource_changed: ['invalid_target', 'resource is not the one that was granted'],
+  prompt: ['invalid_request', 'prompt must be none alone, or of login, consent and select_account'],
+  max_age: ['invalid_request', 'max_age must be a whole number of seconds'],
+  login_required: ['login_required', 'the user must log in: ask again without prompt none'],
+  consent_required: ['consent_required', 'the user must consent: ask again without prompt none'],
+  consent_denied: ['access_denied', DENIED],
+  upstream_denied: ['access_denied', DENIED],
+  upstream_failed: ['server_error', 'the login at an identity provider failed'],
+  upstream_unavailable: ['temporarily_unavailable', 'an identity provider cannot be reached: try again later'],
+  grant_type_missing: ['invalid_request', 'grant_type is missing'],
+  grant_type_unknown: ['unsupported_grant_type', 'grant_type must be authorization_code or refresh_token'],
+  grant_type_unregistered: ['unauthorized_client', 'the client has not registered this grant_type'],
+  code_missing: ['invalid_request', 'code is missing'],
+  code_tag: ['invalid_grant', GRANT],
+  code_unknown: ['invalid_grant', GRANT],
+  code_expired: ['invalid_grant', GRANT],
+  code_replayed: ['invalid_grant', GRANT],
+  code_client: ['invalid_grant', GRANT],
+  code_redirect_uri: ['invalid_grant', GRANT],
+  verifier_missing: ['invalid_grant', GRANT],
+  verifier_malformed: ['invalid_grant', GRANT],
+  verifier_wrong: ['invalid_grant', GRANT],
+  refresh_token_missing: ['invalid_request', 'refresh_token is missing'],
+  refresh_tag: ['invalid_grant', GRANT],
+  refresh_unknown: ['invalid_grant', GRANT],
+  refresh_client: ['invalid_grant', GRANT],
+  refresh_reuse: ['invalid_grant', GRANT],
+  upstream_dead: ['invalid_grant', GRANT],
+  token_missing: ['invalid_request', 'token is missing'],
+  registration_redirect_uri: ['invalid_redirect_uri', 'a redirect URI is not allowed'],
+  registration_metadata: ['invalid_client_metadata', 'the client metadata is not allowed'],
+  registration_statement: ['invalid_software_statement', 'software statements are not accepted'],
+  registration_token: ['invalid_token', 'the registration access token is not valid'],
+  rate_limited: ['temporarily_unavailable', 'too many requests: try again later'],
+  capacity: ['temporarily_unavailable', 'no more clients can be registered now: try again later'],
+  store_down: ['temporarily_unavailable', 'the server cannot answer now: try again later'],
+  internal: ['server_error', 'the server failed'],
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** Why the authorization server refuses: a word for the log, for audit and for tests. */
+export type RefusalReason = keyof typeof REFUSALS;
+
+export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[];
+
+/** What a pure step comes to. */
+export type Outcome<Value> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: RefusalReason };
+
+export const accepted = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
+
+export const refused = (reason: RefusalReason): Outcome<never> => ({ ok: false, reason });
+
+/** The answer of a JSON endpoint. `rate_limited` is 429: whoever answers adds Retry-After, and to 503 too. */
+export function wireError(reason: RefusalReason): OAuthError {
+  const [error, description] = REFUSALS[reason];
+  return { status: reason === 'rate_limited' ? 429 : statusOf(error), error, description };
+}
+
+function statusOf(error: OAuthErrorCode): number {
+  switch (error) {
+    case 'invalid_client':
+    case 'invalid_token':
+      return 401;
+    case 'access_denied':
+      return 403;
+    case 'server_error':
+      return 500;
+    case 'temporarily_unavailable':
+      return 503;
+    case 'consent_required':
+    case 'invalid_client_metadata':
+    case 'invalid_grant':
+    case 'invalid_redirect_uri':
+    case 'invalid_request':
+    case 'invalid_scope':
+    case 'invalid_software_statement':
+    case 'invalid_target':
+    case 'login_required':
+    case 'request_not_supported':
+    case 'request_uri_not_supported':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+    case 'unsupported_response_type':
+      return 400;
+  }
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { parametersOf } from './request-parameters.ts';
+
+describe('parameters of a request', () => {
+  it('are a map of what has a value', () => {
+    expect([...parametersOf('a=1&b=&b=2&a=3&c=').firsts]).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ]);
+  });
+
+  it('are decoded as a form', () => {
+    const asked = parametersOf('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
+    expect([asked.one('scope'), asked.one('redirect_uri'), asked.one('state')]).toEqual([
+      'a b',
+      'https://x/cb?q=1',
+      'é',
+    ]);
+  });
+
+  it('without a value are absent (RFC 6749 §3.1)', () => {
+    const asked = parametersOf('state=&resource=&resource=https%3A%2F%2Fa&nonce');
+    expect([asked.one('state'), asked.one('nonce'), asked.one('never')]).toEqual([undefined, undefined, undefined]);
+    expect(asked.all('resource')).toEqual(['https://a']);
+  });
+
+  it.each([
+    ['state=a&state=b', ['state']],
+    ['state=a&state=a', ['state']],
+    ['state=&state=a', ['state']],
+    ['unknown=1&unknown=2&state=a&%73tate=b', ['unknown', 'state']],
+    ['resource=a&resource=b', []],
+    ['State=a&state=b', []],
+  ])('row 13: in %j stand more than once: %j', (encoded, duplicated) => {
+    expect(parametersOf(encoded).duplicated).toEqual(duplicated);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('%s is a name like any other', (name) => {
+    expect(parametersOf('').one(name)).toBeUndefined();
+    expect(parametersOf(`${name}=x`).one(name)).toBe('x');
+    expect(parametersOf(`${name}=x&${name}=y`).duplicated).toEqual([name]);
+  });
+});

@@ -1,0 +1,48 @@
+import { accepted, refused, type Outcome } from './refusal.ts';
+
+const MAX_LENGTH = 2048;
+/** Scheme, host, port, the rest. No user information, fragment, blank, backslash or control character. */
+const RESOURCE = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@:\\[\]]+)(?::([0-9]*))?((?:[/?][^\s#\\]*)?)$/iu;
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
+
+/**
+ * The text under which two spellings of a resource are the same one: scheme and host in lower case, no default port, no
+ * slash alone behind an origin. The path and the query stay as they are. Undefined for what is no resource.
+ */
+function canonical(resource: string): string | undefined {
+  if (resource.length > MAX_LENGTH || CONTROL.test(resource) || !URL.canParse(resource)) return undefined;
+  const [, scheme, host, port = '', rest = ''] = RESOURCE.exec(resource) ?? [];
+  if (scheme === undefined || host === undefined) return undefined;
+  const protocol = scheme.toLowerCase();
+  const suffix = port === '' || port === DEFAULT_PORTS[protocol] ? '' : `:${port}`;
+  return `${protocol}://${host.toLowerCase()}${suffix}${rest === '/' ? '' : rest}`;
+}
+
+/**
+ * The audience that `resource` names, spelled as it is configured; the only audience when nothing is named.
+ * @see RFC 8707 §2
+ */
+export function resolveResource(asked: readonly string[], audiences: readonly string[]): Outcome<string> {
+  const [named, second] = asked;
+  if (second !== undefined) return refused('resource_multiple');
+  if (named === undefined) {
+    const [only, other] = audiences;
+    return only !== undefined && other === undefined ? accepted(only) : refused('resource_missing');
+  }
+  const wanted = canonical(named);
+  if (wanted === undefined) return refused('resource_malformed');
+  const audience = audiences.find((candidate) => canonical(candidate) === wanted);
+  return audience === undefined ? refused('resource_unknown') : accepted(audience);
+}
+
+/** At the token endpoint `resource` says nothing, or again what was granted. @see RFC 8707 §2.2 */
+export function checkSameResource(asked: readonly string[], granted: string): Outcome<string> {
+  const [named, second] = asked;
+  if (second !== undefined) return refused('resource_multiple');
+  if (named === undefined) return accepted(granted);
+  const wanted = canonical(named);
+  if (wanted === undefined) return refused('resource_malformed');
+  return wanted === canonical(granted) ? accepted(granted) : refused('resource_changed');
+}

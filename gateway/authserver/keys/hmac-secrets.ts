@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { FileUnreadable } from '../../outbound/watched-file.ts';
+import { RANDOM_BYTES, type SecretRing } from '../core/opaque-token.ts';
+import { FollowedFiles, type KeyLog } from './followed-files.ts';
+import { inFile, KeyRefused } from './key-refused.ts';
+
+export interface HmacSecretsOptions {
+  /** The current secret, then those that verify only. None: a secret that dies with the process. */
+  readonly files: readonly string[];
+  readonly log: KeyLog;
+  /** ms on a clock that only goes forward. */
+  readonly now?: () => number;
+}
+
+const MIN_BYTES = 32;
+const FEW_VALUES = 8;
+
+/** The secrets behind codes, refresh tokens, cookies and seals. Files are followed without a restart. */
+export class HmacSecrets {
+  /** Codes, refresh tokens and sealed rows die with this process. */
+  readonly ephemeral: boolean;
+  readonly #ring: () => SecretRing;
+
+  /** @throws KeyRefused, FileUnreadable */
+  constructor({ files, log, now = () => performance.now() }: HmacSecretsOptions) {
+    this.ephemeral = files.length === 0;
+    if (this.ephemeral) {
+      log.warn('no HMAC secret is configured: codes and refresh tokens die with this process');
+      const ring: SecretRing = [new Uint8Array(randomBytes(RANDOM_BYTES))];
+      this.#ring = () => ring;
+      return;
+    }
+    const followed = new FollowedFiles({
+      readers: files.map((file) => () => bytesOf(file)),
+      build: (contents) => ringOf(files, contents, log),
+      now,
+      onFault: (fault) => {
+        log.error('changed HMAC secrets cannot be used; the old ones stay in force', { fault });
+      },
+    });
+    this.#ring = () => followed.current();
+  }
+
+  /** Another object after every change of the secrets. */
+  ring(): SecretRing {
+    return this.#ring();
+  }
+}
+
+/** One character for each byte: a secret need not be text. */
+function bytesOf(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch (error) {
+    throw new FileUnreadable(file, error);
+  }
+}
+
+function ringOf(files: readonly string[], contents: readonly string[], log: KeyLog): SecretRing {
+  const [current, ...older] = contents.map((content, index) => {
+    const file = files[index] ?? '';
+    return inFile(file, () => secretOf(content, (message) => log.warn(message, { file })));
+  });
+  if (current === undefined) throw new KeyRefused('there is no HMAC secret');
+  return [current, ...older];
+}
+
+function secretOf(content: string, warn: (message: string) => void): Uint8Array {
+  const trimmed = content.replace(/\r?\n$/, '');
+  if (trimmed !== content) warn('one line break at the end of an HMAC secret is not part of it');
+  const secret = new Uint8Array(Buffer.from(trimmed, 'latin1'));
+  if (secret.length < MIN_BYTES)
+    throw new KeyRefused(`the secret has ${secret.length} bytes: use at least ${MIN_BYTES} random ones`);
+  const values = new Set(secret).size;
+  if (values === 1) throw new KeyRefused('all bytes of the secret are the same: use random ones');
+  if (values < FEW_VALUES) warn('an HMAC secret looks easy to guess: use random bytes');
+  return secret;
+}

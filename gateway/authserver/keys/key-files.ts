@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Problem } from '../../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+
+type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config']>;
+
+const MAX_KEYS = 5;
+const PATH = 'signing_key_config';
+
+/** Paths of the signing keys, the one that signs first. Problems are about `embedded_auth_server_config`. */
+export function signingKeyFiles(config: SigningKeyConfig | undefined): {
+  readonly files: readonly string[];
+  readonly problems: readonly Problem[];
+} {
+  if (config === undefined) return { files: [], problems: [] };
+  const { key_dir: folder = '', signing_key_file: first = '', fallback_key_files: fallbacks = [] } = config;
+  const problems = [
+    ...(folder === '' ? [missing('key_dir', 'name the folder of the keys')] : []),
+    ...(first === ''
+      ? [missing('signing_key_file', 'name the key that signs')]
+      : nameProblems(first, 'signing_key_file')),
+    ...fallbacks.flatMap((name, index) => nameProblems(name, `fallback_key_files[${index}]`)),
+    ...countProblems([first, ...fallbacks]),
+  ];
+  if (problems.length > 0) return { files: [], problems };
+  return { files: [first, ...fallbacks].map((name) => join(folder, name)), problems };
+}
+
+const missing = (member: string, message: string): Problem => ({
+  reason: 'MissingField',
+  path: `${PATH}.${member}`,
+  message,
+});
+
+const invalid = (member: string, message: string): Problem => ({
+  reason: 'InvalidKeyFile',
+  path: `${PATH}.${member}`,
+  message,
+});
+
+function nameProblems(name: string, member: string): Problem[] {
+  const parts = name.split('/');
+  if (!parts.includes('') && !parts.includes('..') && !name.includes('\0')) return [];
+  return [invalid(member, 'the name must stay below key_dir: write it relative, without ..')];
+}
+
+function countProblems(names: readonly string[]): Problem[] {
+  const problems: Problem[] = [];
+  if (names.length > MAX_KEYS) problems.push(invalid('fallback_key_files', `use at most ${MAX_KEYS} keys in all`));
+  if (new Set(names).size < names.length) problems.push(invalid('fallback_key_files', 'name every key once'));
+  return problems;
+}

@@ -1,0 +1,95 @@
+const SWEEP_EVERY_MS = 300_000;
+
+interface Item<Value> {
+  readonly value: Value;
+  /** ms on the clock of the map. */
+  readonly until: number;
+}
+
+/** Values that are there until a point in time. What has expired goes when it is asked for, the rest every 5 minutes. */
+export class ExpiringMap<Value> {
+  readonly #now: () => number;
+  readonly #items = new Map<string, Item<Value>>();
+  #sweptAt: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#sweptAt = now();
+  }
+
+  get(key: string): Value | undefined {
+    return this.#live(key)?.value;
+  }
+
+  has(key: string): boolean {
+    return this.#live(key) !== undefined;
+  }
+
+  /** How long it will be there; 0: it is not. */
+  remainingMs(key: string): number {
+    const item = this.#live(key);
+    return item ? item.until - this.#now() : 0;
+  }
+
+  /** As the newest one. */
+  set(key: string, value: Value, ttlMs: number): void {
+    const now = this.#now();
+    if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.sweep();
+    this.#items.delete(key);
+    if (ttlMs > 0) this.#items.set(key, { value, until: now + ttlMs });
+  }
+
+  delete(key: string): boolean {
+    const live = this.has(key);
+    this.#items.delete(key);
+    return live;
+  }
+
+  take(key: string): Value | undefined {
+    const value = this.get(key);
+    this.#items.delete(key);
+    return value;
+  }
+
+  /** Makes room so that one more makes `max`: the oldest go. */
+  dropOldest(max: number): void {
+    for (const key of this.#items.keys()) {
+      if (this.#items.size < max) return;
+      this.#items.delete(key);
+    }
+  }
+
+  /** Those that are there. */
+  *values(): Generator<Value> {
+    for (const key of this.#items.keys()) {
+      const item = this.#live(key);
+      if (item) yield item.value;
+    }
+  }
+
+  /** How many are there, and how soon the first of them goes. */
+  census(): { readonly size: number; readonly nextMs: number } {
+    this.sweep();
+    let next = Infinity;
+    for (const { until } of this.#items.values()) next = Math.min(next, until);
+    return { size: this.#items.size, nextMs: next - this.#now() };
+  }
+
+  /** With those that have expired and not been swept. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  sweep(): void {
+    const now = this.#now();
+    this.#sweptAt = now;
+    for (const [key, { until }] of this.#items) if (until <= now) this.#items.delete(key);
+  }
+
+  #live(key: string): Item<Value> | undefined {
+    const item = this.#items.get(key);
+    if (!item || item.until > this.#now()) return item;
+    this.#items.delete(key);
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { startRedis } from '../../../e2e/harness/redis.ts';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import type { StorageConfig, StoreDeps } from './backend.ts';
+import { isShared, openStore } from './index.ts';
+import { everyMethod } from './testdata/every-method.ts';
+import { PERMISSIONS } from './testdata/redis-store.ts';
+import { unique, user } from './testdata/samples.ts';
+
+function deps(over: Partial<StoreDeps> = {}): StoreDeps & { readonly warnings: string[] } {
+  const warnings: string[] = [];
+  const secrets = [Buffer.alloc(32, 's')];
+  return {
+    warnings,
+    now: Date.now,
+    log: { warn: (message) => void warnings.push(message), info: () => undefined },
+    env: () => undefined,
+    secrets: () => secrets,
+    keyPrefix: 'vmcp:auth:{default:tour}:',
+    ...over,
+  };
+}
+
+it('opens memory where nothing else is asked for, and says what that costs', async () => {
+  const surroundings = deps();
+  const store = await openStore({}, surroundings);
+  await store.health();
+  expect(surroundings.warnings.join()).toContain('a restart ends every login');
+  expect([isShared({}), isShared({ type: 'memory' }), isShared({ type: 'kvstore' })]).toEqual([false, false, true]);
+});
+
+it('opens a key-value store whose user may do what STORAGE.md lists and no more', async () => {
+  const password = unique();
+  const acl = `user gateway on >${password} ~vmcp:auth:{default:tour}:* ${PERMISSIONS}`;
+  const server = await startRedis(testScope(), { config: [acl] });
+  const store = await openStore(
+    {
+      type: 'kvstore',
+      kvstore_config: {
+        addr: `127.0.0.1:${String(server.port)}`,
+        acl_user_config: { username_env_var: 'USER', password_env_var: 'PASSWORD' },
+      },
+    },
+    deps({ env: (name) => ({ USER: 'gateway', PASSWORD: password })[name] }),
+  );
+  await expect.poll(() => store.health().then(() => 'there'), { timeout: 5_000 }).toBe('there');
+  for (const [method, call] of everyMethod(store)) await expect(call().then(() => method)).resolves.toBe(method);
+  const person = user();
+  await store.users.resolve(person);
+  expect(await server.cli('GET', `vmcp:auth:{default:tour}:usr:${person.id}`)).toBe(JSON.stringify(person));
+  await store.close();
+});
+
+it.each<[string, StorageConfig, string]>([
+  ['a type that nobody knows', { type: 'disk' }, 'storage.type must be one of memory, kvstore'],
+  ['a key-value store without its block', { type: 'kvstore' }, 'storage.kvstore_config is required'],
+  [
+    'a password that is not there',
+    { type: 'kvstore', kvstore_config: { addr: 'redis', acl_user_config: { password_env_var: 'NONE' } } },
+    'names NONE, which is not set',
+  ],
+])('refuses %s with a sentence', async (_, config, message) => {
+  await expect(openStore(config, deps())).rejects.toThrow(message);
+});

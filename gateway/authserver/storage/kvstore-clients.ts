@@ -1,0 +1,102 @@
+import type { Script } from '../../kvstore/key-value-store.ts';
+import type { Client } from '../clients/client.ts';
+import { KEEP_AT_LEAST, texts, whole, type Records } from './kvstore-records.ts';
+import type { User } from './records.ts';
+import type { Clients, Registration, Users } from './store.ts';
+
+/** KEYS client, index; ARGV id, record, TTL, most that may live (0: any), now. */
+const REGISTER: Script = {
+  name: 'vmcpClientRegister',
+  lua: `${KEEP_AT_LEAST}
+if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
+local now, max = tonumber(ARGV[5]), tonumber(ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+if max > 0 and redis.call('ZCARD', KEYS[2]) >= max then
+  local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
+  return {'full', tostring(math.ceil(tonumber(first[2]) - now))}
+end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+redis.call('ZADD', KEYS[2], now + tonumber(ARGV[3]), ARGV[1])
+keep_at_least(KEYS[2], tonumber(ARGV[3]))
+return {'registered'}`,
+};
+
+/** KEYS client, index; ARGV id, TTL, now. A client without a TTL stays without one. */
+const RENEW: Script = {
+  name: 'vmcpClientRenew',
+  lua: `${KEEP_AT_LEAST}
+local left = redis.call('PTTL', KEYS[1])
+if left == -2 then return 0 end
+if left == -1 then return 1 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if redis.call('ZSCORE', KEYS[2], ARGV[1]) then
+  redis.call('ZADD', KEYS[2], tonumber(ARGV[3]) + tonumber(ARGV[2]), ARGV[1])
+  keep_at_least(KEYS[2], tonumber(ARGV[2]))
+end
+return 1`,
+};
+
+/** KEYS client, index; ARGV id. */
+const DELETE: Script = {
+  name: 'vmcpClientDelete',
+  lua: `
+redis.call('ZREM', KEYS[2], ARGV[1])
+return redis.call('DEL', KEYS[1])`,
+};
+
+/** KEYS index; ARGV now. */
+const COUNT: Script = {
+  name: 'vmcpClientCount',
+  lua: `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+return redis.call('ZCARD', KEYS[1])`,
+};
+
+export function kvstoreClients(records: Records): Clients {
+  const keyOf = (clientId: string): string => records.key('client', clientId);
+  const index = records.key('clients');
+  return {
+    async register(client, ttlMs, max): Promise<Registration> {
+      const { client_id: clientId } = client;
+      const args = [clientId, JSON.stringify(client), whole(ttlMs), max, records.now()];
+      const [kind, ms] = texts(await records.run(REGISTER, [keyOf(clientId), index], ...args));
+      if (kind === 'full') return { kind, retryAfterMs: Math.max(1, Number(ms)) };
+      return { kind: kind === 'registered' ? 'registered' : 'exists' };
+    },
+    async put(client, ttlMs) {
+      await records.set(keyOf(client.client_id), JSON.stringify(client), ttlMs);
+    },
+    get: (clientId) => records.get<Client>(keyOf(clientId)),
+    renew: async (clientId, ttlMs) =>
+      (await records.run(RENEW, [keyOf(clientId), index], clientId, whole(ttlMs), records.now())) === 1,
+    delete: async (clientId) => (await records.run(DELETE, [keyOf(clientId), index], clientId)) === 1,
+    count: async () => Number(await records.run(COUNT, [index], records.now())),
+  };
+}
+
+/** KEYS pair, user; ARGV id, record. Answers whose pair it is. */
+const RESOLVE: Script = {
+  name: 'vmcpUserResolve',
+  lua: `
+local id = redis.call('GET', KEYS[1])
+if id then return id end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('SET', KEYS[2], ARGV[2])
+return ARGV[1]`,
+};
+
+/** Users never expire: their id is the \`sub\` of tokens and the owner of sessions. */
+export function kvstoreUsers(records: Records): Users {
+  const keyOf = (id: string): string => records.key('usr', id);
+  return {
+    async resolve(candidate) {
+      const { provider, subject } = candidate;
+      // A length in front, so that no two pairs make one key.
+      const pair = records.key('idp', String(provider.length), provider, subject);
+      const answer = await records.run(RESOLVE, [pair, keyOf(candidate.id)], candidate.id, JSON.stringify(candidate));
+      const id = String(answer);
+      return id === candidate.id ? candidate : ((await records.get<User>(keyOf(id))) ?? { ...candidate, id });
+    },
+    get: (id) => records.get<User>(keyOf(id)),
+  };
+}

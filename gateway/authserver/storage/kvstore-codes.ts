@@ -1,0 +1,62 @@
+import type { Script } from '../../kvstore/key-value-store.ts';
+import { sha256, texts, whole, type Records } from './kvstore-records.ts';
+import type { CodeGrant, Transaction } from './records.ts';
+import type { Codes, TakenCode, Transactions } from './store.ts';
+
+/** GETDEL for servers older than 6.2. */
+const TAKE: Script = {
+  name: 'vmcpTake',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if value then redis.call('DEL', KEYS[1]) end
+return value`,
+};
+
+/** KEYS code, marker; ARGV marker TTL. The text of a code is \`<family id> <tsid> <sealed grant>\`. */
+const TAKE_CODE: Script = {
+  name: 'vmcpTakeCode',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if not value then
+  local family = redis.call('GET', KEYS[2])
+  if family then return {'used', family} end
+  return {'unknown'}
+end
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[2], string.match(value, '^%S+ %S+'), 'PX', ARGV[1])
+return {'taken', value}`,
+};
+
+export function kvstoreTransactions(records: Records): Transactions {
+  const keyOf = (handle: string): string => records.key('txn', sha256(handle));
+  return {
+    put: (handle, transaction, ttlMs) => {
+      const key = keyOf(handle);
+      return records.set(key, records.seal(key, transaction), ttlMs, 'NX');
+    },
+    get: (handle) => records.getSealed<Transaction>(keyOf(handle)),
+    async take(handle) {
+      const key = keyOf(handle);
+      const sealed = await records.run(TAKE, [key]);
+      return typeof sealed === 'string' ? (records.unseal(key, sealed) as Transaction | undefined) : undefined;
+    },
+  };
+}
+
+export function kvstoreCodes(records: Records): Codes {
+  return {
+    put(code, grant, ttlMs) {
+      const key = records.key('code', sha256(code));
+      return records.set(key, `${grant.familyId} ${grant.tsid} ${records.seal(key, grant)}`, ttlMs, 'NX');
+    },
+    async take(code, markerMs): Promise<TakenCode> {
+      const key = records.key('code', sha256(code));
+      const marker = records.key('usedcode', sha256(code));
+      const [kind, text = ''] = texts(await records.run(TAKE_CODE, [key, marker], whole(markerMs)));
+      const [id = '', tsid = '', sealed = ''] = text.split(' ');
+      if (kind === 'used') return { kind, family: { id, tsid } };
+      const grant = kind === 'taken' ? (records.unseal(key, sealed) as CodeGrant | undefined) : undefined;
+      return grant ? { kind: 'taken', grant } : { kind: 'unknown' };
+    },
+  };
+}

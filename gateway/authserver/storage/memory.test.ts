@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { memoryStore } from './memory.ts';
+import { StoreUnavailable } from './store.ts';
+import { family, HOUR_MS, SPANS, transaction, unique } from './testdata/samples.ts';
+import { storeConformance } from './testdata/store-conformance.ts';
+
+const START = 1_700_000_000_000;
+
+storeConformance('memory', async () => {
+  let now = START;
+  return {
+    store: memoryStore(() => now),
+    now: () => now,
+    elapse: async (ms) => void (now += ms),
+  };
+});
+
+it('keeps 10,000 transactions and lets the oldest go: a flood of abandoned logins ends none that is under way', async () => {
+  const { transactions } = memoryStore(() => START);
+  const [first, second] = [unique(), unique()];
+  await transactions.put(first, transaction(), HOUR_MS);
+  await transactions.put(second, transaction(), HOUR_MS);
+  for (let count = 0; count < 9_999; count += 1)
+    await transactions.put(`flood-${String(count)}`, transaction(), HOUR_MS);
+  expect(await transactions.get(first)).toBeUndefined();
+  expect(await transactions.get(second)).toBeDefined();
+  expect(await transactions.get('flood-9998')).toBeDefined();
+});
+
+it('does not count transactions that have expired', async () => {
+  let now = START;
+  const { transactions } = memoryStore(() => now, { maxTransactions: 2 });
+  await transactions.put('old', transaction(), 1_000);
+  now += 2_000;
+  await transactions.put('first', transaction(), HOUR_MS);
+  await transactions.put('second', transaction(), HOUR_MS);
+  expect(await transactions.get('first')).toBeDefined();
+  expect(await transactions.get('second')).toBeDefined();
+});
+
+it('pushes no family out: the one too many is refused as by a store that is down', async () => {
+  let now = START;
+  const { families } = memoryStore(() => now, { maxFamilies: 2 });
+  const first = family(now);
+  await families.create(first, unique(), SPANS);
+  await families.create(family(now), unique(), SPANS);
+  await expect(families.create(family(now), unique(), SPANS)).rejects.toThrow(StoreUnavailable);
+  expect(await families.get(first.id)).toEqual(first);
+  now += SPANS.idleMs;
+  expect(await families.create(family(now), unique(), SPANS)).toBe(true);
+});
+
+it('forgets the oldest rate limits when there are too many keys', async () => {
+  const { rates } = memoryStore(() => START, { maxRateKeys: 2 });
+  const limit = { capacity: 1, perSecond: 1 };
+  for (const key of ['a', 'b', 'c']) await rates.take('register', key, limit);
+  expect((await rates.take('register', 'c', limit)).allowed).toBe(false);
+  expect((await rates.take('register', 'a', limit)).allowed).toBe(true);
+});

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '../clients/client.ts';
+import { ExpiringMap } from './expiring-map.ts';
+import { memoryFamilies } from './memory-families.ts';
+import type { CodeGrant, FamilyRef, Transaction, UpstreamRow, User } from './records.ts';
+import type { Clients, Codes, Locks, Rates, Store, Transactions, UpstreamRows, Users } from './store.ts';
+import { msPerUse, upstreamLock } from './store.ts';
+
+export interface MemoryLimits {
+  readonly maxTransactions: number;
+  readonly maxFamilies: number;
+  readonly maxRateKeys: number;
+}
+
+const LIMITS: MemoryLimits = { maxTransactions: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
+
+/** Everything in this process: gone with it, and not seen by others. @param now ms since the epoch. */
+export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
+  const { maxTransactions, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
+  const locks = memoryLocks(now);
+  return {
+    transactions: memoryTransactions(now, maxTransactions),
+    codes: memoryCodes(now),
+    ...memoryFamilies(now, maxFamilies),
+    clients: memoryClients(now),
+    users: memoryUsers(),
+    upstreamTokens: memoryUpstreamTokens(now, locks.held),
+    locks: locks.locks,
+    rates: memoryRates(now, maxRateKeys),
+    health: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+function memoryTransactions(now: () => number, max: number): Transactions {
+  const items = new ExpiringMap<Transaction>(now);
+  return {
+    async put(handle, transaction, ttlMs) {
+      if (items.has(handle)) return false;
+      items.dropOldest(max);
+      items.set(handle, transaction, ttlMs);
+      return true;
+    },
+    get: async (handle) => items.get(handle),
+    take: async (handle) => items.take(handle),
+  };
+}
+
+function memoryCodes(now: () => number): Codes {
+  const grants = new ExpiringMap<CodeGrant>(now);
+  const used = new ExpiringMap<FamilyRef>(now);
+  return {
+    async put(code, grant, ttlMs) {
+      if (grants.has(code)) return false;
+      grants.set(code, grant, ttlMs);
+      return true;
+    },
+    async take(code, markerMs) {
+      const grant = grants.take(code);
+      if (grant) {
+        used.set(code, { id: grant.familyId, tsid: grant.tsid }, markerMs);
+        return { kind: 'taken', grant };
+      }
+      const family = used.get(code);
+      return family ? { kind: 'used', family } : { kind: 'unknown' };
+    },
+  };
+}
+
+function memoryClients(now: () => number): Clients {
+  const registered = new ExpiringMap<Client>(now);
+  const documents = new ExpiringMap<Client>(now);
+  const homeOf = (clientId: string): ExpiringMap<Client> => (registered.has(clientId) ? registered : documents);
+  return {
+    async register(client, ttlMs, max) {
+      if (registered.has(client.client_id) || documents.has(client.client_id)) return { kind: 'exists' };
+      const { size, nextMs } = max > 0 && registered.size >= max ? registered.census() : { size: 0, nextMs: 0 };
+      if (max > 0 && size >= max) return { kind: 'full', retryAfterMs: nextMs };
+      registered.set(client.client_id, client, ttlMs);
+      return { kind: 'registered' };
+    },
+    async put(client, ttlMs) {
+      homeOf(client.client_id).set(client.client_id, client, ttlMs);
+    },
+    get: async (clientId) => homeOf(clientId).get(clientId),
+    async renew(clientId, ttlMs) {
+      const home = homeOf(clientId);
+      const client = home.get(clientId);
+      if (client) home.set(clientId, client, ttlMs);
+      return client !== undefined;
+    },
+    delete: async (clientId) => homeOf(clientId).delete(clientId),
+    count: async () => registered.census().size,
+  };
+}
+
+function memoryUsers(): Users {
+  const users = new Map<string, User>();
+  const ids = new Map<string, string>();
+  return {
+    async resolve(candidate) {
+      const pair = `${String(candidate.provider.length)}:${candidate.provider}:${candidate.subject}`;
+      const known = users.get(ids.get(pair) ?? '');
+      if (known) return known;
+      ids.set(pair, candidate.id);
+      users.set(candidate.id, candidate);
+      return candidate;
+    },
+    get: async (id) => users.get(id),
+  };
+}
+
+function memoryUpstreamTokens(now: () => number, held: (name: string, fence: string) => boolean): UpstreamRows {
+  const logins = new ExpiringMap<ExpiringMap<UpstreamRow>>(now);
+  const rowsOf = (tsid: string): readonly UpstreamRow[] => [...(logins.get(tsid)?.values() ?? [])];
+  const write = (row: UpstreamRow, ttlMs: number): void => {
+    const login = logins.get(row.tsid) ?? new ExpiringMap<UpstreamRow>(now);
+    login.set(row.provider, row, ttlMs);
+    logins.set(row.tsid, login, Math.max(ttlMs, logins.remainingMs(row.tsid)));
+  };
+  return {
+    put: async (row, ttlMs) => write(row, ttlMs),
+    async replace(row, ttlMs, lock) {
+      const mine = lock.name === upstreamLock(row.tsid, row.provider) && held(lock.name, lock.fence);
+      if (!mine || logins.get(row.tsid)?.has(row.provider) !== true) return false;
+      write(row, ttlMs);
+      return true;
+    },
+    get: async (tsid, provider) => logins.get(tsid)?.get(provider),
+    all: async (tsid) => [...rowsOf(tsid)],
+    async extend(tsid, ttlMs) {
+      const login = logins.get(tsid);
+      for (const row of rowsOf(tsid)) write(row, Math.max(ttlMs, login?.remainingMs(row.provider) ?? 0));
+    },
+    async delete(tsid, provider) {
+      if (provider === undefined) logins.delete(tsid);
+      else logins.get(tsid)?.delete(provider);
+    },
+    async latestForUser(userId, provider) {
+      let latest: UpstreamRow | undefined;
+      for (const login of logins.values()) {
+        const row = login.get(provider);
+        if (row?.userId === userId && row.storedAt >= (latest?.storedAt ?? 0)) latest = row;
+      }
+      return latest;
+    },
+  };
+}
+
+function memoryLocks(now: () => number): { locks: Locks; held: (name: string, fence: string) => boolean } {
+  const fences = new ExpiringMap<string>(now);
+  const held = (name: string, fence: string): boolean => fences.get(name) === fence;
+  return {
+    held,
+    locks: {
+      async acquire(name, ttlMs) {
+        if (fences.has(name)) return undefined;
+        const fence = randomUUID();
+        fences.set(name, fence, ttlMs);
+        return { name, fence };
+      },
+      release: async ({ name, fence }) => held(name, fence) && fences.delete(name),
+    },
+  };
+}
+
+/** What is left of a bucket is how long its key will be there: each use adds to that, time takes it away. */
+function memoryRates(now: () => number, max: number): Rates {
+  const debts = new ExpiringMap<true>(now);
+  return {
+    async take(bucket, key, limit) {
+      const name = `${bucket}:${key}`;
+      const everyMs = msPerUse(limit);
+      const debtMs = debts.remainingMs(name) + everyMs;
+      const excessMs = debtMs - limit.capacity * everyMs;
+      if (excessMs > 0) return { allowed: false, retryAfterSeconds: Math.ceil(excessMs / 1_000) };
+      debts.delete(name);
+      debts.dropOldest(max);
+      debts.set(name, true, debtMs);
+      return { allowed: true };
+    },
+  };
+}

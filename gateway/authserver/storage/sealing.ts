@@ -1,0 +1,71 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+/** Encrypts what may be kept by others. What was sealed under one key name opens under that name only. */
+export interface Sealer {
+  seal(keyName: string, text: string): string;
+  /** Undefined: not sealed by a secret that is known, for another name, or damaged. */
+  open(keyName: string, sealed: string): string | undefined;
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_ID_BYTES = 6;
+
+interface Key {
+  /** Stands in front of what it sealed. */
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+const derive = (secret: Uint8Array, label: string, bytes: number): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', label, bytes));
+
+const keyOf = (secret: Uint8Array): Key => ({
+  id: derive(secret, 'seal-key-id', KEY_ID_BYTES).toString('base64url'),
+  key: derive(secret, 'seal', 32),
+});
+
+/**
+ * AES-256-GCM with the key name as additional data, as `<key id>.<base64url of nonce, text, tag>`.
+ * @param secrets HMAC secrets as they are now: the first seals, all open. The same array while nothing has changed.
+ */
+export function createSealer(secrets: () => readonly Uint8Array[]): Sealer {
+  let source: readonly Uint8Array[] | undefined;
+  let keys: readonly Key[] = [];
+  const current = (): readonly Key[] => {
+    const now = secrets();
+    if (now !== source) {
+      keys = now.map(keyOf);
+      source = now;
+    }
+    return keys;
+  };
+
+  return {
+    seal(keyName, text) {
+      const [first] = current();
+      if (!first) throw new Error('there is no secret to seal with');
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', first.key, nonce).setAAD(Buffer.from(keyName));
+      const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${first.id}.${body.toString('base64url')}`;
+    },
+    open(keyName, sealed) {
+      const dot = sealed.indexOf('.');
+      const key = current().find(({ id }) => id === sealed.slice(0, Math.max(dot, 0)));
+      return key && decrypt(key.key, keyName, Buffer.from(sealed.slice(dot + 1), 'base64url'));
+    },
+  };
+}
+
+function decrypt(key: Buffer, keyName: string, body: Buffer): string | undefined {
+  if (body.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(keyName))
+    .setAuthTag(body.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}

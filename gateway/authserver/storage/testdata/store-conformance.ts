@@ -1,0 +1,281 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RotationRequest } from '../store.ts';
+import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
+import { clientConformance, rateConformance, upstreamConformance, userConformance } from './store-conformance-rest.ts';
+import { codeGrant, family, HOUR_MS, SPANS, transaction, unique } from './samples.ts';
+
+const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+
+/** What every storage backend must do. A backend is finished when this passes. */
+export function storeConformance(name: string, open: () => Promise<Fixture>): void {
+  describe(`${name} store`, () => {
+    let fixture: Fixture;
+    beforeEach(async () => {
+      fixture = await open();
+    });
+    afterEach(() => fixture.store.close());
+    const current = (): Fixture => fixture;
+
+    it('says that it is there', () => fixture.store.health());
+    transactionConformance(current);
+    codeConformance(current);
+    familyConformance(current);
+    rotationConformance(current);
+    revocationConformance(current);
+    clientConformance(current);
+    userConformance(current);
+    upstreamConformance(current);
+    rateConformance(current);
+  });
+}
+
+function transactionConformance(current: () => Fixture): void {
+  it('gives a transaction to exactly one of many concurrent takers', async () => {
+    const { transactions } = current().store;
+    const [handle, given] = [unique(), transaction()];
+    expect(await transactions.put(handle, given, HOUR_MS)).toBe(true);
+    expect(await transactions.get(handle)).toEqual(given);
+    const taken = await times(50, () => transactions.take(handle));
+    expect(taken.filter((each) => each !== undefined)).toEqual([given]);
+    expect(await transactions.get(handle)).toBeUndefined();
+  });
+
+  it('keeps a transaction as it is when its handle is used again', async () => {
+    const { transactions } = current().store;
+    const [handle, given] = [unique(), transaction()];
+    await transactions.put(handle, given, HOUR_MS);
+    expect(await transactions.put(handle, transaction(), HOUR_MS)).toBe(false);
+    expect(await transactions.take(handle)).toEqual(given);
+  });
+
+  it('forgets a transaction when its time is over, and knows none that was never put', async () => {
+    const { store, elapse } = current();
+    const handle = unique();
+    await store.transactions.put(handle, transaction(), SHORT_MS);
+    await elapse(PAST_SHORT_MS);
+    expect(await store.transactions.take(handle)).toBeUndefined();
+    expect(await store.transactions.take(unique())).toBeUndefined();
+  });
+}
+
+function codeConformance(current: () => Fixture): void {
+  it('gives a code to exactly one of many concurrent takers and tells the others its family (RFC 6749 §4.1.2)', async () => {
+    const { codes } = current().store;
+    const [code, grant] = [unique(), codeGrant()];
+    expect(await codes.put(code, grant, HOUR_MS)).toBe(true);
+    const taken = await times(50, () => codes.take(code, HOUR_MS));
+    expect(taken.filter(({ kind }) => kind === 'taken')).toEqual([{ kind: 'taken', grant }]);
+    const used = { kind: 'used', family: { id: grant.familyId, tsid: grant.tsid } };
+    expect(taken.filter(({ kind }) => kind !== 'taken')).toEqual(Array.from({ length: 49 }, () => used));
+  });
+
+  it('forgets a code when its time is over, the mark of a used one when its own is', async () => {
+    const { store, elapse } = current();
+    const [late, used] = [unique(), unique()];
+    await store.codes.put(late, codeGrant(), SHORT_MS);
+    await store.codes.put(used, codeGrant(), HOUR_MS);
+    await store.codes.take(used, SHORT_MS);
+    await elapse(PAST_SHORT_MS);
+    expect(await store.codes.take(late, HOUR_MS)).toEqual({ kind: 'unknown' });
+    expect(await store.codes.take(used, HOUR_MS)).toEqual({ kind: 'unknown' });
+    expect(await store.codes.take(unique(), HOUR_MS)).toEqual({ kind: 'unknown' });
+  });
+
+  it('does not write over a code', async () => {
+    const { codes } = current().store;
+    const [code, grant] = [unique(), codeGrant()];
+    await codes.put(code, grant, HOUR_MS);
+    expect(await codes.put(code, codeGrant(), HOUR_MS)).toBe(false);
+    expect(await codes.take(code, HOUR_MS)).toEqual({ kind: 'taken', grant });
+  });
+}
+
+function familyConformance(current: () => Fixture): void {
+  it('makes a family with its token and its liveness, once', async () => {
+    const { store, now } = current();
+    const [made, token] = [family(now()), unique()];
+    expect(await store.families.create(made, token, SPANS)).toBe(true);
+    expect(await store.families.create(made, unique(), SPANS)).toBe(false);
+    expect(await store.families.get(made.id)).toEqual(made);
+    expect(await store.families.find(token)).toEqual({ family: made, current: true });
+    expect(await store.live.get(made.tsid)).toEqual({
+      familyId: made.id,
+      userId: made.login.userId,
+      clientId: made.clientId,
+    });
+    expect(await store.families.find(unique())).toBeUndefined();
+    expect(await store.families.get(unique())).toBeUndefined();
+    expect(await store.live.get(unique())).toBeUndefined();
+  });
+
+  it('makes a family that has no refresh token', async () => {
+    const { store, now } = current();
+    const made = family(now());
+    expect(await store.families.create(made, undefined, SPANS)).toBe(true);
+    expect(await store.families.get(made.id)).toEqual(made);
+    expect(await store.families.find('')).toBeUndefined();
+    expect(await store.live.get(made.tsid)).toBeDefined();
+  });
+
+  it('lists the families of a user and of a client while they live', async () => {
+    const { store, now } = current();
+    const login = { userId: unique(), authTime: 0 };
+    const [first, second, other] = [
+      family(now(), { login }),
+      family(now(), { login, clientId: unique() }),
+      family(now()),
+    ] as const;
+    for (const each of [first, second, other]) await store.families.create(each, unique(), SPANS);
+    const ref = ({ id, tsid }: typeof first) => ({ id, tsid });
+    expect(new Set(await store.families.ofUser(login.userId))).toEqual(new Set([ref(first), ref(second)]));
+    expect(await store.families.ofClient(second.clientId)).toEqual([ref(second)]);
+    await store.families.revoke(first, HOUR_MS);
+    expect(await store.families.ofUser(login.userId)).toEqual([ref(second)]);
+    expect(await store.families.ofUser(unique())).toEqual([]);
+  });
+
+  it('lets a family die of disuse, and at its end however busy it is', async () => {
+    const { store, now, elapse } = current();
+    const [idle, busy] = [family(now()), family(now(), { expiresAt: now() + SHORT_MS })];
+    const [idleToken, busyToken] = [unique(), unique()];
+    await store.families.create(idle, idleToken, { idleMs: SHORT_MS, liveMs: SHORT_MS });
+    await store.families.create(busy, busyToken, SPANS);
+    const next = { token: busyToken, successor: unique(), graceMs: 60_000, ...SPANS };
+    expect((await store.families.rotate({ family: busy, ...next })).kind).toBe('rotated');
+    await elapse(PAST_SHORT_MS);
+    expect(await store.families.find(idleToken)).toBeUndefined();
+    expect(await store.families.get(idle.id)).toBeUndefined();
+    expect(await store.live.get(idle.tsid)).toBeUndefined();
+    expect(await store.families.find(next.successor)).toBeUndefined();
+    expect(
+      await store.families.rotate({ ...next, family: busy, token: next.successor, successor: unique() }),
+    ).toEqual({ kind: 'unknown' });
+  });
+}
+
+/** A family with one refresh token. */
+async function founded({ store, now }: Fixture) {
+  const [made, token] = [family(now()), unique()];
+  await store.families.create(made, token, SPANS);
+  const request = (presented: string, graceMs = 60_000): RotationRequest => ({
+    ...SPANS,
+    family: made,
+    token: presented,
+    successor: unique(),
+    graceMs,
+  });
+  return { made, token, request };
+}
+
+function rotationConformance(current: () => Fixture): void {
+  it('puts a successor in the place of a refresh token', async () => {
+    const { families } = current().store;
+    const { made, token, request } = await founded(current());
+    const first = request(token);
+    expect(await families.rotate(first)).toEqual({ kind: 'rotated', family: made });
+    expect(await families.find(token)).toEqual({ family: made, current: false });
+    expect(await families.find(first.successor)).toEqual({ family: made, current: true });
+    expect(await families.rotate(request(first.successor))).toEqual({ kind: 'rotated', family: made });
+  });
+
+  it('gives concurrent refreshes with one token the same successor, and revokes nothing', async () => {
+    const { families } = current().store;
+    const { made, token, request } = await founded(current());
+    const requests = Array.from({ length: 50 }, () => request(token));
+    const rotations = await Promise.all(requests.map((each) => families.rotate(each)));
+    const winners = requests.filter((_, index) => rotations[index]?.kind === 'rotated');
+    expect(winners).toHaveLength(1);
+    const successor = winners[0]?.successor;
+    const replays = rotations.filter(({ kind }) => kind !== 'rotated');
+    expect(replays).toEqual(Array.from({ length: 49 }, () => ({ kind: 'replayed', family: made, successor })));
+    expect(await families.find(successor ?? '')).toEqual({ family: made, current: true });
+  });
+
+  it('revokes the family when a token comes again outside of the window', async () => {
+    const { store, elapse } = current();
+    const { made, token, request } = await founded(current());
+    const first = request(token, SHORT_MS);
+    await store.families.rotate(first);
+    expect((await store.families.rotate(request(token))).kind).toBe('replayed');
+    await elapse(PAST_SHORT_MS);
+    expect(await store.families.rotate(request(token))).toEqual({ kind: 'reused', family: made });
+    expect(await store.families.get(made.id)).toBeUndefined();
+    expect(await store.live.get(made.tsid)).toBeUndefined();
+    expect(await store.families.rotate(request(first.successor))).toEqual({ kind: 'unknown' });
+  });
+
+  it('has no window when the grace is 0, nor for the token before the previous one', async () => {
+    const { families } = current().store;
+    const strict = await founded(current());
+    await families.rotate(strict.request(strict.token, 0));
+    expect((await families.rotate(strict.request(strict.token))).kind).toBe('reused');
+    const lenient = await founded(current());
+    const first = lenient.request(lenient.token);
+    await families.rotate(first);
+    await families.rotate(lenient.request(first.successor));
+    expect((await families.rotate(lenient.request(lenient.token))).kind).toBe('reused');
+  });
+
+  it('does not rotate a token of another family, nor one that nobody gave out', async () => {
+    const { families } = current().store;
+    const [mine, theirs] = [await founded(current()), await founded(current())];
+    expect(await families.rotate(mine.request(theirs.token))).toEqual({ kind: 'unknown' });
+    expect(await families.rotate(mine.request(unique()))).toEqual({ kind: 'unknown' });
+    expect(await families.rotate({ ...mine.request(mine.token), family: { id: unique(), tsid: unique() } })).toEqual({
+      kind: 'unknown',
+    });
+    expect(await families.find(mine.token)).toEqual({ family: mine.made, current: true });
+    expect(await families.find(theirs.token)).toEqual({ family: theirs.made, current: true });
+  });
+
+  it('keeps a used family longer than one that is not', async () => {
+    const { store, elapse, now } = current();
+    const spans = { idleMs: 2 * SHORT_MS, liveMs: 2 * SHORT_MS };
+    const [made, token, successor] = [family(now()), unique(), unique()];
+    await store.families.create(made, token, spans);
+    await elapse(SHORT_MS);
+    await store.families.rotate({ family: made, token, successor, graceMs: HOUR_MS, ...SPANS });
+    await elapse(2 * SHORT_MS);
+    expect(await store.families.find(successor)).toEqual({ family: made, current: true });
+    expect(await store.live.get(made.tsid)).toBeDefined();
+    expect((await store.families.find(token))?.current).toBe(false);
+  });
+}
+
+function revocationConformance(current: () => Fixture): void {
+  it('ends a family, its tokens and its liveness at once, and twice is once', async () => {
+    const { store } = current();
+    const { made, token, request } = await founded(current());
+    await store.families.revoke(made, HOUR_MS);
+    await store.families.revoke(made, HOUR_MS);
+    expect(await store.families.get(made.id)).toBeUndefined();
+    expect(await store.families.find(token)).toBeUndefined();
+    expect(await store.live.get(made.tsid)).toBeUndefined();
+    expect(await store.families.rotate(request(token))).toEqual({ kind: 'unknown' });
+  });
+
+  it('refuses to make a family that was revoked before: its code was presented twice', async () => {
+    const { store, now } = current();
+    const made = family(now());
+    await store.families.revoke(made, HOUR_MS);
+    expect(await store.families.create(made, unique(), SPANS)).toBe(false);
+    expect(await store.live.get(made.tsid)).toBeUndefined();
+  });
+
+  it('leaves nothing alive after a revocation that ran beside refreshes', async () => {
+    const { store } = current();
+    for (let round = 0; round < 10; round += 1) {
+      const { made, token, request } = await founded(current());
+      const requests = Array.from({ length: 10 }, () => request(token));
+      const refreshing = requests.map((each) => store.families.rotate(each));
+      const revoking = store.families.revoke(made, HOUR_MS);
+      const more = Array.from({ length: 10 }, () => store.families.rotate(request(token)));
+      await revoking;
+      expect(await store.live.get(made.tsid)).toBeUndefined();
+      await Promise.all([...refreshing, ...more]);
+      expect(await store.live.get(made.tsid)).toBeUndefined();
+      for (const { successor } of requests) expect(await store.families.find(successor)).toBeUndefined();
+    }
+  });
+}

@@ -1,0 +1,60 @@
+import type { Problem } from '../../contract/problem.ts';
+import type { VariantScope } from '../../contract/variant.ts';
+import { oauth2 } from './oauth2.ts';
+import { oidc } from './oidc.ts';
+import type { Upstream, UpstreamDeps } from './upstream.ts';
+
+/** Every type of upstream provider. A new one is one line here. */
+export const UPSTREAMS = [oauth2, oidc] as const;
+
+/** A provider of which nobody knows which type it is of. */
+interface AnyUpstream {
+  readonly type: string;
+  resolve(spec: never, scope: VariantScope): object;
+  check(config: never): Problem[];
+  create(config: never, deps: UpstreamDeps): Upstream;
+}
+
+/** One item of `embedded_auth_server_config.upstreams`: the member `<type>_config` is the provider's own. */
+export interface UpstreamEntry {
+  readonly name?: string;
+  readonly type?: string;
+}
+
+const typeNamed = (type: string | undefined): AnyUpstream | undefined => UPSTREAMS.find((each) => each.type === type);
+
+const blockOf = (entry: object, member: string): unknown => (entry as Readonly<Record<string, unknown>>)[member];
+
+/** What is wrong with an entry that fits its schema. Paths start at the entry. */
+export function upstreamProblems(entry: UpstreamEntry): Problem[] {
+  const upstream = typeNamed(entry.type);
+  if (!upstream) {
+    const message = `must be one of ${UPSTREAMS.map(({ type }) => type).join(', ')}`;
+    return [{ reason: 'InvalidValue', path: 'type', message }];
+  }
+  const member = `${upstream.type}_config`;
+  const config = blockOf(entry, member);
+  if (config === undefined) return [{ reason: 'MissingField', path: member, message: `set ${member}` }];
+  return upstream.check(config as never).map((found) => ({ ...found, path: `${member}.${found.path}` }));
+}
+
+/** The provider of an entry that has no problems. Throws an Error for any other. */
+export function createUpstream(entry: UpstreamEntry, deps: UpstreamDeps): Upstream {
+  const [problem] = upstreamProblems(entry);
+  const upstream = typeNamed(entry.type);
+  if (problem || !upstream) {
+    throw new Error(`upstream provider "${deps.name}": ${problem?.path ?? 'type'}: ${problem?.message ?? 'unknown'}`);
+  }
+  return upstream.create(blockOf(entry, `${upstream.type}_config`) as never, deps);
+}
+
+/** What an item of `upstreamProviders` becomes. Paths of problems start at the member that the type names. */
+export function resolveUpstream(
+  provider: { readonly name: string; readonly type: string },
+  scope: VariantScope,
+): UpstreamEntry {
+  const upstream = typeNamed(provider.type);
+  if (!upstream) throw new Error(`no upstream type "${provider.type}"`);
+  const config = upstream.resolve(blockOf(provider, `${upstream.type}Config`) as never, scope);
+  return { name: provider.name, type: upstream.type, [`${upstream.type}_config`]: config };
+}

@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../contract/identity.ts';
+import { CLIENT_ID, json, never, raw, scriptedProvider, SECRETS, type Answer } from './testdata/scripted-provider.ts';
+import { fileWith, oauth2Entry, REDIRECT_URI, upstreamError, upstreamFor } from './testdata/upstream-under-test.ts';
+import type { OAuth2Config } from './oauth2-config.ts';
+import { clientAnswer } from './upstream-error.ts';
+
+const GOOD = { access_token: 'access-1', token_type: 'bearer' };
+
+const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2Config> = {}, more = {}) => {
+  const provider = await scriptedProvider();
+  Object.assign(provider.answers, { token: json(GOOD), ...answers });
+  return { provider, ...upstreamFor(oauth2Entry(provider, config), more) };
+};
+
+describe('a plain OAuth 2.0 provider', () => {
+  it('is sent PKCE S256 and state always, and neither nonce nor prompt', async () => {
+    const { upstream, provider } = await providing(
+      {},
+      { scopes: ['repo', 'user'], additional_authorization_params: { owner: 'user' } },
+    );
+    const url = new URL(await upstream.authorizationUrl({ ...SECRETS, forceLogin: true }));
+    expect(url.origin + url.pathname).toBe(provider.url('authorize'));
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      client_id: CLIENT_ID,
+      response_type: 'code',
+      redirect_uri: REDIRECT_URI,
+      scope: 'repo user',
+      state: SECRETS.state,
+      code_challenge: createHash('sha256').update(SECRETS.codeVerifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      owner: 'user',
+    });
+    expect(upstream.status()).toEqual({ ready: true });
+  });
+
+  it('logs in with nested tokens and a made-up subject, a new one each time', async () => {
+    let count = 0;
+    const token: Answer = (res, request) => {
+      count += 1;
+      const authed_user = {
+        id: 'U1',
+        access_token: `user-${String(count)}`,
+        expires_in: '43200',
+        scope: ['a', 'b'],
+        tokens: [{ refresh: 'r' }],
+      };
+      return json({ ok: true, access_token: 'bot', token_type: 'bot', authed_user })(res, request);
+    };
+    const { upstream, now } = await providing(
+      { token },
+      {
+        token_response_mapping: {
+          access_token_path: 'authed_user.access_token',
+          expires_in_path: 'authed_user.expires_in',
+          refresh_token_path: 'authed_user.tokens.0.refresh',
+          scope_path: 'authed_user.scope',
+        },
+      },
+    );
+    const first = await upstream.login({ code: 'c' }, SECRETS);
+    expect(first.grant.accessToken.reveal()).toBe('user-1');
+    expect(first.grant.refreshToken?.reveal()).toBe('r');
+    expect(first.grant).toMatchObject({ expiresAt: now() + 43_200_000, scope: 'a b', idToken: undefined });
+    expect(first.identity.synthetic).toBe(true);
+    expect(first.identity.subject).toMatch(/^tk-[0-9a-f]{32}$/u);
+    const second = await upstream.login({ code: 'c' }, SECRETS);
+    expect(second.identity.subject).not.toBe(first.identity.subject);
+  });
+
+  it('may name the user in its token reply', async () => {
+    const identity_from_token = { subject_path: 'authed_user.id', name_path: 'authed_user.name' };
+    const token = json({ ...GOOD, authed_user: { id: 42, name: 'Ann' } });
+    const { upstream } = await providing({ token }, { identity_from_token });
+    expect((await upstream.login({ code: 'c' }, SECRETS)).identity).toEqual({
+      subject: '42',
+      synthetic: false,
+      name: 'Ann',
+      email: undefined,
+    });
+    const nameless = await providing({}, { identity_from_token });
+    expect((await upstreamError(() => nameless.upstream.login({ code: 'c' }, SECRETS))).fault).toBe('bad_reply');
+  });
+
+  const NOT_TAKEN: readonly (readonly [string, Answer, string])[] = [
+    ['token_type mac', json({ ...GOOD, token_type: 'mac' }), 'server_error'],
+    ['token_type DPoP', json({ ...GOOD, token_type: 'DPoP' }), 'server_error'],
+    ['an empty token', json({ ...GOOD, access_token: '' }), 'server_error'],
+    ['no token', json({ token_type: 'bearer' }), 'server_error'],
+    ['a token with CR LF', json({ ...GOOD, access_token: 'a\r\nb: c' }), 'server_error'],
+    ['2 MB', json({ ...GOOD, padding: 'x'.repeat(2 * 1024 * 1024) }), 'server_error'],
+    ['200 with an error', json({ error: 'bad_verification_code', error_description: 'SAID' }), 'server_error'],
+    ['ok: false', json({ ok: false, error: 'invalid_code' }), 'server_error'],
+    ['a list', json([GOOD]), 'server_error'],
+    [
+      'a form in place of JSON',
+      raw(200, { 'content-type': 'application/x-www-form-urlencoded' }, 'access_token=a'),
+      'server_error',
+    ],
+    ['HTML', raw(200, { 'content-type': 'text/html' }, '<html>SAID</html>'), 'server_error'],
+    ['nothing', raw(204, {}), 'server_error'],
+    ['201', json(GOOD, 201), 'server_error'],
+    ['a redirect', raw(302, { location: 'http://127.0.0.1:9/' }), 'server_error'],
+    ['a redirect that keeps the form', raw(307, { location: '/token2' }), 'server_error'],
+    ['invalid_grant', json({ error: 'invalid_grant', error_description: 'SAID' }, 400), 'server_error'],
+    ['an error that is no text', json({ error: {} }, 400), 'server_error'],
+    ['403 with HTML', raw(403, { 'content-type': 'text/html' }, 'SAID'), 'server_error'],
+    ['429', json({ error: 'slow_down' }, 429), 'temporarily_unavailable'],
+    ['500 with an error', json({ error: 'invalid_grant' }, 500), 'temporarily_unavailable'],
+    ['502 with HTML', raw(502, { 'content-type': 'text/html' }, 'SAID'), 'temporarily_unavailable'],
+    ['a reset', (res) => res.destroy(), 'temporarily_unavailable'],
+    ['no answer', never, 'temporarily_unavailable'],
+  ];
+  it.each(NOT_TAKEN)('row 69: is not believed when the token endpoint gives %s', async (_name, token, answer) => {
+    const { upstream, provider } = await providing({ token }, {}, { timeoutMs: 300 });
+    const error = await upstreamError(() => upstream.login({ code: 'the-code' }, SECRETS));
+    expect(clientAnswer(error.fault)).toBe(answer);
+    expect(error.message).not.toMatch(/SAID|the-code|vvv/u);
+    expect(provider.seen.map(({ endpoint }) => endpoint)).toEqual(['token']);
+  });
+
+  it('gets the secret by Basic, and in the form when it refuses that', async () => {
+    const token: Answer = (res, request) =>
+      (request.form.get('client_secret') === 's' ? json(GOOD) : json({ error: 'incorrect_client_credentials' }))(
+        res,
+        request,
+      );
+    const { upstream, provider } = await providing({ token }, { client_secret_file: await fileWith('s') });
+    await upstream.login({ code: 'c' }, SECRETS);
+    await upstream.login({ code: 'c' }, SECRETS);
+    const how = provider
+      .to('token')
+      .map(({ headers, form }) => [headers.authorization?.split(' ')[0], form.get('client_secret')]);
+    expect(how).toEqual([
+      ['Basic', null],
+      [undefined, 's'],
+      [undefined, 's'],
+    ]);
+    provider.answers['token'] = json({ error: 'invalid_client' }, 401, { 'www-authenticate': 'Basic' });
+    const error = await upstreamError(() => upstream.login({ code: 'c' }, SECRETS));
+    expect(error).toMatchObject({ fault: 'misconfigured', providerError: 'invalid_client' });
+  });
+});
+
+describe('userinfo of a plain OAuth 2.0 provider', () => {
+  const asking = async (user: Answer, userinfo: Omit<NonNullable<OAuth2Config['userinfo']>, 'endpoint_url'> = {}) => {
+    const provider = await scriptedProvider();
+    Object.assign(provider.answers, { token: json(GOOD), user });
+    const config = { userinfo: { endpoint_url: provider.url('user'), ...userinfo } };
+    return { provider, ...upstreamFor(oauth2Entry(provider, config), { timeoutMs: 300 }) };
+  };
+
+  it('names the user, by GET or POST, with further headers', async () => {
+    const mapping = { subject_fields: ['node.id', 'id'], name_fields: ['name', 'login'], email_fields: ['email'] };
+    const user = json({ id: 583_231, login: 'octocat', name: null, email: 'ann@example.com' });
+    const headers = { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' };
+    const { upstream, provider } = await asking(user, { field_mapping: mapping, additional_headers: headers });
+    const { identity } = await upstream.login({ code: 'c' }, SECRETS);
+    expect(identity).toEqual({ subject: '583231', synthetic: false, name: 'octocat', email: 'ann@example.com' });
+    expect(provider.to('user')[0]).toMatchObject({
+      method: 'GET',
+      headers: {
+        authorization: 'Bearer access-1',
+        accept: 'application/vnd.github+json',
+        'x-github-api-version': '2022-11-28',
+      },
+    });
+    const posting = await asking(json({ sub: 'ann' }), { http_method: 'POST' });
+    await posting.upstream.login({ code: 'c' }, SECRETS);
+    expect(posting.provider.to('user')[0]).toMatchObject({
+      method: 'POST',
+      headers: { authorization: 'Bearer access-1' },
+    });
+  });
+
+  const FAILING: readonly (readonly [string, Answer, string])[] = [
+    ['an object as subject', json({ sub: { id: 1 } }), 'server_error'],
+    ['a list as subject', json({ sub: ['ann'] }), 'server_error'],
+    ['an empty subject', json({ sub: '' }), 'server_error'],
+    ['no subject', json({}), 'server_error'],
+    ['1e21', raw(200, {}, '{"sub": 1e21}'), 'server_error'],
+    ['__proto__', raw(200, {}, '{"__proto__": {"sub": "ann"}}'), 'server_error'],
+    ['a list', json([{ sub: 'ann' }]), 'server_error'],
+    ['half a document', raw(200, { 'content-type': 'application/json' }, '{"sub": "SAID'), 'server_error'],
+    ['HTML', raw(200, { 'content-type': 'text/html' }, '<html>SAID'), 'server_error'],
+    ['2 MB', json({ sub: 'ann', padding: 'x'.repeat(2 * 1024 * 1024) }), 'server_error'],
+    ['401', json({ sub: 'ann' }, 401), 'server_error'],
+    ['201', json({ sub: 'ann' }, 201), 'server_error'],
+    ['a redirect', raw(302, { location: '/user2' }), 'server_error'],
+    ['503', raw(503, {}, 'SAID'), 'temporarily_unavailable'],
+    ['no answer', never, 'temporarily_unavailable'],
+  ];
+  it.each(FAILING)('row 68: fails the login with %s', async (_name, user, answer) => {
+    const { upstream, provider } = await asking(user);
+    const error = await upstreamError(() => upstream.login({ code: 'c' }, SECRETS));
+    expect(clientAnswer(error.fault)).toBe(answer);
+    expect(error.message).not.toMatch(/SAID|access-1/u);
+    expect(provider.to('user2')).toHaveLength(0);
+  });
+
+  it('row 33: one e-mail address at two providers makes two subjects', async () => {
+    const [github, gitlab] = await Promise.all(
+      ['1', '2'].map((sub) => asking(json({ sub, email: 'ann@example.com' }))),
+    );
+    const subjects = await Promise.all(
+      [github!, gitlab!].map(async ({ upstream }) => (await upstream.login({ code: 'c' }, SECRETS)).identity),
+    );
+    expect(subjects.map(({ subject }) => subject)).toEqual(['1', '2']);
+  });
+
+  it('row 32: says who logs in now, whoever it was before', async () => {
+    const { upstream, provider } = await asking(json({ sub: 'ann' }));
+    expect((await upstream.login({ code: 'c' }, SECRETS)).identity.subject).toBe('ann');
+    provider.answers['user'] = json({ sub: 'bob' });
+    expect((await upstream.login({ code: 'c' }, SECRETS)).identity.subject).toBe('bob');
+  });
+});
+
+describe('tokens of a plain OAuth 2.0 provider', () => {
+  const grant = { accessToken: new Secret('access-1'), refreshToken: new Secret('refresh-1'), scope: 's' };
+
+  it('are refreshed through the same mapping', async () => {
+    const token = json({ ok: true, u: { t: 'access-2', r: 'refresh-2' } });
+    const mapping = { access_token_path: 'u.t', refresh_token_path: 'u.r' };
+    const { upstream } = await providing({ token }, { token_response_mapping: mapping });
+    const outcome = await upstream.refresh({ grant, subject: 'x' });
+    if (outcome.outcome !== 'refreshed') throw new Error(outcome.reason);
+    expect(outcome.rotated).toBe(true);
+    expect(outcome.grant.scope).toBe('s');
+    expect([outcome.grant.accessToken.reveal(), outcome.grant.refreshToken?.reveal()]).toEqual([
+      'access-2',
+      'refresh-2',
+    ]);
+  });
+
+  it.each([
+    ['GitHub', { error: 'bad_refresh_token' }, 200, 'dead'],
+    ['Slack', { ok: false, error: 'invalid_refresh_token' }, 200, 'dead'],
+    ['the standard', { error: 'invalid_grant' }, 400, 'dead'],
+    ['an internal error with 200', { ok: false, error: 'internal_error' }, 200, 'unavailable'],
+    ['invalid_client', { error: 'invalid_client' }, 401, 'unavailable'],
+    ['invalid_grant with 500', { error: 'invalid_grant' }, 500, 'unavailable'],
+  ])('are dead or not by the words of %s', async (_name, body, status, outcome) => {
+    const { upstream } = await providing({ token: json(body, status) });
+    expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome });
+  });
+
+  it('are revoked where there is an endpoint, as well as it goes', async () => {
+    const provider = await scriptedProvider();
+    provider.answers['revoke'] = raw(200, {});
+    const { upstream, logged } = upstreamFor(oauth2Entry(provider, { revocation_endpoint: provider.url('revoke') }));
+    expect(await upstream.revoke(grant)).toBe(true);
+    const forms = provider.to('revoke').map(({ form }) => Object.fromEntries(form));
+    expect(forms).toEqual([
+      { token: 'refresh-1', token_type_hint: 'refresh_token', client_id: CLIENT_ID },
+      { token: 'access-1', token_type_hint: 'access_token', client_id: CLIENT_ID },
+    ]);
+    provider.answers['revoke'] = raw(503, {}, 'x');
+    expect(await upstream.revoke(grant)).toBe(false);
+    await provider.stop();
+    expect(await upstream.revoke(grant)).toBe(false);
+    expect(logged.join()).not.toMatch(/refresh-1|access-1/u);
+    expect(await (await providing({})).upstream.revoke(grant)).toBe(false);
+  });
+
+  it('wait at most 5 s for their revocation', { timeout: 8_000 }, async () => {
+    const provider = await scriptedProvider();
+    provider.answers['revoke'] = never;
+    const { upstream } = upstreamFor(oauth2Entry(provider, { revocation_endpoint: provider.url('revoke') }));
+    const before = performance.now();
+    expect(await upstream.revoke(grant)).toBe(false);
+    expect(performance.now() - before).toBeLessThan(6_000);
+  });
+});

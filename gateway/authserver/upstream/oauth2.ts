@@ -1,0 +1,213 @@
+import { Type } from 'typebox';
+import { Closed, HttpUrl } from '../../contract/fields.ts';
+import type { Secret } from '../../contract/identity.ts';
+import { block, text } from '../../contract/optional.ts';
+import { secretKeyRef } from '../../contract/references.ts';
+import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
+import { reservedParameters } from './authorization-params.ts';
+import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
+import { ClientAuthentication } from './client-authentication.ts';
+import { CodeClient, type Provider } from './code-client.ts';
+import type { Guards } from './guards.ts';
+import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity-fields.ts';
+import { oauth2Config, oauth2Problems, type OAuth2Config } from './oauth2-config.ts';
+import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
+import { refreshOutcome } from './refresh.ts';
+import { revokeGrant } from './revoke.ts';
+import {
+  defineUpstream,
+  type AuthorizationRequest,
+  type Callback,
+  type LegSecrets,
+  type RefreshRequest,
+  type Upstream,
+  type UpstreamDeps,
+  type UpstreamGrant,
+  type UpstreamIdentity,
+  type UpstreamStatus,
+} from './upstream.ts';
+import { UpstreamError } from './upstream-error.ts';
+import { fetchUserInfo, fieldsOf } from './userinfo.ts';
+import { resolveUserInfo, userInfoSpec } from './userinfo-config.ts';
+
+const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
+const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });
+const requiredPath = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
+const dcrUrl = (description: string) => text(description, { pattern: '^https://[^\\s?#]+[^/\\s?#]$', maxLength: 2048 });
+
+const spec = Closed(
+  {
+    authorizationEndpoint: url('URL that the user is redirected to.'),
+    tokenEndpoint: url('URL that gives tokens for codes.'),
+    clientId: text('Client identifier.', { minLength: 1, maxLength: 256 }),
+    ...commonSpec,
+    userInfo: userInfoSpec('How the user is identified; a made-up subject when absent.'),
+    tokenResponseMapping: block('Dot paths into a token response that is not RFC 6749 §5.1.', {
+      accessTokenPath: requiredPath('Path of the access token.'),
+      scopePath: path('Path of the granted scope.'),
+      refreshTokenPath: path('Path of the refresh token.'),
+      expiresInPath: path('Path of the lifetime in seconds.'),
+    }),
+    identityFromToken: block('Dot paths of the user’s identity in the token response.', {
+      subjectPath: requiredPath('Path of the subject.'),
+      namePath: path('Path of the display name.'),
+      emailPath: path('Path of the e-mail address.'),
+    }),
+    dcrConfig: block('Obtain the client by RFC 7591 registration.', {
+      discoveryUrl: dcrUrl('Metadata document that names the registration endpoint.'),
+      registrationEndpoint: dcrUrl('Registration endpoint.'),
+      initialAccessTokenRef: secretKeyRef('Token that allows the registration.'),
+      softwareId: text('`software_id` of the registration.', { maxLength: 255 }),
+      softwareStatement: text('`software_statement` of the registration.', { maxLength: 16384 }),
+    }),
+  },
+  { description: 'A provider without discovery.' },
+);
+
+/** A provider without discovery: GitHub, Slack and others that know OAuth 2.0 more or less. @see RFC 6749 §4.1 */
+export const oauth2 = defineUpstream({
+  type: 'oauth2',
+  description: 'A provider without discovery.',
+  spec,
+  rules: [
+    safeUrl('', 'authorizationEndpoint'),
+    safeUrl('', 'tokenEndpoint'),
+    exactlyOne('', 'clientId', 'dcrConfig'),
+    atMostOne('', 'dcrConfig', 'clientSecretRef'),
+    exactlyOne('dcrConfig', 'discoveryUrl', 'registrationEndpoint'),
+    reservedParameters(),
+    safeUserInfoUrl('userInfo'),
+  ],
+  config: oauth2Config,
+  resolve(given, scope) {
+    const { authorizationEndpoint, tokenEndpoint, clientId, userInfo, dcrConfig } = given;
+    const { tokenResponseMapping: mapping, identityFromToken: identity } = given;
+    scope.checkUrl(tokenEndpoint, 'tokenEndpoint', given);
+    if (userInfo) scope.checkUrl(userInfo.endpointUrl, 'userInfo.endpointUrl', given);
+    if (dcrConfig) {
+      const message = 'clients are not registered at providers yet: register one there and set clientId';
+      scope.problem({ reason: 'NotSupportedYet', path: 'dcrConfig', message });
+    }
+    return {
+      authorization_endpoint: authorizationEndpoint,
+      token_endpoint: tokenEndpoint,
+      ...(clientId !== undefined && { client_id: clientId }),
+      ...resolveCommon(given, scope),
+      ...(userInfo && { userinfo: resolveUserInfo(userInfo) }),
+      ...(mapping && { token_response_mapping: resolvePaths(mapping) }),
+      ...(identity && { identity_from_token: resolvePaths(identity) }),
+    };
+  },
+  check: oauth2Problems,
+  create: (settings, deps) => new OAuth2Upstream(settings, deps),
+});
+
+/** `accessTokenPath` -> `access_token_path`. */
+const resolvePaths = (paths: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(paths)
+      .filter((entry): entry is [string, string] => entry[1] !== undefined)
+      .map(([name, value]) => [name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`), value]),
+  );
+
+class OAuth2Upstream implements Upstream {
+  readonly name: string;
+  readonly clientId: string;
+  readonly #settings: OAuth2Config;
+  readonly #guards: Guards;
+  readonly #provider: Provider;
+  readonly #client: CodeClient;
+  readonly #deps: UpstreamDeps;
+
+  constructor(settings: OAuth2Config, deps: UpstreamDeps) {
+    const { authorization_endpoint = '', token_endpoint = '', revocation_endpoint } = settings;
+    const { now, timeoutMs = DEFAULT_TIMEOUT_MS } = deps;
+    this.name = deps.name;
+    this.clientId = settings.client_id ?? '';
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#guards = guardsOf(settings, deps);
+    this.#provider = {
+      metadata: {
+        issuer: new URL(token_endpoint).origin,
+        authorization_endpoint,
+        token_endpoint,
+        ...(revocation_endpoint !== undefined && { revocation_endpoint }),
+      },
+      outbound: this.#guards.of(token_endpoint),
+    };
+    const { token_response_mapping: mapping } = settings;
+    this.#client = new CodeClient({
+      clientId: this.clientId,
+      redirectUri: settings.redirect_uri ?? deps.redirectUri,
+      authentication: new ClientAuthentication(settings, deps),
+      rules: { openid: false, mapping },
+      timeoutMs,
+      now,
+    });
+  }
+
+  authorizationUrl(request: AuthorizationRequest): Promise<string> {
+    const { scopes = [], additional_authorization_params: additional } = this.#settings;
+    const parameters = { ...additional, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
+    return this.#client.authorizationUrl(this.#provider, request, parameters);
+  }
+
+  async login(callback: Callback, secrets: LegSecrets) {
+    const { issuer, authorization_endpoint = '', token_endpoint = '' } = this.#settings;
+    const rule =
+      issuer === undefined ? issuerOfOrigin(authorization_endpoint, token_endpoint) : exactIssuer(issuer, false);
+    const code = codeOf(callback, rule);
+    const { grant, reply } = await this.#client.exchange(this.#provider, code, secrets);
+    return { grant, identity: await this.#identity(grant.accessToken, reply) };
+  }
+
+  refresh(request: RefreshRequest) {
+    return refreshOutcome(
+      request,
+      (refreshToken) => this.#client.refresh(this.#provider, refreshToken),
+      () => true,
+    );
+  }
+
+  revoke(grant: UpstreamGrant): Promise<boolean> {
+    return revokeGrant(grant, this.#client, () => Promise.resolve(this.#provider), this.#deps);
+  }
+
+  warmUp(): void {
+    // nothing is to be found out
+  }
+
+  status(): UpstreamStatus {
+    return { ready: true };
+  }
+
+  close(): Promise<void> {
+    return this.#guards.close();
+  }
+
+  async #identity(accessToken: Secret, reply: unknown): Promise<UpstreamIdentity> {
+    const { userinfo, identity_from_token: paths } = this.#settings;
+    if (userinfo?.endpoint_url !== undefined) {
+      const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#deps;
+      const { endpoint_url: endpoint } = userinfo;
+      const outbound = this.#guards.of(endpoint);
+      const request = { url: endpoint, accessToken: accessToken.reveal(), config: userinfo, outbound, timeoutMs };
+      return identityIn(await fetchUserInfo(request), fieldsOf(userinfo), 'userinfo');
+    }
+    if (!paths) return syntheticIdentity(accessToken.reveal());
+    const listed = (one: string | undefined) => (one === undefined ? [] : [one]);
+    const fields = {
+      subject: listed(paths.subject_path),
+      name: listed(paths.name_path),
+      email: listed(paths.email_path),
+    };
+    return identityIn(reply, fields, 'the token reply');
+  }
+}
+
+function identityIn(document: unknown, fields: IdentityFields, where: string): UpstreamIdentity {
+  const subject = subjectIn(document, fields);
+  if (subject === undefined) throw new UpstreamError('bad_reply', `${where} names no subject that can be used`);
+  return { subject, synthetic: false, ...profileIn(document, fields) };
+}

@@ -1,0 +1,49 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from '../../contract/fields.ts';
+import { text } from '../../contract/optional.ts';
+import type { Problem } from '../../contract/problem.ts';
+import { commonConfig, commonProblems } from './provider-config.ts';
+import { urlProblems } from './url-problems.ts';
+import { userInfoConfig, userInfoProblems } from './userinfo-config.ts';
+
+export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
+
+/** Of the configuration that the gateway reads. */
+export const oidcConfig = Closed({
+  issuer_url: text('Issuer of the provider.'),
+  ...commonConfig,
+  subject_claim: text('Claim used as the subject; `sub` when absent.'),
+  userinfo_override: Type.Optional(userInfoConfig),
+});
+
+export type OidcConfig = Static<typeof oidcConfig>;
+
+export function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
+  if (scopes === undefined || scopes.includes('openid')) return [];
+  const message = 'an OpenID provider gives no ID token without the scope openid: add it, or use type oauth2';
+  return [{ reason: 'InvalidValue', path: 'scopes', message }];
+}
+
+/** What the schema cannot say. */
+export function oidcProblems(given: OidcConfig): Problem[] {
+  const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
+  const insecure = given.insecure_allow_http === true;
+  const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
+  return [
+    ...(issuer === undefined
+      ? [problem('MissingField', 'issuer_url', 'set issuer_url')]
+      : urlProblems(issuer, 'issuer_url', insecure)),
+    ...(issuer?.includes('?') === true
+      ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove everything from the ? on')]
+      : []),
+    ...commonProblems(given),
+    ...scopeProblems(given.scopes),
+    ...(claim !== undefined && !new RegExp(CLAIM_PATTERN, 'u').test(claim)
+      ? [problem('InvalidValue', 'subject_claim', 'a claim is a name of letters, digits and underscores')]
+      : []),
+    ...(override ? userInfoProblems(override, insecure) : []).map((found) => ({
+      ...found,
+      path: `userinfo_override.${found.path}`,
+    })),
+  ];
+}

@@ -1,0 +1,160 @@
+import { Type } from 'typebox';
+import type { IDToken, ServerMetadata } from 'openid-client';
+import { Closed, HttpUrl } from '../../contract/fields.ts';
+import { text } from '../../contract/optional.ts';
+import { safeUrl } from '../../contract/rule.ts';
+import { reservedParameters, withLoginPrompt } from './authorization-params.ts';
+import { codeOf, exactIssuer } from './callback.ts';
+import { ClientAuthentication } from './client-authentication.ts';
+import { CodeClient, type Provider } from './code-client.ts';
+import type { Guards } from './guards.ts';
+import { CLAIM_PATTERN, oidcConfig, oidcProblems, scopeProblems, type OidcConfig } from './oidc-config.ts';
+import { OidcIdentity } from './oidc-identity.ts';
+import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
+import { ProviderMetadata } from './provider-metadata.ts';
+import { refreshOutcome } from './refresh.ts';
+import { revokeGrant } from './revoke.ts';
+import {
+  defineUpstream,
+  type AuthorizationRequest,
+  type Callback,
+  type LegSecrets,
+  type RefreshRequest,
+  type Upstream,
+  type UpstreamDeps,
+  type UpstreamGrant,
+} from './upstream.ts';
+import { resolveUserInfo, userInfoSpec } from './userinfo-config.ts';
+
+const spec = Closed(
+  {
+    issuerUrl: HttpUrl('Issuer of the provider.', { maxLength: 2048 }),
+    clientId: Type.String({ minLength: 1, maxLength: 256, description: 'Client identifier.' }),
+    ...commonSpec,
+    userInfoOverride: userInfoSpec('Used in place of the discovered userinfo endpoint.'),
+    subjectClaim: text('Claim used as the subject; `sub` when absent.', { pattern: CLAIM_PATTERN, maxLength: 128 }),
+  },
+  { description: 'A provider with OpenID Connect discovery.' },
+);
+
+/** A provider with OpenID Connect discovery. @see OpenID Connect Core 1.0, OpenID Connect Discovery 1.0 */
+export const oidc = defineUpstream({
+  type: 'oidc',
+  description: 'A provider with OpenID Connect discovery.',
+  spec,
+  rules: [safeUrl('', 'issuerUrl'), reservedParameters(), safeUserInfoUrl('userInfoOverride')],
+  config: oidcConfig,
+  resolve(given, scope) {
+    const { issuerUrl, clientId, subjectClaim, userInfoOverride } = given;
+    scope.checkUrl(issuerUrl, 'issuerUrl', given);
+    if (userInfoOverride) scope.checkUrl(userInfoOverride.endpointUrl, 'userInfoOverride.endpointUrl', given);
+    for (const problem of scopeProblems(given.scopes)) scope.problem(problem);
+    return {
+      issuer_url: issuerUrl,
+      client_id: clientId,
+      ...resolveCommon(given, scope),
+      ...(subjectClaim !== undefined && subjectClaim !== '' && { subject_claim: subjectClaim }),
+      ...(userInfoOverride && { userinfo_override: resolveUserInfo(userInfoOverride) }),
+    };
+  },
+  check: oidcProblems,
+  create: (settings, deps) => new OidcUpstream(settings, deps),
+});
+
+const DEFAULT_SCOPES: readonly string[] = ['openid', 'offline_access'];
+
+class OidcUpstream implements Upstream {
+  readonly name: string;
+  readonly clientId: string;
+  readonly #settings: OidcConfig;
+  readonly #issuer: string;
+  readonly #guards: Guards;
+  readonly #metadata: ProviderMetadata;
+  readonly #client: CodeClient;
+  readonly #identity: OidcIdentity;
+  readonly #deps: UpstreamDeps;
+
+  constructor(settings: OidcConfig, deps: UpstreamDeps) {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, now, log, retryPausesMs } = deps;
+    this.name = deps.name;
+    this.clientId = settings.client_id ?? '';
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#issuer = settings.issuer_url ?? '';
+    this.#guards = guardsOf(settings, deps);
+    this.#metadata = new ProviderMetadata({
+      issuer: this.#issuer,
+      clientId: this.clientId,
+      outbound: this.#guards.of(this.#issuer),
+      allowPrivateIPs: settings.allow_private_ips,
+      insecureAllowHTTP: settings.insecure_allow_http,
+      timeoutMs,
+      now,
+      log,
+      retryPausesMs,
+    });
+    this.#client = new CodeClient({
+      clientId: this.clientId,
+      redirectUri: settings.redirect_uri ?? deps.redirectUri,
+      authentication: new ClientAuthentication(settings, deps),
+      rules: { openid: true },
+      timeoutMs,
+      now,
+    });
+    this.#identity = new OidcIdentity(settings, this.#guards, deps);
+  }
+
+  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+    const metadata = await this.#metadata.current();
+    const { additional_authorization_params: additional = {} } = this.#settings;
+    return this.#client.authorizationUrl({ metadata }, request, {
+      ...(request.forceLogin === true ? withLoginPrompt(additional) : additional),
+      scope: this.#scopes(metadata).join(' '),
+      nonce: request.nonce,
+    });
+  }
+
+  async login(callback: Callback, secrets: LegSecrets) {
+    const provider = await this.#provider();
+    const { authorization_response_iss_parameter_supported: promised } = provider.metadata;
+    const code = codeOf(callback, exactIssuer(this.#issuer, promised === true));
+    const { grant, claims } = await this.#client.exchange(provider, code, secrets);
+    const scopes = this.#scopes(provider.metadata);
+    return { grant, identity: await this.#identity.of(claims as IDToken, grant.accessToken, provider, scopes) };
+  }
+
+  refresh(request: RefreshRequest) {
+    return refreshOutcome(
+      request,
+      async (refreshToken) => this.#client.refresh(await this.#provider(), refreshToken),
+      (claims) => this.#identity.isOf(claims, request),
+    );
+  }
+
+  revoke(grant: UpstreamGrant): Promise<boolean> {
+    return revokeGrant(grant, this.#client, () => this.#provider(), this.#deps);
+  }
+
+  warmUp(): void {
+    this.#metadata.warmUp();
+  }
+
+  status() {
+    return this.#metadata.status();
+  }
+
+  close(): Promise<void> {
+    this.#metadata.close();
+    return this.#guards.close();
+  }
+
+  async #provider(): Promise<Provider> {
+    return { metadata: await this.#metadata.current(), outbound: this.#guards.of(this.#issuer) };
+  }
+
+  /** Google, for one, refuses `offline_access`: by default it is asked for where the provider does not leave it out. */
+  #scopes({ scopes_supported: supported }: ServerMetadata): readonly string[] {
+    if (this.#settings.scopes) return this.#settings.scopes;
+    return DEFAULT_SCOPES.filter((scope) => scope === 'openid' || supported?.includes(scope) !== false);
+  }
+}

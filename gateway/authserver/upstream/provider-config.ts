@@ -1,0 +1,129 @@
+import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
+import type { Problem } from '../../contract/problem.ts';
+import { secretKeyRef } from '../../contract/references.ts';
+import { safeUrl, rule, type Rule } from '../../contract/rule.ts';
+import type { VariantScope } from '../../contract/variant.ts';
+import { parameterProblems } from './authorization-params.ts';
+import { Guards } from './guards.ts';
+import type { UpstreamDeps } from './upstream.ts';
+import { urlProblems } from './url-problems.ts';
+
+/** What every type of provider has, in a resource. */
+export const commonSpec = {
+  clientSecretRef: secretKeyRef('Client secret; absent for a public client.'),
+  scopes: texts('Scopes asked for.', { maxItems: 64, ...ATOMIC }),
+  redirectUri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.', {
+    pattern: '^https?://[^\\s#]+$',
+    maxLength: 2048,
+  }),
+  additionalAuthorizationParams: textMap('Further parameters of the authorization request.', { maxProperties: 16 }),
+  allowPrivateIPs: flag('Let the provider resolve to private addresses.'),
+  insecureAllowHTTP: flag('Let the provider be spoken to without TLS.'),
+};
+
+/** What every type of provider has, in the configuration that the gateway reads. */
+export const commonConfig = {
+  client_id: text('Client identifier at the provider.'),
+  client_secret_env_var: text('Environment variable that holds the client secret.'),
+  client_secret_file: text('Path of the file that holds the client secret.'),
+  redirect_uri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.'),
+  scopes: texts('Scopes asked for.'),
+  additional_authorization_params: textMap('Further parameters of the authorization request.'),
+  allow_private_ips: flag('Let the provider resolve to private addresses.'),
+  insecure_allow_http: flag('Let the provider be spoken to without TLS.'),
+  ca_file: text('PEM bundle trusted beside the system roots, for this provider.'),
+};
+
+interface CommonSpec {
+  readonly clientSecretRef?: { readonly name: string; readonly key: string };
+  readonly scopes?: readonly string[];
+  readonly redirectUri?: string;
+  readonly additionalAuthorizationParams?: Readonly<Record<string, string>>;
+  readonly allowPrivateIPs?: boolean;
+  readonly insecureAllowHTTP?: boolean;
+}
+
+interface CommonConfig {
+  readonly client_id?: string;
+  readonly client_secret_env_var?: string;
+  readonly client_secret_file?: string;
+  readonly redirect_uri?: string;
+  readonly scopes?: readonly string[];
+  readonly additional_authorization_params?: Readonly<Record<string, string>>;
+  readonly allow_private_ips?: boolean;
+  readonly insecure_allow_http?: boolean;
+  readonly ca_file?: string;
+}
+
+export const resolveCommon = (spec: CommonSpec, scope: VariantScope) => ({
+  ...(spec.clientSecretRef && { client_secret_file: scope.secretFile(spec.clientSecretRef) }),
+  ...(spec.redirectUri !== undefined && { redirect_uri: spec.redirectUri }),
+  ...(spec.scopes && { scopes: [...spec.scopes] }),
+  ...(spec.additionalAuthorizationParams && {
+    additional_authorization_params: { ...spec.additionalAuthorizationParams },
+  }),
+  ...(spec.allowPrivateIPs && { allow_private_ips: true }),
+  ...(spec.insecureAllowHTTP && { insecure_allow_http: true }),
+});
+
+/** RFC 6749 §3.3 */
+const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
+
+/** What the schema cannot say of `commonConfig`. */
+export function commonProblems(config: CommonConfig): Problem[] {
+  const { client_secret_file: file, client_secret_env_var: variable } = config;
+  const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
+  return [
+    ...(config.client_id === undefined || config.client_id === ''
+      ? [problem('MissingField', 'client_id', 'set client_id')]
+      : []),
+    ...(file !== undefined && variable !== undefined
+      ? [problem('InvalidValue', 'client_secret_env_var', 'set client_secret_file or client_secret_env_var, not both')]
+      : []),
+    ...redirectProblems(config.redirect_uri),
+    ...(config.scopes ?? [])
+      .filter((scope) => !SCOPE_TOKEN.test(scope))
+      .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one item each')),
+    ...parameterProblems(config.additional_authorization_params ?? {}),
+  ];
+}
+
+/** http is for the browser to judge here: loopback hosts, and clusters behind their own flag of the issuer. */
+function redirectProblems(redirectUri: string | undefined): Problem[] {
+  if (redirectUri === undefined) return [];
+  const problems = urlProblems(redirectUri, 'redirect_uri', true);
+  if (problems.length > 0) return problems;
+  const url = new URL(redirectUri);
+  if (url.search === '' && !redirectUri.includes('?') && url.href === redirectUri) return [];
+  const message = `it is compared character by character: write ${url.origin}${url.pathname}, without a query`;
+  return [{ reason: 'InvalidValue', path: 'redirect_uri', message }];
+}
+
+type Holder = Readonly<Record<string, { readonly endpointUrl?: string } | boolean | undefined>>;
+
+/** `safeUrl` for the userinfo endpoint, whose flag stands in the block around it. */
+export function safeUserInfoUrl(member: string): Rule {
+  const inner = safeUrl('', 'endpointUrl');
+  return rule<Holder>('', {
+    field: `${member}.endpointUrl`,
+    rule: `!has(self.${member}) || ${inner.rule.replaceAll('self.endpointUrl', `self.${member}.endpointUrl`)}`,
+    message: inner.message,
+    check: (self) => {
+      const holder = self[member];
+      if (typeof holder !== 'object') return true;
+      return inner.check({ ...holder, insecureAllowHTTP: self['insecureAllowHTTP'] } as never);
+    },
+  });
+}
+
+export const guardsOf = (config: CommonConfig, deps: UpstreamDeps): Guards =>
+  new Guards(
+    {
+      allowPrivateIPs: config.allow_private_ips,
+      insecureAllowHTTP: config.insecure_allow_http,
+      caFile: config.ca_file,
+    },
+    deps,
+  );
+
+export const DEFAULT_TIMEOUT_MS = 10_000;

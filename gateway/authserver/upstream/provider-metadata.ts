@@ -1,0 +1,178 @@
+import type { ServerMetadata } from 'openid-client';
+import type { Outbound } from '../../outbound/fetch.ts';
+import { checkOutboundUrl, policyFor, type OutboundFlags } from '../../outbound/policy.ts';
+import { reservedInQuery } from './authorization-params.ts';
+import { faultOf } from './fault-of.ts';
+import { Transport } from './transport.ts';
+import type { Logger, UpstreamStatus } from './upstream.ts';
+import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
+import { urlProblems } from './url-problems.ts';
+
+export interface ProviderMetadataOptions extends OutboundFlags {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly outbound: Outbound;
+  readonly timeoutMs: number;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly retryPausesMs?: readonly number[] | undefined;
+}
+
+const MAX_AGE_MS = 3_600_000;
+/** Logins that come this soon after a failure share it. */
+const REST_MS = 1_000;
+const RETRY_PAUSES_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000];
+
+const REASONS: Readonly<Record<UpstreamFault, string>> = {
+  denied: 'BadMetadata',
+  mixed_up: 'BadMetadata',
+  rejected: 'BadMetadata',
+  misconfigured: 'ProviderMisconfigured',
+  bad_reply: 'BadMetadata',
+  unavailable: 'ProviderUnavailable',
+};
+
+/**
+ * What an OpenID provider says of itself. A provider that is down when the gateway starts is asked again in the
+ * background and by every login; one that goes down later is known from before. Logins share one flight.
+ */
+export class ProviderMetadata {
+  readonly #options: ProviderMetadataOptions;
+  #found: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
+  #failure: { readonly error: UpstreamError; readonly at: number } | undefined;
+  #flight: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: ProviderMetadataOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with `UpstreamError`. */
+  async current(): Promise<ServerMetadata> {
+    const now = this.#options.now();
+    if (this.#found) {
+      if (now - this.#found.at >= MAX_AGE_MS && !this.#rests(now)) void this.#fly();
+      return this.#found.metadata;
+    }
+    if (!this.#rests(now)) await this.#fly();
+    return this.#foundOrThrow();
+  }
+
+  /** Asks in the background, again and again until it works once. */
+  warmUp(tries = 0): void {
+    const { retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    void this.#fly().then(() => {
+      if (this.#found !== undefined || this.#closed) return;
+      const pause = retryPausesMs[Math.min(tries, retryPausesMs.length - 1)] ?? REST_MS;
+      this.#retry = setTimeout(() => {
+        this.warmUp(tries + 1);
+      }, pause).unref();
+    });
+  }
+
+  status(): UpstreamStatus {
+    const failure = this.#failure?.error;
+    const ready = this.#found !== undefined;
+    if (failure) return { ready, reason: REASONS[failure.fault], message: failure.message };
+    return ready
+      ? { ready }
+      : { ready, reason: 'ProviderPending', message: 'the metadata of the provider are being fetched' };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+  }
+
+  #rests(now: number): boolean {
+    return this.#failure !== undefined && now - this.#failure.at < REST_MS;
+  }
+
+  #foundOrThrow(): ServerMetadata {
+    if (this.#found) return this.#found.metadata;
+    throw this.#failure?.error ?? new UpstreamError('unavailable', 'the metadata of the provider are not there yet');
+  }
+
+  /** Never rejects: how it went stands in the fields. */
+  #fly(): Promise<void> {
+    this.#flight ??= this.#load().finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  async #load(): Promise<void> {
+    const { log, now, issuer } = this.#options;
+    try {
+      this.#found = { metadata: await discover(this.#options), at: now() };
+      if (this.#failure) log.info('the identity provider answers again', { issuer });
+      this.#failure = undefined;
+    } catch (thrown) {
+      if (this.#closed) return; // it was cut off
+      const error = faultOf(thrown, { what: 'discovery', status: undefined });
+      const level = this.#failure?.error.message === error.message ? 'debug' : 'warn';
+      log[level]('the identity provider cannot be discovered', {
+        issuer,
+        reason: REASONS[error.fault],
+        cause: error.message,
+      });
+      this.#failure = { error, at: now() };
+    }
+  }
+}
+
+async function discover(options: ProviderMetadataOptions): Promise<ServerMetadata> {
+  const openid = await import('openid-client');
+  const { issuer, clientId, outbound, timeoutMs } = options;
+  const transport = new Transport({ outbound, timeoutMs, rules: { openid: true } });
+  try {
+    const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+      [openid.customFetch]: transport.fetch,
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- the outbound guard judges http
+      execute: [openid.allowInsecureRequests],
+    });
+    const metadata = { ...config.serverMetadata() };
+    const fault = faultIn(metadata, options);
+    if (fault !== undefined) throw new UpstreamError('bad_reply', `the metadata of ${issuer} ${fault}`);
+    return metadata;
+  } catch (error) {
+    throw faultOf(error, { what: `discovery of ${issuer}`, status: transport.status });
+  }
+}
+
+/** The issuer must be identical, else the endpoints may be those of somebody else. @see RFC 8414 §3.3 */
+function faultIn(metadata: ServerMetadata, options: ProviderMetadataOptions): string | undefined {
+  const { issuer, insecureAllowHTTP = false } = options;
+  if (metadata.issuer !== issuer) {
+    return 'name another spelling of the issuer: make issuer_url equal to it, character by character';
+  }
+  const { authorization_endpoint: authorization } = metadata;
+  if (typeof authorization !== 'string') return 'name no authorization_endpoint';
+  const [problem] = urlProblems(authorization, 'authorization_endpoint', insecureAllowHTTP);
+  if (problem) return `name an authorization_endpoint that no browser is sent to: ${problem.message}`;
+  const twice = reservedInQuery(authorization);
+  if (twice !== undefined) return `name an authorization_endpoint whose query holds ${twice}`;
+  const policy = policyFor(issuer, options);
+  for (const member of ['token_endpoint', 'jwks_uri'] as const) {
+    const url = metadata[member];
+    if (typeof url !== 'string') return `name no ${member}`;
+    const refused = checkOutboundUrl(url, policy);
+    if (refused) return `name a ${member} that is not called: ${refused.message}`;
+  }
+  return shapeFaultIn(metadata);
+}
+
+/** Members that may be absent, and that openid-client takes as they come. */
+function shapeFaultIn(metadata: Readonly<Record<string, unknown>>): string | undefined {
+  const isText = (value: unknown): boolean => typeof value === 'string';
+  const lists = ['token_endpoint_auth_methods_supported', 'scopes_supported'];
+  const badList = lists.find((name) => {
+    const value = metadata[name];
+    return value !== undefined && !(Array.isArray(value) && value.every(isText));
+  });
+  if (badList !== undefined) return `have a ${badList} that is no list of texts`;
+  const texts = ['userinfo_endpoint', 'revocation_endpoint'];
+  const badText = texts.find((name) => metadata[name] !== undefined && !isText(metadata[name]));
+  return badText === undefined ? undefined : `have a ${badText} that is no text`;
+}

@@ -1,0 +1,61 @@
+/** A browser as far as a login needs one: cookies, redirects, forms, each filled in with a user name and sent. */
+export class Browser {
+  readonly #cookies = new Map<string, string>();
+  readonly #stopAt: string;
+
+  /** @param stopAt the URL at whose door it stops, unasked */
+  constructor(stopAt: string) {
+    this.#stopAt = stopAt;
+  }
+
+  /** Where the way ends: the URL of the callback with its parameters. */
+  async login(start: string, user: string): Promise<URL> {
+    let next = { url: start, body: undefined as string | undefined };
+    for (let steps = 0; steps < 20; steps += 1) {
+      if (next.url.startsWith(this.#stopAt)) return new URL(next.url);
+      const { location, page, url } = await this.#visit(next.url, next.body);
+      next = location === undefined ? this.#fill(page, url, user) : { url: location, body: undefined };
+    }
+    throw new Error('the login leads nowhere');
+  }
+
+  async #visit(url: string, body: string | undefined) {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { cookie, ...(body !== undefined && form) },
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = line.split(';')[0]?.split(/=(.*)/su) ?? [];
+      if (value === '') this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    const page = await response.text();
+    return { url, page, location: location === null ? undefined : new URL(location, url).href };
+  }
+
+  #fill(page: string, url: string, user: string): { url: string; body: string } {
+    const action = /<form[^>]* action="([^"]+)"/u.exec(page)?.[1];
+    if (action === undefined) throw new Error(`no form on the page: ${page.slice(0, 500)}`);
+    const hidden = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/gu)];
+    const body = new URLSearchParams();
+    for (const [, name = "", value = ""] of hidden) body.append(name, value);
+    if (page.includes('name="login"')) body.set('login', user);
+    if (page.includes('name="password"')) body.set('password', 'x');
+    return { url: new URL(action, url).href, body: body.toString() };
+  }
+}
+
+export const callbackOf = (url: URL) => {
+  const parameter = (name: string) => url.searchParams.get(name) ?? undefined;
+  return {
+    code: parameter('code'),
+    iss: parameter('iss'),
+    error: parameter('error'),
+    errorDescription: parameter('error_description'),
+  };
+};

@@ -1,0 +1,117 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { ConnectionOptions } from 'node:tls';
+import { TrustedRoots } from '../outbound/trusted-roots.ts';
+import type { KeyValueCredentials, KeyValueSettings, KeyValueTls } from './settings.ts';
+
+/** The part of the log that is used here. */
+export interface Logger {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+const LONGEST_PAUSE_MS = 1_000;
+const pauseMs = (attempt: number): number => Math.min(attempt * 50, LONGEST_PAUSE_MS);
+
+/** A connection that is being made in the background and made again for as long as the client lives. */
+export function connect(settings: KeyValueSettings, log: Logger): Redis | Cluster {
+  const client = settings.servers.kind === 'cluster' ? cluster(settings, log) : single(settings, log);
+  return logged(client, log);
+}
+
+/**
+ * What holds for every connection. `maxRetriesPerRequest` 0: what was under way when a connection broke fails. A command
+ * that is sent again could find the code that it took itself taken.
+ */
+function common(settings: KeyValueSettings, log: Logger) {
+  const { username, password } = settings.credentials?.() ?? {};
+  return {
+    db: settings.db,
+    ...(password === undefined ? {} : { password }),
+    ...(username === undefined ? {} : { username }),
+    ...(settings.tls ? { tls: tlsOptions(settings.tls, log) } : {}),
+    connectTimeout: settings.connectTimeoutMs,
+    socketTimeout: settings.replyTimeoutMs,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+  } satisfies RedisOptions;
+}
+
+function single(settings: KeyValueSettings, log: Logger): Redis {
+  const client = new Redis({
+    ...common(settings, log),
+    ...location(settings, log),
+    retryStrategy: pauseMs,
+    // A master that has become a replica: the sentinels, or the address, know a better one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+  const { credentials } = settings;
+  if (credentials) client.on('reconnecting', () => renewCredentials(client, credentials, log));
+  return client;
+}
+
+function location({ servers, connectTimeoutMs, replyTimeoutMs, tls }: KeyValueSettings, log: Logger) {
+  if (servers.kind !== 'sentinel') return servers.kind === 'single' ? { ...servers.address } : {};
+  return {
+    sentinels: [...servers.addresses],
+    name: servers.masterName,
+    role: 'master' as const,
+    sentinelRetryStrategy: pauseMs,
+    sentinelCommandTimeout: Math.max(connectTimeoutMs, replyTimeoutMs),
+    enableTLSForSentinelMode: tls !== undefined,
+    ...(servers.tls ? { sentinelTLS: tlsOptions(servers.tls, log) } : {}),
+  };
+}
+
+/** A few redirections are enough for a slot that moves; after them the command fails. */
+function cluster(settings: KeyValueSettings, log: Logger): Cluster {
+  const addresses = settings.servers.kind === 'cluster' ? settings.servers.addresses : [];
+  const { enableOfflineQueue: _, ...redisOptions } = common(settings, log);
+  return new Cluster([...addresses], {
+    redisOptions,
+    enableOfflineQueue: false,
+    maxRedirections: 5,
+    clusterRetryStrategy: pauseMs,
+    slotsRefreshTimeout: settings.replyTimeoutMs,
+  });
+}
+
+/** Read at every connection (ioredis copies the members), so that a changed bundle counts. */
+function tlsOptions({ caFile, insecureSkipVerify = false }: KeyValueTls, log: Logger): ConnectionOptions {
+  if (insecureSkipVerify) {
+    log.warn('certificates of the key-value store are not verified');
+    return { rejectUnauthorized: false, minVersion: 'TLSv1.2' };
+  }
+  const roots = new TrustedRoots({ caFile, log });
+  roots.context();
+  return {
+    get secureContext() {
+      return roots.context();
+    },
+  };
+}
+
+function renewCredentials(client: Redis, credentials: () => KeyValueCredentials, log: Logger): void {
+  try {
+    const { username, password } = credentials();
+    client.options.username = username;
+    client.options.password = password;
+  } catch (error) {
+    log.warn('credentials of the key-value store cannot be read', { fault: (error as Error).message });
+  }
+}
+
+/** Says once that the store is gone, and once that it is back. */
+function logged<Client extends Redis | Cluster>(client: Client, log: Logger): Client {
+  let reachable: boolean | undefined;
+  client.on('error', (error: Error) => {
+    if (reachable !== false) log.warn('key-value store is unreachable', { fault: error.message });
+    reachable = false;
+  });
+  client.on('ready', () => {
+    if (reachable !== true) log.info('key-value store is reachable');
+    reachable = true;
+  });
+  return client;
+}

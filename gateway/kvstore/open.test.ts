@@ -1,0 +1,220 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../e2e/harness/poll.ts';
+import { startRedis } from '../../e2e/harness/redis.ts';
+import { testScope, type Scope } from '../../e2e/harness/scope.ts';
+import { createAuthority, type Authority } from '../outbound/testdata/authority.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { openKeyValueStore } from './open.ts';
+import type { KeyValueServers, KeyValueSettings } from './settings.ts';
+
+const at = (port: number) => ({ host: '127.0.0.1', port });
+const single = (port: number): KeyValueServers => ({ kind: 'single', address: at(port) });
+
+/** A client that ends with the test, and what it logged. */
+function open(scope: Scope, over: Partial<KeyValueSettings> & Pick<KeyValueSettings, 'servers'>) {
+  const lines: string[] = [];
+  const log = (message: string, facts: object = {}): void => void lines.push(`${message} ${JSON.stringify(facts)}`);
+  const store = openKeyValueStore(
+    { db: 0, keyPrefix: 'vmcp:{test}:', connectTimeoutMs: 2_000, replyTimeoutMs: 2_000, ...over },
+    { warn: log, info: log },
+  );
+  scope.defer(() => {
+    store.close();
+  });
+  return { store, lines };
+}
+
+const answers = (store: KeyValueStore) =>
+  eventually('the store answers', async () => (await store.command('EXISTS', store.key('a'))) === 0);
+
+async function folder(scope: Scope): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'vmcp-kvstore-'));
+  scope.defer(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Files of a server whose certificate `authority` signed. */
+async function tlsFiles(path: string, name: string, authority: Authority) {
+  const { cert, key } = authority.sign('IP:127.0.0.1');
+  const files = { cert: join(path, `${name}.crt`), key: join(path, `${name}.key`), ca: join(path, `${name}-ca.crt`) };
+  await Promise.all([writeFile(files.cert, cert), writeFile(files.key, key), writeFile(files.ca, authority.cert)]);
+  return files;
+}
+
+describe('scripts', () => {
+  const echo = { name: 'testEcho', lua: 'return {KEYS[1], ARGV[1]}' };
+
+  it('go by their hash, and with their text where the server has forgotten them', async () => {
+    const scope = testScope();
+    const server = await startRedis(scope);
+    const { store } = open(scope, { servers: single(server.port) });
+    await answers(store);
+    const key = store.key('a');
+    expect(key).toBe('vmcp:{test}:a');
+    for (const argument of ['1', '2']) expect(await store.run(echo, [key], [argument])).toEqual([key, argument]);
+    expect(await server.cli('INFO', 'commandstats')).toMatch(/cmdstat_evalsha:calls=1,/u);
+    await server.cli('SCRIPT', 'FLUSH');
+    expect(await store.run(echo, [key], [3])).toEqual([key, '3']);
+  });
+});
+
+describe('credentials', () => {
+  it('are those of the ACL user, and read again for the next connection', async () => {
+    const scope = testScope();
+    const server = await startRedis(scope, { config: ['user gateway on >first ~vmcp:{test}:* +@all'] });
+    let password = 'first';
+    const credentials = () => ({ username: 'gateway', password });
+    const { store, lines } = open(scope, { servers: single(server.port), credentials });
+    await answers(store);
+    expect(await server.cli('CLIENT', 'LIST')).toContain('user=gateway');
+    await expect(store.command('GET', 'foreign')).rejects.toThrow('NOPERM');
+    await server.cli('ACL', 'SETUSER', 'gateway', '>second', '<first');
+    password = 'second';
+    await server.cli('CLIENT', 'KILL', 'USER', 'gateway');
+    await answers(store);
+    expect(lines.join('\n')).not.toMatch(/"first"|"second"/u);
+  });
+
+  it('that are wrong make the store unavailable', async () => {
+    const scope = testScope();
+    const server = await startRedis(scope, { config: ['user gateway on >right ~* +@all'] });
+    const credentials = () => ({ username: 'gateway', password: 'not-this-one' });
+    const { store, lines } = open(scope, { servers: single(server.port), credentials });
+    await eventually('the refusal is logged', () => lines.some((line) => line.includes('WRONGPASS')));
+    await expect(store.command('GET', store.key('a'))).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
+    expect(lines.join('\n')).not.toContain('not-this-one');
+    expect(lines.filter((line) => line.includes('unreachable'))).toHaveLength(1);
+  });
+
+  it('are not sent to sentinels', async () => {
+    const scope = testScope();
+    let received = '';
+    const sentinel = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (data) => (received += data.toString('latin1')));
+    });
+    await new Promise<void>((resolve) => sentinel.listen(0, '127.0.0.1', resolve));
+    scope.defer(() => sentinel.close());
+    const servers: KeyValueServers = {
+      kind: 'sentinel',
+      masterName: 'sessions',
+      addresses: [at((sentinel.address() as AddressInfo).port)],
+    };
+    const credentials = () => ({ username: 'gateway', password: 'of-the-store' });
+    open(scope, { servers, credentials, connectTimeoutMs: 300, replyTimeoutMs: 300 });
+    await eventually('a sentinel is asked', () => received.includes('HELLO') || received.includes('hello'));
+    expect(received).not.toMatch(/of-the-store|gateway/u);
+  });
+});
+
+describe('TLS', () => {
+  it('trusts the authority of its bundle, and no other', async () => {
+    const scope = testScope();
+    const path = await folder(scope);
+    const tls = await tlsFiles(path, 'store', createAuthority('of the store'));
+    const foreign = await tlsFiles(path, 'foreign', createAuthority('of others'));
+    const server = await startRedis(scope, { tls });
+    const servers = single(server.port);
+    await answers(open(scope, { servers, tls: { caFile: tls.ca } }).store);
+    for (const wrong of [{ caFile: foreign.ca }, {}, undefined]) {
+      const { store, lines } = open(scope, { servers, tls: wrong });
+      await eventually('the fault is logged', () => lines.some((line) => line.includes('unreachable')));
+      await expect(store.command('GET', store.key('a'))).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
+    }
+    const { store, lines } = open(scope, { servers, tls: { insecureSkipVerify: true } });
+    await answers(store);
+    expect(lines.join('\n')).toContain('certificates of the key-value store are not verified');
+  });
+
+  it('follows a bundle that is exchanged', async () => {
+    const scope = testScope();
+    const path = await folder(scope);
+    const tls = await tlsFiles(path, 'store', createAuthority('of the store'));
+    const bundle = join(path, 'bundle.crt');
+    await writeFile(bundle, createAuthority('of before').cert);
+    const server = await startRedis(scope, { tls });
+    const { store, lines } = open(scope, { servers: single(server.port), tls: { caFile: bundle } });
+    await eventually('the old authority is refused', () => lines.some((line) => line.includes('unreachable')));
+    await writeFile(bundle, createAuthority('of before').cert + (await caOf(tls.ca)));
+    await answers(store);
+  });
+
+  it('to sentinels has an authority of its own', async () => {
+    const scope = testScope();
+    const path = await folder(scope);
+    const [ofStore, ofSentinels] = [createAuthority('of the store'), createAuthority('of the sentinels')];
+    const tls = await tlsFiles(path, 'store', ofStore);
+    const master = await startRedis(scope, { tls });
+    const sentinelFiles = await tlsFiles(path, 'sentinel', ofSentinels);
+    const both = join(path, 'both.crt');
+    await writeFile(both, ofStore.cert + ofSentinels.cert);
+    const sentinel = await startRedis(scope, {
+      sentinel: true,
+      tls: { ...sentinelFiles, ca: both },
+      config: ['tls-replication yes', `sentinel monitor sessions 127.0.0.1 ${String(master.port)} 1`],
+    });
+    const servers = (caFile: string): KeyValueServers => ({
+      kind: 'sentinel',
+      masterName: 'sessions',
+      addresses: [at(sentinel.port)],
+      tls: { caFile },
+    });
+    await answers(open(scope, { servers: servers(sentinelFiles.ca), tls: { caFile: tls.ca } }).store);
+    for (const [first, second] of [
+      [tls.ca, tls.ca],
+      [sentinelFiles.ca, sentinelFiles.ca],
+    ] as const) {
+      const { lines } = open(scope, { servers: servers(first), tls: { caFile: second } });
+      await eventually('the fault is logged', () => lines.some((line) => line.includes('unreachable')));
+      expect(lines.join('\n')).not.toContain('is reachable');
+    }
+  });
+});
+
+const caOf = (file: string): Promise<string> => readFile(file, 'utf8');
+
+it('uses the database that is named', async () => {
+  const scope = testScope();
+  const server = await startRedis(scope);
+  const { store } = open(scope, { servers: single(server.port), db: 3 });
+  await answers(store);
+  await store.command('SET', store.key('b'), 'value');
+  expect(await server.cli('-n', '3', 'GET', store.key('b'))).toBe('value');
+  expect(await server.cli('GET', store.key('b'))).toBe('');
+});
+
+it('does not send a command again whose answer was lost: what was rejected has happened once at most', async () => {
+  const scope = testScope();
+  const server = await startRedis(scope);
+  const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 300 });
+  await answers(store);
+  server.pause();
+  const lost = store.command('INCR', store.key('counter'));
+  await expect(lost).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
+  server.resume();
+  await answers(store);
+  expect(await store.command('GET', store.key('counter'))).toBe('1');
+});
+
+it('rejects what is under way at once when the connection breaks', async () => {
+  const scope = testScope();
+  const server = await startRedis(scope);
+  const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 10_000 });
+  await answers(store);
+  server.pause();
+  const lost = store.command('GET', store.key('a'));
+  lost.catch(() => undefined);
+  const startedAt = performance.now();
+  await server.kill();
+  await expect(lost).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});
+
+it('refuses a prefix without a hash tag', () => {
+  const servers = single(1);
+  expect(() => open({ defer: () => undefined }, { servers, keyPrefix: 'vmcp:' })).toThrow('exactly one hash tag');
+});

@@ -1,0 +1,62 @@
+import type { Cluster, Redis } from 'ioredis';
+import { connect, type Logger } from './connection.ts';
+import { KeyValueStoreUnavailable, type Argument, type KeyValueStore, type Script } from './key-value-store.ts';
+import { keyPrefixProblem, type KeyValueSettings } from './settings.ts';
+
+type Runner = (keyCount: number, ...keysAndArguments: readonly Argument[]) => Promise<unknown>;
+
+/**
+ * A client whose connection is being made in the background.
+ * @throws Error when the prefix, the credentials or a CA bundle cannot be used.
+ */
+export function openKeyValueStore(settings: KeyValueSettings, log: Logger): KeyValueStore {
+  const problem = keyPrefixProblem(settings.keyPrefix);
+  if (problem !== undefined) throw new Error(`key prefix ${problem}`);
+  const client = connect(settings, log);
+  const run = scriptRunner(client);
+  const bounded = timeLimit(settings.replyTimeoutMs);
+  return {
+    key: (name) => `${settings.keyPrefix}${name}`,
+    command: (name, ...args) => bounded(client.call(name, ...args)),
+    run: (script, keys, args) => bounded(run(script)(keys.length, ...keys, ...args)),
+    close: () => {
+      client.disconnect();
+    },
+  };
+}
+
+/** Scripts go by their hash; ioredis sends the text where the server does not know it. */
+function scriptRunner(client: Redis | Cluster): (script: Script) => Runner {
+  const runners = new Map<Script, Runner>();
+  return (script) => {
+    let runner = runners.get(script);
+    if (!runner) {
+      client.defineCommand(script.name, { lua: script.lua });
+      const defined = (client as unknown as Readonly<Record<string, Runner>>)[script.name];
+      if (!defined) throw new Error(`the client has no command ${script.name}`);
+      runner = defined.bind(client);
+      runners.set(script, runner);
+    }
+    return runner;
+  };
+}
+
+/** Errors of ioredis hold the arguments of the command: only their text goes on. */
+function timeLimit(limitMs: number): <T>(answer: Promise<T>) => Promise<T> {
+  return (answer) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new KeyValueStoreUnavailable(`no answer within ${limitMs} ms`));
+      }, limitMs);
+      answer.then(
+        (value) => {
+          clearTimeout(timer);
+          resolve(value);
+        },
+        (error: unknown) => {
+          clearTimeout(timer);
+          reject(new KeyValueStoreUnavailable(error instanceof Error ? error.message : 'no answer'));
+        },
+      );
+    });
+}
