@@ -283,7 +283,7 @@ describe('redirects', () => {
     await expect(ask(answer, follow)).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  it('lead from http to https of the same host, with the headers, and never back', async () => {
+  it('lead from http to https of the same host and never back, and take no credential to another port', async () => {
     const authority = createAuthority('own');
     const dir = mkdtempSync(join(tmpdir(), 'vmcp-fetch-'));
     onEnd(() => rmSync(dir, { recursive: true }));
@@ -293,15 +293,15 @@ describe('redirects', () => {
     const sealed = await serve(
       (req, res) => {
         if (req.url === '/back') res.writeHead(302, { location: `http://${req.headers.host ?? ''}/` }).end();
-        else res.end(`${req.headers.authorization ?? ''} over TLS`);
+        else res.end(`${req.headers.authorization ?? 'nothing'}, ${String(req.headers['x-kept'])}, over TLS`);
       },
       { tls: authority.sign('IP:127.0.0.1') },
     );
     const origin = `https://127.0.0.1:${String(sealed.port)}`;
     const { port } = await serve(to(() => `${origin}/`));
-    const request = { ...GET, ...follow, headers: { authorization: 'Bearer x' } };
+    const request = { ...GET, ...follow, headers: { authorization: 'Bearer x', 'x-kept': 'kept' } };
     const reply = await guard.request({ ...request, url: `http://127.0.0.1:${String(port)}/` });
-    expect(reply).toMatchObject({ body: 'Bearer x over TLS', url: `${origin}/` });
+    expect(reply).toMatchObject({ body: 'nothing, kept, over TLS', url: `${origin}/` });
     await expect(guard.request({ ...request, url: `${origin}/back` })).rejects.toMatchObject({ kind: 'redirect' });
   });
 

@@ -105,11 +105,12 @@ class Exchange {
   }
 
   async #follow(): Promise<OutboundReply> {
-    const { url, method, followRedirects } = this.#request;
+    const { url, method, followRedirects, headers = {} } = this.#request;
+    const { authorization: _, ...anonymous } = headers;
     let target = this.#admit(url);
     const follows = method === 'GET' && followRedirects === true;
     for (let redirects = 0; ; redirects += 1) {
-      const reply = await this.#send(target);
+      const reply = await this.#send(target, sameServer(new URL(url), target) ? headers : anonymous);
       if (!follows || !REDIRECTS.has(reply.statusCode)) return this.#read(target, reply);
       reply.body.on('error', () => undefined).destroy();
       if (redirects === MAX_REDIRECTS) throw this.#notFollowed('the fourth in a row');
@@ -124,8 +125,8 @@ class Exchange {
     return this.#url;
   }
 
-  #send(url: URL): Promise<Dispatcher.ResponseData> {
-    const { method, headers, body, timeoutMs } = this.#request;
+  #send(url: URL, headers: Readonly<Record<string, string>>): Promise<Dispatcher.ResponseData> {
+    const { method, body, timeoutMs } = this.#request;
     return this.#agent.request({
       origin: url.origin,
       path: url.pathname + url.search,
@@ -156,9 +157,7 @@ class Exchange {
     const to = typeof location === 'string' ? URL.parse(location, from.href) : null;
     if (to === null) throw this.#notFollowed('it names no URL');
     const sameOrigin = to.origin === from.origin;
-    // URL drops default ports: another port is another server, which gets no credential of this one
-    const isHost = to.hostname === from.hostname && from.port === '' && to.port === '';
-    const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && isHost;
+    const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname;
     if (!sameOrigin && !upgrade) throw this.#notFollowed('it leads to another origin');
     return to;
   }
@@ -190,3 +189,7 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
 /** The code alone: messages of parsers and of TLS may quote what the other side sent. */
 const codeOf = (error: unknown): string =>
   error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : 'unknown';
+
+/** The same origin, or the TLS side of it. Another port is another server, which gets no credential of this one. */
+const sameServer = (from: URL, to: URL): boolean =>
+  from.origin === to.origin || (from.hostname === to.hostname && from.port === '' && to.port === '');
