@@ -23,6 +23,10 @@ const SHORTEST_WAIT_MS = 50;
 /** Replies longer than this are passed on while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
 
+/** What comes beyond this comes at some 20 MB/s: a reply of that size can wait, short ones next to it cannot. */
+const LONG_BYTES = 4 * 1024 * 1024;
+const LONG_PAUSE_MS = 3;
+
 /** The channel that an exchange belongs to. */
 export interface ExchangeHost {
   readonly dispatcher: Dispatcher;
@@ -248,8 +252,10 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
     this.#paused = !this.#sink.part(rewriter.push(chunk));
     controller.pause();
+    if (this.#paused) return;
     // One piece in a turn of the event loop: a socket that always has more must not keep it from all other calls.
-    if (!this.#paused) setImmediate(onTurn, this);
+    if (this.#received < LONG_BYTES) setImmediate(onTurn, this);
+    else setTimeout(onTurn, LONG_PAUSE_MS, this);
   }
 
   #onJson(body: Buffer): void {
