@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
-import type { Backend, GatewayConfig, Operational } from '../contract/gateway-config.ts';
+import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
 import type { Span } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-metrics.ts';
 import { forwardParams } from './aggregation/forward-params.ts';
 import type { Route } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
-import type { ConfiguredBackend, OutgoingAuth } from './backends/fleet-options.ts';
+import type { ConfiguredBackend } from './backends/fleet-options.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
@@ -29,7 +29,7 @@ export interface VirtualServerDeps {
   readonly random: () => number;
   readonly newId: () => string;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  readonly createAuthenticator: (backend: Backend, auth: OutgoingAuth | undefined) => Authenticator | undefined;
+  readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
   /** A caller presented the id of somebody else's session. */
   readonly onForeignSession: () => void;

@@ -122,13 +122,13 @@ export class BackendCall implements ReplySink, RunningCall {
       this.#send();
       return;
     }
-    if (failure.kind === 'unauthenticated' && failure.status === 401 && this.#mayRetryCredential()) {
+    if (this.#backend.credentials.isRefusal(failure) && this.#mayRetryCredential()) {
       this.#retriedCredential = true;
       this.#handle = undefined;
       this.#send();
       return;
     }
-    const told = this.#asCallerSees(failure);
+    const told = this.#backend.credentials.asCallerSees(failure);
     this.#done(told.kind, told.detail);
     if (this.#partSent) this.#answer.cut();
     else if (this.#cancelled !== undefined) this.#answer.drop();
@@ -139,13 +139,6 @@ export class BackendCall implements ReplySink, RunningCall {
   #mayRetryCredential(): boolean {
     if (this.#retriedCredential || this.#answer.started) return false;
     return this.#backend.credentials.refused(this.#caller, this.#sent);
-  }
-
-  /** Where the credential is the caller's own, logging in again is what helps. */
-  #asCallerSees(failure: BackendFailure): BackendFailure {
-    const { perUser, provider } = this.#backend.credentials;
-    const isCallers = failure.kind === 'unauthenticated' && failure.status === 401 && perUser;
-    return isCallers ? { kind: 'reauthenticate', detail: failure.detail, provider } : failure;
   }
 
   #send(): void {

@@ -98,13 +98,13 @@ export class BackendRuntime {
     try {
       return await act(await this.channelOf(session), credential);
     } catch (error) {
-      const { kind, status } = this.failureOf(error);
-      const isRefused = kind === 'unauthenticated' && status === 401;
-      const helps = isRefused ? this.credentials.refused(session.identity, credential) : kind === 'session_lost';
+      const failure = this.failureOf(error);
+      const helps = this.credentials.isRefusal(failure)
+        ? this.credentials.refused(session.identity, credential)
+        : failure.kind === 'session_lost';
       if (retries > 0 && helps) return await this.onBehalfOf(session, act, retries - 1);
-      throw isRefused && this.credentials.perUser
-        ? new BackendError({ kind: 'reauthenticate', detail: 'HTTP 401', provider: this.credentials.provider })
-        : error;
+      const told = this.credentials.asCallerSees(failure);
+      throw told === failure ? error : new BackendError(told);
     }
   }
 
@@ -183,8 +183,7 @@ export class BackendRuntime {
   }
 
   failureOf(error: unknown): BackendFailure {
-    if (error instanceof BackendError) return error.failure;
-    if (error instanceof CredentialError) return failureOfError(error);
+    if (error instanceof BackendError || error instanceof CredentialError) return failureOfError(error);
     this.#options.log.error('backend failed unexpectedly', { backend: this.name, error: String(error) });
     return { kind: 'unavailable', detail: String(error) };
   }

@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { Authenticator, CredentialHeaders } from '../../outgoing/authenticator.ts';
-import type { ChannelOwner } from '../transport/channel.ts';
+import type { BackendFailure, ChannelOwner } from '../transport/channel.ts';
 
 /** The credentials for one backend; without an authenticator it gets none. */
 export class Credentials {
@@ -13,11 +13,6 @@ export class Credentials {
   /** What the backend offers depends on who asks, because its credential does. */
   get perUser(): boolean {
     return this.#authenticator?.perUser ?? false;
-  }
-
-  /** Upstream provider at which a login brings another credential. */
-  get provider(): string | undefined {
-    return this.#authenticator?.provider;
   }
 
   /** For one request of `caller`; at once when at hand. Throws or rejects with `CredentialError`. */
@@ -34,6 +29,17 @@ export class Credentials {
   refused(caller: Identity | undefined, sent: CredentialHeaders | undefined): boolean {
     const refused = sent ?? this.#atHand(caller);
     return refused !== undefined && (this.#authenticator?.refused(caller, refused) ?? false);
+  }
+
+  /** The backend did not take the credential, and so did not execute the request. */
+  isRefusal({ kind, status }: BackendFailure): boolean {
+    return kind === 'unauthenticated' && status === 401;
+  }
+
+  /** A failure that no retry mends, as the caller is told it: where the credential is his own, a login helps. */
+  asCallerSees(failure: BackendFailure): BackendFailure {
+    if (!this.perUser || !this.isRefusal(failure)) return failure;
+    return { kind: 'reauthenticate', detail: failure.detail, provider: this.#authenticator?.provider };
   }
 
   /** For what a channel sends on its own account. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'winston';
-import type { Backend, GatewayConfig, Operational } from '../../contract/gateway-config.ts';
+import type { Backend, Operational, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { BackendMessage } from '../relay.ts';
@@ -12,7 +12,7 @@ export interface FleetOptions {
   readonly metrics: CallObserver;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   /** How the credential for a backend is obtained; undefined: it gets none. */
-  readonly createAuthenticator: (backend: Backend, auth: OutgoingAuth | undefined) => Authenticator | undefined;
+  readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   /** A message of a backend for one client. */
   readonly onMessage: (message: BackendMessage) => void;
   /** What the backends offer, or which of them are available, has changed. */
@@ -21,11 +21,8 @@ export interface FleetOptions {
   readonly onPersonalListChanged: (backend: string, principal: string | undefined) => void;
 }
 
-/** What the configuration says of a backend's credential. */
-export type OutgoingAuth = NonNullable<GatewayConfig['vmcp']['outgoing_auth']>[string];
-
 /** One backend as the configuration describes it. */
 export interface ConfiguredBackend {
   readonly config: Backend;
-  readonly auth: OutgoingAuth | undefined;
+  readonly auth: OutgoingEntry | undefined;
 }

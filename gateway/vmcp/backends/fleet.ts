@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../../contract/fields.ts';
-import type { Operational } from '../../contract/gateway-config.ts';
+import type { Operational, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
@@ -11,12 +11,12 @@ import { failureOfError } from '../transport/http-failure.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { CatalogSource } from '../views/catalog-source.ts';
 import { BackendRuntime } from './backend.ts';
-import type { ConfiguredBackend, FleetOptions, OutgoingAuth } from './fleet-options.ts';
+import type { ConfiguredBackend, FleetOptions } from './fleet-options.ts';
 import { discover } from './discover.ts';
 
 interface Member {
   readonly runtime: BackendRuntime;
-  readonly auth: OutgoingAuth | undefined;
+  readonly auth: OutgoingEntry | undefined;
   catalog: Catalog | undefined;
   /** The channel that `catalog` was read from. */
   channel: Channel | undefined;
@@ -59,10 +59,6 @@ export class Fleet implements CatalogSource {
 
   runtime(name: string): BackendRuntime | undefined {
     return this.#members.get(name)?.runtime;
-  }
-
-  catalog(name: string): Catalog | undefined {
-    return this.#members.get(name)?.catalog;
   }
 
   /** Revision that the backend was last spoken to in. */
@@ -144,7 +140,7 @@ export class Fleet implements CatalogSource {
     return this.#monitor?.advertised(name) ?? true;
   }
 
-  /** Reads what a backend offers to the session's principal, on the session's channel. Rejects as `failureOf` understands. */
+  /** Reads what a backend offers to the session's principal, on the session's channel. Rejects as `failureOfError` understands. */
   async discoverFor(session: Session, name: string): Promise<Catalog> {
     const { runtime } = this.#members.get(name) ?? {};
     if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
@@ -160,13 +156,8 @@ export class Fleet implements CatalogSource {
     const { runtime } = this.#members.get(name) ?? {};
     if (!runtime) return;
     Promise.resolve(runtime.channelOf(session)).catch((error: unknown) => {
-      this.#options.log.debug('backend not opened', { backend: name, reason: this.failureOf(error).kind });
+      this.#options.log.debug('backend not opened', { backend: name, reason: failureOfError(error).kind });
     });
-  }
-
-  failureOf(error: unknown): BackendFailure {
-    if (error instanceof BackendError) return error.failure;
-    return failureOfError(error instanceof Error ? error : new Error(String(error)));
   }
 
   #add({ config, auth }: ConfiguredBackend, operational: Operational): void {

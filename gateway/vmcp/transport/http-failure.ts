@@ -1,11 +1,13 @@
 import { CredentialError } from '../../outgoing/authenticator.ts';
-import type { BackendFailure } from './channel.ts';
+import { BackendError, type BackendFailure } from './channel.ts';
 
 /** When to try again while the endpoint that gives credentials cannot be asked. */
 const CREDENTIAL_RETRY_SECONDS = 5;
 
-/** A credential that could not be obtained, or a network error on the way to a backend. */
-export function failureOfError(error: Error): BackendFailure {
+/** What was thrown on the way to a backend: a failure, a credential that could not be obtained, or a network error. */
+export function failureOfError(thrown: unknown): BackendFailure {
+  if (thrown instanceof BackendError) return thrown.failure;
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error instanceof CredentialError) {
     const { fault, message: detail, provider } = error;
     if (fault !== 'unavailable') return { kind: fault, detail, provider };

@@ -112,7 +112,7 @@ class SseChannel implements Channel {
       await this.#connect();
       await this.#handshake();
     } catch (error) {
-      const failure = this.#failure ?? (error instanceof BackendError ? error.failure : failureOfError(asError(error)));
+      const failure = this.#failure ?? failureOfError(error);
       this.#fail(failure);
       throw new BackendError(failure);
     } finally {
@@ -182,7 +182,7 @@ class SseChannel implements Channel {
       for await (const chunk of body) parser.push(chunk as Buffer);
       this.#fail({ kind: 'unavailable', detail: 'the backend ended the event stream' });
     } catch (error) {
-      this.#fail(error instanceof BackendError ? error.failure : failureOfError(asError(error)));
+      this.#fail(failureOfError(error));
     }
   }
 
@@ -206,7 +206,7 @@ class SseChannel implements Channel {
   #sendRequest(message: Buffer, id: number, request: BackendRequest): void {
     const posted = this.#post(message, request)
       .catch((error: unknown) => {
-        const failure = error instanceof BackendError ? error.failure : failureOfError(asError(error));
+        const failure = failureOfError(error);
         this.#peer.failCall(id, failure);
         if (failure.kind === 'session_lost') this.#fail(failure);
       })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Identity } from '../../contract/identity.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { BackendFailure } from '../transport/channel.ts';
+import { failureOfError } from '../transport/http-failure.ts';
 
 /** What one backend offers to one principal, as far as is known. */
 interface Entry {
@@ -20,7 +21,7 @@ interface Entry {
   pause: NodeJS.Timeout | undefined;
 }
 
-/** Reads the lists of one backend; rejects with what `failureOf` understands. */
+/** Reads the lists of one backend; rejects with what `failureOfError` understands. */
 export type ReadCatalog = (backend: string) => Promise<Catalog>;
 
 const FRESH_MS = 30_000;
@@ -38,11 +39,9 @@ export class PersonalCatalogs {
   readonly #entries = new Map<string, Entry>();
   #keyed: { readonly backends: readonly string[]; readonly key: string } | undefined;
   readonly #now: () => number;
-  readonly #failureOf: (error: unknown) => BackendFailure;
 
-  constructor(now: () => number, failureOf: (error: unknown) => BackendFailure) {
+  constructor(now: () => number) {
     this.#now = now;
-    this.#failureOf = failureOf;
   }
 
   catalog(backend: string): Catalog | undefined {
@@ -113,7 +112,7 @@ export class PersonalCatalogs {
       entry.digest = digestOf(entry.catalog);
       entry.failure = undefined;
     } catch (error) {
-      entry.failure = this.#failureOf(error);
+      entry.failure = failureOfError(error);
     }
     entry.readAt = this.#now();
     this.#keyed = undefined;

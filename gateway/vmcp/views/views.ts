@@ -77,8 +77,8 @@ export class Views {
   catalogsOf({ principal }: Session): PersonalCatalogs {
     let catalogs = this.#principals.get(principal);
     if (!catalogs) {
-      const { fleet, now } = this.#options;
-      catalogs = new PersonalCatalogs(now, (error) => fleet.failureOf(error));
+      const { now } = this.#options;
+      catalogs = new PersonalCatalogs(now);
       this.#principals.set(principal, catalogs);
     }
     catalogs.lastUsedAt = this.#options.now();
