@@ -2,6 +2,7 @@
 export type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
+  | 'insufficient_scope'
   | 'invalid_client'
   | 'invalid_client_metadata'
   | 'invalid_grant'
@@ -28,7 +29,8 @@ export interface OAuthError {
   readonly description: string;
 }
 
-type Row = readonly [error: OAuthErrorCode, description: string];
+/** `status` where it is not that of the code. */
+type Row = readonly [error: OAuthErrorCode, description: string, status?: number];
 
 const GRANT = 'the code or token is invalid, expired, used before or belongs to somebody else: start a new login';
 const CLIENT = 'the client is unknown or its authentication failed: register again or check its credentials';
@@ -99,8 +101,16 @@ const REFUSALS = {
   registration_metadata: ['invalid_client_metadata', 'the client metadata is not allowed'],
   registration_statement: ['invalid_software_statement', 'software statements are not accepted'],
   registration_token: ['invalid_token', 'the registration access token is not valid'],
-  rate_limited: ['temporarily_unavailable', 'too many requests: try again later'],
+  rate_limited: ['temporarily_unavailable', 'too many requests: try again later', 429],
   capacity: ['temporarily_unavailable', 'no more clients can be registered now: try again later'],
+  not_a_form: ['invalid_request', 'send the parameters as application/x-www-form-urlencoded', 415],
+  registration_type: ['invalid_client_metadata', 'send the client metadata as application/json'],
+  body_too_large: ['invalid_request', 'the body is longer than 64 KiB', 413],
+  client_left: ['invalid_request', 'the request ended early'],
+  bearer_missing: ['invalid_request', 'send an access token in the Authorization header', 401],
+  bearer_invalid: ['invalid_token', 'the access token is not valid: refresh it or log in again'],
+  bearer_scope: ['insufficient_scope', 'the access token was not granted the scope openid: log in again and ask for it'],
+  logout_redirect: ['invalid_request', 'post_logout_redirect_uri is not one that this client has registered'],
   store_down: ['temporarily_unavailable', 'the server cannot answer now: try again later'],
   internal: ['server_error', 'the server failed'],
 } as const satisfies Readonly<Record<string, Row>>;
@@ -118,10 +128,10 @@ export const accepted = <Value>(value: Value): Outcome<Value> => ({ ok: true, va
 
 export const refused = (reason: RefusalReason): Outcome<never> => ({ ok: false, reason });
 
-/** The answer of a JSON endpoint. `rate_limited` is 429: whoever answers adds Retry-After, and to 503 too. */
+/** The answer of a JSON endpoint. Whoever answers 429 and 503 adds Retry-After. */
 export function wireError(reason: RefusalReason): OAuthError {
-  const [error, description] = REFUSALS[reason];
-  return { status: reason === 'rate_limited' ? 429 : statusOf(error), error, description };
+  const [error, description, status = statusOf(error)]: Row = REFUSALS[reason];
+  return { status, error, description };
 }
 
 function statusOf(error: OAuthErrorCode): number {
@@ -130,6 +140,7 @@ function statusOf(error: OAuthErrorCode): number {
     case 'invalid_token':
       return 401;
     case 'access_denied':
+    case 'insufficient_scope':
       return 403;
     case 'server_error':
       return 500;

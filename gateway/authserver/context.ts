@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import type { ClientDirectory } from './clients/directory.ts';
+import type { SecretRing } from './core/opaque-token.ts';
+import type { EmitEvent } from './events.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
+import type { Sessions } from './sessions/sessions.ts';
+import type { AuthServerSettings } from './settings.ts';
+import type { Store } from './storage/store.ts';
+import type { Logger } from './logger.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+/** What an endpoint works with. One object per configuration: an endpoint keeps nothing of its own. */
+export interface AuthServerContext {
+  readonly settings: AuthServerSettings;
+  readonly store: Store;
+  readonly keys: SigningKeys;
+  /** HMAC secrets as they are now. */
+  readonly secrets: () => SecretRing;
+  readonly clients: ClientDirectory;
+  readonly sessions: Sessions;
+  /** By name, in the configured order. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Cryptographic randomness: so many bytes. */
+  readonly random: (bytes: number) => Buffer;
+  /** Address of who asks, proxies looked through. */
+  readonly addressOf: (req: IncomingMessage) => string;
+  readonly emit: EmitEvent;
+  readonly log: Logger;
+}

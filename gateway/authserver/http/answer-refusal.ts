@@ -1,0 +1,90 @@
+import type { Request, Response } from 'express';
+import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
+import { wireError, type RefusalReason } from '../core/refusal.ts';
+import type { EmitEvent } from '../events.ts';
+import { StoreUnavailable } from '../storage/store.ts';
+import type { Logger } from '../logger.ts';
+import { sendError, sendPage } from './answers.ts';
+import { PageRefused, Refused } from './refused.ts';
+import type { AnswerRefusal } from './router.ts';
+
+const STORE_RETRY_SECONDS = 5;
+
+export interface RefusalDeps {
+  /** Host of the issuer, for pages. */
+  readonly server: string;
+  readonly emit: EmitEvent;
+  readonly log: Logger;
+}
+
+/** The one place where what an endpoint throws becomes an answer. */
+export const answerRefusal =
+  (deps: RefusalDeps): AnswerRefusal =>
+  (endpoint, req, res, thrown) => {
+    const refused = asRefused(thrown);
+    report(deps, req, thrown, refused);
+    if (endpoint.answers === 'json' && refused instanceof Refused) answerJson(res, refused);
+    else answerPage(deps, res, refused);
+  };
+
+function asRefused(thrown: unknown): Refused | PageRefused {
+  if (thrown instanceof Refused || thrown instanceof PageRefused) return thrown;
+  if (thrown instanceof StoreUnavailable) return new Refused('store_down', { retryAfterSeconds: STORE_RETRY_SECONDS });
+  return new Refused('internal');
+}
+
+function report({ log, emit }: RefusalDeps, req: Request, thrown: unknown, refused: Refused | PageRefused): void {
+  if (refused instanceof PageRefused) {
+    emit('request_refused', { path: req.path, reason: refused.page, ...refused.facts });
+    return;
+  }
+  const { reason, details } = refused;
+  if (reason === 'internal') log.error('an endpoint failed unexpectedly', { path: req.path, error: framesOf(thrown) });
+  else if (reason === 'store_down') log.warn('the store cannot be asked', { path: req.path, error: String(thrown) });
+  emit(reason === 'rate_limited' ? 'rate_limited' : 'request_refused', { path: req.path, reason, ...details.facts });
+}
+
+function answerJson(res: Response, { reason, details }: Refused): void {
+  if (reason === 'client_left') return;
+  if (reason === 'body_too_large') res.set('Connection', 'close');
+  const error = wireError(reason);
+  sendError(res, { ...error, description: details.description ?? error.description }, details);
+}
+
+function answerPage({ server }: RefusalDeps, res: Response, refused: Refused | PageRefused): void {
+  const name = refused instanceof PageRefused ? refused.page : pageFor(refused.reason);
+  if (name === undefined) return;
+  const requestId = String(res.getHeader('x-request-id') ?? '');
+  const retryAfterSeconds = refused instanceof Refused ? refused.details.retryAfterSeconds : undefined;
+  sendPage(res, errorPage(name, { server, requestId, retryAfterSeconds }));
+}
+
+/** Undefined: nobody is left to read it. */
+function pageFor(reason: RefusalReason): ErrorPageName | undefined {
+  switch (reason) {
+    case 'client_left':
+      return undefined;
+    case 'client_unknown':
+    case 'client_id_too_long':
+      return 'unknown_client';
+    case 'client_document':
+      return 'client_document';
+    case 'redirect_uri_missing':
+    case 'redirect_uri_mismatch':
+      return 'redirect_uri';
+    case 'rate_limited':
+      return 'too_many_requests';
+    case 'store_down':
+      return 'unavailable';
+    case 'internal':
+      return 'server_error';
+    default:
+      return 'bad_request';
+  }
+}
+
+/** Where an unexpected error came from, without its message: that may quote what the request held. */
+const framesOf = (thrown: unknown): string =>
+  thrown instanceof Error
+    ? `${thrown.name}\n${(thrown.stack ?? '').match(/^\s+at .*$/gm)?.join('\n') ?? ''}`
+    : typeof thrown;

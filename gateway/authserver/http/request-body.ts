@@ -1,0 +1,43 @@
+import type { Request } from 'express';
+import { readBody } from '../../http/read-body.ts';
+import { parametersOf, type RequestParameters } from '../core/request-parameters.ts';
+import { Refused } from './refused.ts';
+
+const MAX_BYTES = 64 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
+
+/** Parameters of a form. Throws `Refused` for another type and a body over 64 KiB. */
+export async function formOf(req: Request): Promise<RequestParameters> {
+  if (mediaType(req) !== FORM) throw new Refused('not_a_form');
+  return parametersOf(await textOf(req));
+}
+
+/** Parameters of a query. */
+export function queryOf(req: Request): RequestParameters {
+  const start = req.originalUrl.indexOf('?');
+  return parametersOf(start === -1 ? '' : req.originalUrl.slice(start + 1));
+}
+
+/** Text of a JSON body. Throws `Refused` for another type and a body over 64 KiB. */
+export async function jsonTextOf(req: Request): Promise<string> {
+  if (mediaType(req) !== JSON_TYPE) throw new Refused('registration_type');
+  return textOf(req);
+}
+
+const mediaType = ({ headers }: Request): string =>
+  (headers['content-type'] ?? '').replace(/;.*$/su, '').trim().toLowerCase();
+
+const textOf = (req: Request): Promise<string> =>
+  new Promise((resolve, reject) => {
+    readBody(
+      req,
+      MAX_BYTES,
+      (body) => {
+        resolve(body.toString('utf8'));
+      },
+      (tooLarge) => {
+        reject(new Refused(tooLarge ? 'body_too_large' : 'client_left'));
+      },
+    );
+  });
