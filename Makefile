@@ -8,7 +8,7 @@ PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
 GENERATED := ':(glob)crds/*.yaml' docs/reference
 
-.PHONY: help run test check lint verify generate build bench soak install python redis clean
+.PHONY: help run test check lint verify generate build bench soak install python redis chromium clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-10s %s\n", $$1, $$2 }'
@@ -16,7 +16,7 @@ help: ## list the targets
 run: build ## start the quickstart here: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: install python redis lint verify build ## install what the tests need, then lint, verify and every test
+test: install python redis chromium lint verify build ## install what the tests need, then lint, verify and every test
 	@npm run --silent test
 
 check: install lint verify ## before a commit: lint, verify and the unit tests
@@ -47,6 +47,9 @@ python: $(PYTHON_READY) ## the Python MCP client for the tests, in .cache/python
 
 redis: ## say so when the tests of the key-value store have no server to run against
 	@command -v redis-server >/dev/null 2>&1 || echo 'not applicable: the tests of the key-value store need redis-server (Debian: apt install redis-server)'
+
+chromium: ## say so when the tests of the login pages have no browser to run in
+	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
 
 clean: ## remove what make has written (node_modules stays)
 	rm -rf dist .cache

@@ -1,10 +1,10 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'winston';
 import type { Registry } from 'prom-client';
 import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { liveness, readiness } from './http/health.ts';
-import { originGuard, type CurrentOrigins } from './http/origin-guard.ts';
+import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { requestId } from './http/request-id.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
 import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
@@ -24,11 +24,22 @@ export interface CurrentBoundary {
   current: Boundary;
 }
 
+/** The embedded authorization server as the configuration describes it now. */
+export interface CurrentAuthServer {
+  current?: { readonly metadata: RequestHandler; readonly endpoints: RequestHandler } | undefined;
+}
+
+/** Who may call: its own server in front, and what judges the tokens. */
+export interface Gate {
+  readonly boundary: CurrentBoundary;
+  readonly authServer: CurrentAuthServer;
+}
+
 /** What MCP clients reach, in order. Nothing else calls `app.use`. */
 export function createPublicApp(
   server: VirtualServer,
   edge: EdgeOptions,
-  boundary: CurrentBoundary,
+  { boundary, authServer }: Gate,
   options: AppOptions,
 ): Express {
   const app = bareApp();
@@ -45,7 +56,17 @@ export function createPublicApp(
   app.use((req, res, next) => {
     boundary.current.metadata(req, res, next); // before Origin and Host are looked at: it is public
   });
+  app.use((req, res, next) => {
+    if (authServer.current) authServer.current.metadata(req, res, next);
+    else next();
+  });
   app.use('/.well-known', notFound('clients probe here what there may be')); // open, so that 404 says it
+  app.use(hostGuard(options.origins));
+  app.use((req, res, next) => {
+    // before Origin is looked at: pages of others may register, and browsers come back from providers
+    if (authServer.current) authServer.current.endpoints(req, res, next);
+    else next();
+  });
   app.use(originGuard(options.origins));
   app.use((req, res, next) => {
     boundary.current.authenticate(req, res, next);
@@ -75,7 +96,7 @@ export function createManagementApp(
 ): Express {
   const app = bareApp();
   app.use(requestId(options.requestIdPrefix));
-  app.use(originGuard(options.origins));
+  app.use(hostGuard(options.origins), originGuard(options.origins));
   app.get('/metrics', async (_req, res) => {
     res.type(registry.contentType).send(await registry.metrics());
   });

@@ -9,8 +9,8 @@ import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
-import { AuthenticationMetrics } from './telemetry/authentication-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
+import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher } from './workloads/runner/runner.ts';
@@ -59,7 +59,16 @@ export class Gateway {
   readonly #running = new Map<string, PublicServer>();
   readonly #registry = new Registry();
   readonly #metrics = new CallMetrics(this.#registry);
-  readonly #authentications = new AuthenticationMetrics(this.#registry);
+  readonly #authentications = new CountsByServer(this.#registry, {
+    name: 'vmcp_authentications_total',
+    help: 'Requests that boundary 1 has judged.',
+    label: 'outcome',
+  });
+  readonly #authServerEvents = new CountsByServer(this.#registry, {
+    name: 'vmcp_auth_server_events_total',
+    help: 'What happened at the embedded authorization server.',
+    label: 'event',
+  });
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
@@ -107,11 +116,12 @@ export class Gateway {
       this.#running.delete(name);
       this.#metrics.forget(name);
       this.#authentications.forget(name);
+      this.#authServerEvents.forget(name);
       void one.stop(DRAIN_GRACE_MS);
     }
     for (const spec of specs) {
       const present = this.#running.get(key(spec));
-      if (present) present.swap(spec);
+      if (present) await present.swap(spec);
       else await this.#startServer(spec);
     }
   }
@@ -150,6 +160,8 @@ export class Gateway {
       requestIdPrefix: this.#requestIdPrefix,
       metrics: this.#metrics.of(key(spec)),
       onAuthentication: this.#authentications.of(key(spec)),
+      onAuthServerEvent: this.#authServerEvents.of(key(spec)),
+      env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       createTransport: this.#createTransport,

@@ -1,16 +1,20 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { createPublicApp, type AppOptions } from './app.ts';
+import type { AuthServer } from './authserver/auth-server.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
-import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
 import type { ApiServer } from './incoming/api-server.ts';
-import { boundaryOf } from './incoming/boundary-of.ts';
+import { BoundaryImpossible, boundaryOf } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { listen, type Listener } from './listener.ts';
+import { originsOf } from './origins-of.ts';
+import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { StrategyDeps } from './outgoing/authenticator.ts';
+import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-metrics.ts';
 import { startHeartbeat } from './vmcp/edge/stream.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
@@ -31,6 +35,9 @@ export interface PublicServerDeps {
   readonly requestIdPrefix: string;
   readonly metrics: CallObserver;
   readonly onAuthentication: (outcome: string) => void;
+  readonly onAuthServerEvent: (event: string) => void;
+  /** Value of an environment variable. */
+  readonly env: (name: string) => string | undefined;
   /** Where the process runs in a cluster. */
   readonly apiServer: ApiServer | undefined;
   /** Whether no other resource is served at the origin of this one; asked at each request. */
@@ -50,24 +57,26 @@ export class PublicServer {
   readonly spec: ServerSpec;
   readonly #deps: PublicServerDeps;
   readonly #origins: { current: OriginGuardOptions };
-  readonly #boundary: { current: Boundary };
+  readonly #gate: CurrentGate;
   readonly #listener: Listener;
   readonly #heartbeat: NodeJS.Timeout;
 
   /** Rejects with `ListenError`. */
   static async start(spec: ServerSpec, deps: PublicServerDeps): Promise<PublicServer> {
     const origins = { current: originsOf(spec) };
-    const boundary = { current: UNDER_WAY };
-    const virtual = virtualServer(spec.config, deps, boundary);
+    const gate: CurrentGate = {
+      boundary: { current: UNDER_WAY },
+      authServer: { current: await openAuthServer(spec.config, deps) },
+    };
+    const virtual = virtualServer(spec.config, deps, gate);
     const options: AppOptions = { log: deps.log, origins, requestIdPrefix: deps.requestIdPrefix };
-    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, boundary, options);
+    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
     let listener: Listener | undefined;
     try {
       listener = await listen(app, spec.host, spec.port);
-      return new PublicServer(spec, deps, { virtual, origins, boundary, listener });
+      return new PublicServer(spec, deps, { virtual, origins, gate, listener });
     } catch (error) {
-      await listener?.close();
-      await virtual.close();
+      await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);
       throw error;
     }
   }
@@ -78,7 +87,7 @@ export class PublicServer {
     parts: {
       virtual: VirtualServer;
       origins: { current: OriginGuardOptions };
-      boundary: { current: Boundary };
+      gate: CurrentGate;
       listener: Listener;
     },
   ) {
@@ -86,9 +95,9 @@ export class PublicServer {
     this.#deps = deps;
     this.virtual = parts.virtual;
     this.#origins = parts.origins;
-    this.#boundary = parts.boundary;
+    this.#gate = parts.gate;
     this.#listener = parts.listener;
-    this.#boundary.current = this.#newBoundary(spec.config);
+    this.#gate.boundary.current = this.#newBoundary(spec.config);
     this.#heartbeat = startHeartbeat(parts.virtual);
   }
 
@@ -101,14 +110,18 @@ export class PublicServer {
     return URL.parse(this.virtual.config.oidc_config?.resourceURL ?? this.mcpUrl)?.origin;
   }
 
-  /** Takes another configuration on the same listener; sessions live on unless the rules for callers changed. */
-  swap(spec: ServerSpec): void {
+  /**
+   * Takes another configuration on the same listener; sessions live on unless the rules for callers changed. Rejects with
+   * `BoundaryImpossible`, and then everything is as it was.
+   */
+  async swap(spec: ServerSpec): Promise<void> {
     const before = this.virtual.config;
     const { config } = spec;
+    await this.#swapAuthServer(config);
     if (!isDeepStrictEqual(incomingOf(before), incomingOf(config))) {
       const next = this.#newBoundary(config); // a throw leaves everything as it was
-      this.#boundary.current.close();
-      this.#boundary.current = next;
+      this.#gate.boundary.current.close();
+      this.#gate.boundary.current = next;
     }
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // who came in by other rules may not be let in by these
@@ -124,7 +137,21 @@ export class PublicServer {
     clearInterval(this.#heartbeat);
     await this.virtual.close();
     await this.#listener.close();
-    this.#boundary.current.close();
+    this.#gate.boundary.current.close();
+    await this.#gate.authServer.current?.close();
+  }
+
+  async #swapAuthServer(config: GatewayConfig): Promise<void> {
+    const { authServer } = this.#gate;
+    const present = authServer.current;
+    if (present && config.embedded_auth_server_config) {
+      await present.reconfigure(config).catch((error: unknown) => {
+        throw new BoundaryImpossible(error);
+      });
+      return;
+    }
+    authServer.current = await openAuthServer(config, this.#deps);
+    await present?.close();
   }
 
   #newBoundary(config: GatewayConfig): Boundary {
@@ -135,17 +162,51 @@ export class PublicServer {
       exposed: !isLoopback(this.spec.host),
       apiServer,
       rootAlias,
+      embedded: this.#gate.authServer.current,
       onOutcome: onAuthentication,
     });
   }
 }
 
+interface CurrentGate {
+  readonly boundary: { current: Boundary };
+  readonly authServer: { current: AuthServer | undefined };
+}
+
+/** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
+async function openAuthServer(
+  config: GatewayConfig,
+  { log, strategies, env, onAuthServerEvent }: PublicServerDeps,
+): Promise<AuthServer | undefined> {
+  if (!config.embedded_auth_server_config) return undefined;
+  const { AuthServer: Server } = await import('./authserver/auth-server.ts');
+  const child = log.child({ server: config.name });
+  const deps = {
+    now: strategies.now,
+    random: randomBytes,
+    env,
+    outbound: createOutbound,
+    readSecret: strategies.readSecret,
+    emit: auditTo(child, onAuthServerEvent),
+    log: child,
+  };
+  return Server.open(config, deps).catch((error: unknown) => {
+    throw new BoundaryImpossible(error);
+  });
+}
+
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host);
 
-const incomingOf = ({ name, oidc_config, vmcp: { incoming } }: GatewayConfig): unknown => ({
+const incomingOf = ({
+  name,
+  oidc_config,
+  embedded_auth_server_config,
+  vmcp: { incoming },
+}: GatewayConfig): unknown => ({
   name,
   oidc_config,
   incoming,
+  embedded: embedded_auth_server_config !== undefined,
 });
 
 /** What decides who is let in. */
@@ -162,7 +223,7 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 function virtualServer(
   config: GatewayConfig,
   { log, metrics, createTransport, strategies, onAuthentication }: PublicServerDeps,
-  boundary: { readonly current: Boundary },
+  { boundary, authServer }: CurrentGate,
 ): VirtualServer {
   return new VirtualServer(config, {
     log: log.child({ server: config.name }),
@@ -173,7 +234,12 @@ function virtualServer(
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
         ? undefined
-        : createAuthenticator(auth, { ...strategies, backend: backend.name, backendUrl: backend.url ?? '' }),
+        : createAuthenticator(auth, {
+            ...strategies,
+            upstreamTokens: authServer.current?.upstreamTokens ?? strategies.upstreamTokens,
+            backend: backend.name,
+            backendUrl: backend.url ?? '',
+          }),
     metrics,
     onForeignSession: () => {
       onAuthentication('foreign_session');
@@ -196,21 +262,3 @@ const UNDER_WAY: Boundary = {
   status: () => ({ ready: false }),
   close: () => undefined,
 };
-
-/** Pages that are served beside the MCP endpoint may call it. */
-function ownOrigin({ oidc_config: oidc }: GatewayConfig): string[] {
-  const origin = oidc?.resourceURL === undefined ? undefined : URL.parse(oidc.resourceURL)?.origin;
-  return origin === undefined ? [] : [origin];
-}
-
-/** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
-function originsOf({ config, host, local = isLoopback(host) }: ServerSpec): OriginGuardOptions {
-  const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
-  const own = local ? [...loopbackHosts(host)] : [];
-  return {
-    allowedHosts: hosts || local ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase())]) : undefined,
-    allowedOrigins: new Set([...(origins ?? []), ...ownOrigin(config)]),
-    allowLoopbackOrigins: local,
-    allowedHeaders: (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase()),
-  };
-}

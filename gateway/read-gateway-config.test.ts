@@ -48,14 +48,47 @@ const refusalsOfOidc = (change: Partial<typeof oidc>, incoming: Partial<Vmcp['in
     vmcp: { ...vmcp, incoming: { type: 'oidc', ...incoming } },
   });
 
+describe('networks of trusted proxies', () => {
+  const proxies = (...trusted_proxies: string[]): string[] =>
+    refusalsOf({ incoming: { type: 'anonymous', trusted_proxies } });
+
+  it('are needed where headers of proxies are trusted', () => {
+    expect(refusals({ ...base, trust_proxy_headers: true })).toEqual(['MissingField vmcp.incoming.trusted_proxies']);
+    expect(proxies('10.0.0.0/8', '192.0.2.7/32', 'fd00::/8', '::1/128', '::ffff:10.0.0.0/104')).toEqual([]);
+  });
+
+  it.each([
+    '10.0.0.0',
+    '10.0.0.0/33',
+    '10.0.0/8',
+    '256.0.0.1/8',
+    'fd00::/129',
+    'fd00:::/8',
+    'proxy/8',
+    '1.2.3.4/',
+    '/8',
+  ])('are not %s', (network) => {
+    expect(proxies('10.0.0.0/8', network)).toEqual(['InvalidNetwork vmcp.incoming.trusted_proxies[1]']);
+  });
+
+  it.each(['0.0.0.0/0', '::/0'])('are not everybody: %s', (network) => {
+    expect(proxies(network)).toEqual(['InvalidNetwork vmcp.incoming.trusted_proxies[0]']);
+  });
+});
+
 describe('a member of the Run configuration', () => {
-  const ACCEPTED = ['schema_version', 'name', 'base_name', 'container_name', 'container_labels', 'group', 'debug'];
+  const ACCEPTED = [
+    'schema_version',
+    'name',
+    'base_name',
+    'container_name',
+    'container_labels',
+    'group',
+    'debug',
+  ].concat('trust_proxy_headers');
   /** Acted on by the tests below. */
-  const CHECKED = ['oidc_config'];
-  const valueOf = (name: string): unknown =>
-    name === 'embedded_auth_server_config'
-      ? { schema_version: SCHEMA_VERSION }
-      : sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
+  const CHECKED = ['oidc_config', 'embedded_auth_server_config'];
+  const valueOf = (name: string): unknown => sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
 
   it.each(Object.keys(RunConfig.properties).filter((name) => !CHECKED.includes(name)))(
     '%s is acted on, or refused even when it asks for little',
@@ -341,13 +374,20 @@ describe('a credential for a backend', () => {
   });
 
   it('comes from a provider that the embedded authorization server knows', () => {
-    const server = { embedded_auth_server_config: { upstreams: [{ name: 'corp' }] }, oidc_config: oidc };
-    const unbuilt = 'NotSupportedYet embedded_auth_server_config';
-    expect(of(inject, server)).toEqual([unbuilt]);
-    expect(of({ ...inject, provider_name: 'git' }, server)).toEqual([
-      unbuilt,
-      `UpstreamProviderUnknown ${ENTRY}.provider_name`,
-    ]);
+    const corp = { issuer_url: 'https://idp.example', client_id: 'desk' };
+    const config = {
+      issuer: 'https://desk.example',
+      allowed_audiences: ['https://desk.example/mcp'],
+      upstreams: [{ name: 'corp', type: 'oidc', oidc_config: corp }],
+    };
+    const accepted = { issuer: 'https://desk.example', audience: 'https://desk.example/mcp' };
+    const server = { embedded_auth_server_config: config, oidc_config: accepted };
+    expect(of(inject, server)).toEqual([]);
+    expect(of({ ...inject, provider_name: 'git' }, server)).toEqual([`UpstreamProviderUnknown ${ENTRY}.provider_name`]);
+    const keptIn = { ...server, embedded_auth_server_config: { ...config, disable_upstream_token_injection: true } };
+    expect(of(inject, keptIn)).toEqual([`UpstreamTokensDisabled ${ENTRY}`]);
+    expect(of({ ...exchange, subject_provider_name: 'corp' }, keptIn)).toEqual([`UpstreamTokensDisabled ${ENTRY}`]);
+    expect(of(exchange, keptIn)).toEqual([]);
   });
 
   it('is for a backend that is there and that has requests', () => {
@@ -403,5 +443,37 @@ describe('configFiles', () => {
       { path: 'vmcp.backends[0].process.env_var_files.TOKEN', file: '/token' },
     ]);
     expect(configFiles(base)).toEqual([]);
+  });
+
+  it('names every file of the embedded authorization server', () => {
+    const embedded_auth_server_config = {
+      signing_key_config: { key_dir: '/keys', signing_key_file: 'new.pem', fallback_key_files: ['old.pem'] },
+      hmac_secret_files: ['/hmac'],
+      upstreams: [
+        { type: 'oidc', oidc_config: { client_secret_file: '/corp', ca_file: '/corp.crt' } },
+        { type: 'oauth2', oauth2_config: { client_secret_file: '/git' } },
+      ],
+      storage: {
+        type: 'kvstore',
+        kvstore_config: {
+          acl_user_config: { password_file: '/password', username_file: '/user' },
+          tls: { ca_cert_file: '/store.crt' },
+          sentinel_tls: { ca_cert_file: '/sentinel.crt' },
+        },
+      },
+    };
+    const files = configFiles({ ...base, embedded_auth_server_config });
+    expect(files.map(({ path, file }) => `${path.replace('embedded_auth_server_config.', '')} ${file}`)).toEqual([
+      'signing_key_config.signing_key_file /keys/new.pem',
+      'signing_key_config.fallback_key_files[0] /keys/old.pem',
+      'hmac_secret_files[0] /hmac',
+      'upstreams[0].oidc_config.client_secret_file /corp',
+      'upstreams[0].oidc_config.ca_file /corp.crt',
+      'upstreams[1].oauth2_config.client_secret_file /git',
+      'storage.kvstore_config.acl_user_config.password_file /password',
+      'storage.kvstore_config.acl_user_config.username_file /user',
+      'storage.kvstore_config.tls.ca_cert_file /store.crt',
+      'storage.kvstore_config.sentinel_tls.ca_cert_file /sentinel.crt',
+    ]);
   });
 });

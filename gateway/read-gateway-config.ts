@@ -1,3 +1,4 @@
+import { authServerProblems } from './authserver/config/problems.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
 import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';
 import { outgoingProblems } from './contract/outgoing-rules.ts';
@@ -29,6 +30,7 @@ export function checkGatewayConfig(json: unknown): Read {
     ...gatewayConfigProblems(read.config),
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS),
+    ...authServerProblems(read.config),
   ];
   if (problems.length > 0) return { problems };
   const { outgoing_auth: entries } = read.config.vmcp;

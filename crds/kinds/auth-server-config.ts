@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Closed, HttpUrl } from '../../gateway/contract/fields.ts';
+import { Closed, durationMs, HttpUrl } from '../../gateway/contract/fields.ts';
 import { ATOMIC, block, duration, flag, texts, whole } from '../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../gateway/contract/references.ts';
 import { at, rule, safeUrl, type Rule } from '../../gateway/contract/rule.ts';
@@ -31,9 +31,39 @@ const identity = {
     refreshTokenLifespan: duration('Refresh token, 1h to 720h; 168h when absent.', { maxLength: 64 }),
     authCodeLifespan: duration('Authorization code, 30s to 10m; 60s when absent.', { maxLength: 64 }),
   }),
+  refreshGraceSeconds: whole('How long a refresh token gets the same answer again; 60 when absent, 0 for never.', {
+    minimum: 0,
+    maximum: 300,
+    format: 'int32',
+  }),
+  allowEphemeralKeys: flag('Let keys that only one process has go with replicas and with a store that outlives it.', {
+    default: false,
+  }),
   upstreamProviders,
+  reuseUpstreamTokens: flag('Skip later providers whose tokens of an earlier login with the same client live.', {
+    default: true,
+  }),
   storage,
   primaryUpstreamProvider: providerName('Provider whose claims policies see; the first when absent.'),
+};
+
+const hosts = (description: string) =>
+  texts(
+    description,
+    { maxItems: 64, ...ATOMIC },
+    { pattern: '^([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$', maxLength: 253 },
+  );
+
+const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000, format: 'int32' });
+
+const limits = {
+  rateLimits: block('What may be asked in a minute, before 429.', {
+    authorizationsPerMinute: perMinute('Of one address; 60 when absent.'),
+    registrationsPerMinute: perMinute('Of one address; 5 when absent.'),
+    registrationsPerMinuteOverall: perMinute('Of all addresses; 120 when absent.'),
+    documentFetchesPerMinute: perMinute('Metadata documents for one address; 10 when absent.'),
+    failuresPerMinute: perMinute('Wrong secrets, codes and refresh tokens of one client and address; 10 when absent.'),
+  }),
 };
 
 const clients = {
@@ -56,6 +86,24 @@ const clients = {
       format: 'int32',
     }),
     cacheFallbackTtl: duration('How long a document without its own lifetime is remembered.', { maxLength: 64 }),
+    allowedHosts: hosts('Hosts of documents, or `*.` and a domain for all below it; all when absent.'),
+    deniedHosts: hosts('Hosts of documents that are refused.'),
+    allowCrossOriginRedirects: flag('Let a document name redirect URIs of other sites.', { default: true }),
+    allowLoopbackHTTP: flag('Let documents stand on loopback hosts, over http. Development only.', { default: false }),
+  }),
+  consent: block('When users are asked whether a client may act for them.', {
+    mode: Type.Optional(
+      Type.Enum(['always', 'remember', 'trusted-only'], {
+        default: 'remember',
+        description:
+          '`always`; `remember`: once in 30 days and browser; `trusted-only`: as `remember`, but not for `trustedClients`.',
+      }),
+    ),
+    trustedClients: texts(
+      'Client identifiers that the operator vouches for.',
+      { maxItems: 64, ...ATOMIC },
+      { minLength: 1, maxLength: 2048 },
+    ),
   }),
   delegateClients,
   trustedIssuers,
@@ -68,6 +116,7 @@ export const authServerConfig = () =>
       {
         ...identity,
         ...clients,
+        ...limits,
         disableUpstreamTokenInjection: flag('Do not attach upstream tokens to identities.', { default: false }),
         insecureAllowHTTP: flag('Allow an http issuer on a host that is not loopback.', { default: false }),
         insecureAllowConfidentialOverLoopbackHTTP: flag('Allow client secrets over http on loopback.', {
@@ -88,6 +137,23 @@ interface AuthServer {
   readonly primaryUpstreamProvider?: string;
   readonly upstreamProviders: readonly { readonly name: string }[];
 }
+
+interface Lifespans {
+  readonly accessTokenLifespan?: string;
+  readonly refreshTokenLifespan?: string;
+}
+
+const USUAL = { access: '1h', refresh: '168h' };
+const lifespanCel = (member: string, usual: string): string =>
+  `(has(self.${member}) ? duration(self.${member}) : duration('${usual}'))`;
+
+const outlives = rule<Lifespans>('tokenLifespans', {
+  field: 'refreshTokenLifespan',
+  rule: `${lifespanCel('refreshTokenLifespan', USUAL.refresh)} > ${lifespanCel('accessTokenLifespan', USUAL.access)}`,
+  message: 'refresh tokens must outlive access tokens',
+  check: ({ accessTokenLifespan = USUAL.access, refreshTokenLifespan = USUAL.refresh }) =>
+    durationMs(refreshTokenLifespan) > durationMs(accessTokenLifespan),
+});
 
 const clientRules: Rule[] = [
   rule<AuthServer>('', {
@@ -129,6 +195,7 @@ export const authServerRules = (path: string): Rule[] =>
     between('tokenLifespans', 'accessTokenLifespan', '1m', '24h'),
     between('tokenLifespans', 'refreshTokenLifespan', '1h', '720h'),
     between('tokenLifespans', 'authCodeLifespan', '30s', '10m'),
+    outlives,
     ...clientRules,
     ...at('storage', storageRules),
     ...at('upstreamProviders[]', upstreamRules),

@@ -15,6 +15,11 @@ export const storage = block('Where sessions, codes and upstream tokens are kept
       description: '`memory` (lost on restart) or `kvstore`; `redis` is an alias of `kvstore`.',
     }),
   ),
+  maxDCRClients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', {
+    minimum: 0,
+    maximum: 2147483647,
+    format: 'int32',
+  }),
   kvstore: block('The key-value store; set when `type` is `kvstore`.', {
     addr: text('host:port of a single store or of a cluster.', { minLength: 1, maxLength: 512 }),
     clusterMode: flag('`addr` is a member of a cluster.'),

@@ -71,6 +71,7 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-auth-server', CORP, undefined],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.authorizationEndpoint`, HTTP],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.tokenEndpoint`, HTTP],
+  ['vmcp-auth-server-oauth2-provider', `${GIT}.revocationEndpoint`, HTTP],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.additionalAuthorizationParams`, { redirect_uri: 'a' }],
   ['vmcp-auth-server-dcr-provider', `${GIT}.clientSecretRef`, KEY],
   ['vmcp-auth-server-dcr-provider', `${GIT}.dcrConfig`, {}],

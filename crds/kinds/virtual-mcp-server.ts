@@ -47,6 +47,11 @@ const incomingAuth = Closed(
       { maxItems: 64, ...ATOMIC },
       { pattern: '^[^\\s/?#*]+$', maxLength: 255 },
     ),
+    trustedProxies: texts(
+      'Networks of proxies whose `X-Forwarded-For` is believed, such as 10.0.0.0/8.',
+      { maxItems: 32, ...ATOMIC },
+      { pattern: '^[0-9a-fA-F:.]+/[0-9]{1,3}$', maxLength: 64 },
+    ),
   },
   { description: 'How clients authenticate (boundary 1).' },
 );

@@ -1,9 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { request } from 'undici';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import { startBackends, startTarget } from './contenders.ts';
 import { engines } from './engines.ts';
 import { writeConfig } from './gateway.ts';
@@ -11,11 +15,14 @@ import type { Plan } from './load.ts';
 import { callTool, closeSession, openSession, post, toolNames } from './mcp.ts';
 import type { Options } from './options.ts';
 import { listen } from './child.ts';
+import { writeLoginConfig } from './login-config.ts';
+import { cookiesOf, headerOf, RawConnection } from './raw-connection.ts';
 import { startScript, startServer, stopAll } from './processes.ts';
 import { loadInTurn } from './slices.ts';
 import type { Bench } from './workload.ts';
 import { toolCalls } from './workloads/w1-tool-calls.ts';
 import { sessionChurn } from './workloads/w5-session-churn.ts';
+import { codeGrants } from './workloads/w8-logins.ts';
 
 const options: Options = {
   rounds: 1,
@@ -195,6 +202,65 @@ describe('the backend', { timeout: 30_000 }, () => {
     const { backends } = await startBackends(1, 1, { mode });
     const answer = request(backends[0]?.url ?? '', { method: 'POST', body: CALL, [timeout]: 500 });
     await expect(answer.then(({ body }) => body.text())).rejects.toThrow(/timeout/iu);
+  });
+});
+
+describe('what logins are measured with', { timeout: 30_000 }, () => {
+  /** A server that answers the requests of one connection with these texts, each cut in two. */
+  async function answering(...replies: string[]): Promise<RawConnection> {
+    const server = createTcpServer((socket) => {
+      socket.on('data', () => {
+        const reply = replies.shift() ?? '';
+        socket.write(reply.slice(0, 30));
+        setTimeout(() => socket.write(reply.slice(30)), 20);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return new RawConnection((server.address() as AddressInfo).port);
+  }
+
+  it('reads replies in parts, their headers and their cookies, on one connection', async () => {
+    const head = 'HTTP/1.1 303 See Other\r\nSet-Cookie: one=1; Path=/\r\nset-cookie: two=2\r\nLocation: /next\r\n';
+    const connection = await answering(
+      `${head}Content-Length: 0\r\n\r\n`,
+      'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody',
+    );
+    const first = await connection.send('GET', '/');
+    expect([first.status, headerOf(first, 'location'), cookiesOf(first)]).toEqual([303, '/next', ['one=1', 'two=2']]);
+    expect(headerOf(first, 'retry-after')).toBeUndefined();
+    expect(await connection.send('POST', '/', '', 'x=1')).toMatchObject({ status: 200, body: 'body' });
+    connection.close();
+  });
+
+  it('refuses a reply whose end it cannot know', async () => {
+    const connection = await answering('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await expect(connection.send('GET', '/')).rejects.toThrow('without Content-Length');
+    connection.close();
+  });
+
+  it('asks a provider whose ID tokens are signed, and for the nonce in the code', async () => {
+    const { ports } = await startServer('stub-provider.ts', []);
+    const issuer = `http://127.0.0.1:${String(ports[0])}`;
+    const discovered = await request(`${issuer}/.well-known/openid-configuration`);
+    const { token_endpoint, jwks_uri } = (await discovered.body.json()) as Record<string, string>;
+    const body = new URLSearchParams({ grant_type: 'authorization_code', code: 'user-7.nonce-of-the-leg' }).toString();
+    const reply = await request(token_endpoint ?? '', { method: 'POST', body });
+    const { id_token } = (await reply.body.json()) as { id_token: string };
+    const keys = createRemoteJWKSet(new URL(jwks_uri ?? ''));
+    const { payload } = await jwtVerify(id_token, keys, { issuer, audience: 'vmcp' });
+    expect(payload).toMatchObject({ sub: 'user-7', nonce: 'nonce-of-the-leg' });
+  });
+
+  it('writes a configuration that the gateway takes, with either store', () => {
+    for (const redis of [undefined, 6379]) {
+      const file = writeLoginConfig(bench.folder, { name: 'logins', port: 4483, upstream: 4400, redis });
+      expect(readGatewayConfig(readFileSync(file, 'utf8'))).not.toHaveProperty('problems');
+    }
+  });
+
+  it('is left out where no gateway is measured', async () => {
+    expect((await codeGrants.run(bench)).notes).toEqual(['W8 was left out: it is about the gateway alone.']);
   });
 });
 

@@ -38,7 +38,7 @@ export interface Authentication {
 type Backends = readonly { readonly name: string; readonly url: string }[];
 
 /** What an operator would render for a gateway over these backends, anonymous unless `authentication` is given. */
-function configOver(backends: Backends, authentication?: Authentication): GatewayConfig {
+export function configOver(backends: Backends, authentication?: Authentication): GatewayConfig {
   return {
     schema_version: SCHEMA_VERSION,
     name: 'bench',
@@ -80,9 +80,10 @@ export interface RunningGateway {
   readonly readyMs: number;
 }
 
-/** Starts `vmcp gateway` from the built files and waits for its readiness. */
-export async function startGateway(root: string, configFile: string): Promise<RunningGateway> {
-  const [port = 0, managementPort = 0] = await freePorts(2);
+/** Starts `vmcp gateway` from the built files, on a free port unless one is given, and waits for its readiness. */
+export async function startGateway(root: string, configFile: string, chosenPort?: number): Promise<RunningGateway> {
+  const [freePort = 0, managementPort = 0] = await freePorts(2);
+  const port = chosenPort ?? freePort;
   const argv = ['gateway', '--config', configFile, '--host', '127.0.0.1', '--port', String(port)];
   const child = start('vmcp gateway', [builtCli(root), ...argv, '--management-port', String(managementPort)]);
   try {

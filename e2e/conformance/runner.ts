@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Scope } from '../harness/scope.ts';
 import { root, temporaryFolder } from '../harness/vmcp.ts';
 
@@ -25,26 +24,71 @@ export interface ConformanceRun {
 }
 
 /** Runs `conformance server` with these arguments against an MCP endpoint on loopback. */
-export async function runConformance(scope: Scope, url: string, args: readonly string[]): Promise<ConformanceRun> {
+export function runConformance(scope: Scope, url: string, args: readonly string[]): Promise<ConformanceRun> {
+  return run(scope, 'server', ['--url', url, '--timeout', String(SCENARIO_TIMEOUT_MS), ...args]);
+}
+
+export interface AuthorizationRun {
+  readonly issuer: string;
+  /** With the redirect URI `http://127.0.0.1:<port>/callback`. */
+  readonly clientId: string;
+  readonly port: number;
+  readonly revision: string;
+  readonly resource: string;
+  /** Logs in at the URL that the runner prints, and ends at its callback. */
+  readonly browse: (authorizationUrl: string) => Promise<unknown>;
+}
+
+/** Runs `conformance authorization` against an authorization server on loopback. */
+export function runAuthorizationConformance(scope: Scope, given: AuthorizationRun): Promise<ConformanceRun> {
+  const { issuer, clientId, port, revision, resource, browse } = given;
+  const options = ['--url', issuer, '--client-id', clientId, '--port', String(port), '--resource', resource];
+  const browsing: Promise<unknown>[] = [];
+  const seen = (output: string): void => {
+    const url = /^(https?:\S+[?&]response_type=code\S*)$/mu.exec(output)?.[1];
+    if (url !== undefined && browsing.length === 0) browsing.push(browse(url));
+  };
+  return run(scope, 'authorization', [...options, '--spec-version', revision], { seen, browsing });
+}
+
+interface Browsing {
+  /** Called with all that was printed, each time that something is. */
+  readonly seen: (output: string) => void;
+  /** What the run waits for too. */
+  readonly browsing: readonly Promise<unknown>[];
+}
+
+async function run(
+  scope: Scope,
+  command: 'server' | 'authorization',
+  args: readonly string[],
+  { seen, browsing }: Browsing = { seen: () => undefined, browsing: [] },
+): Promise<ConformanceRun> {
   const folder = await temporaryFolder(scope);
-  const options = ['--url', url, '--timeout', String(SCENARIO_TIMEOUT_MS), '--output-dir', folder];
-  const child = spawn(process.execPath, [RUNNER, 'server', ...options, ...args], {
+  const child = spawn(process.execPath, [RUNNER, command, '--output-dir', folder, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   scope.defer(() => child.kill('SIGKILL'));
-  const exit = new Promise<number | null>((resolve, reject) => {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      seen(output);
+    });
+  const exitCode = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject).once('close', resolve);
   });
-  const [stdout, stderr, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
-  return { exitCode, output: stdout + stderr, checks: await readChecks(folder) };
+  await Promise.all(browsing);
+  return { exitCode, output, checks: await readChecks(folder, command) };
 }
 
-/** The runner leaves `server-<scenario>-<time>/checks.json` for each scenario. */
-async function readChecks(folder: string): Promise<Check[]> {
-  const names = (await readdir(folder)).filter((name) => name.startsWith('server-')).sort();
+/** The runner leaves a folder for each scenario: `server-` or `authorization-server-`, its name, the time. */
+async function readChecks(folder: string, command: 'server' | 'authorization'): Promise<Check[]> {
+  const prefix = command === 'server' ? 'server-' : 'authorization-server-';
+  const names = (await readdir(folder)).filter((name) => name.startsWith(prefix)).sort();
   const checks = names.map(async (name) => {
-    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1] ?? name;
+    const scenario = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/u.exec(name.slice(prefix.length))?.[1] ?? name;
     const list = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Omit<Check, 'scenario'>[];
     return list.map(({ id, status, errorMessage }) => ({
       scenario,

@@ -10,15 +10,16 @@ const SOURCES = [
   'gateway/contract/*.ts',
   'gateway/*.ts',
   'gateway/workloads/**/*.ts',
+  'gateway/authserver/**/*.ts',
 ].concat(['incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
 /** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD =
-  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
+  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
 
 /** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
 function reasonsInCode(): Map<string, string> {
   const found = new Map<string, string>();
-  for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !name.endsWith('.test.ts'))) {
+  for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !/\.test\.ts$|\/testdata\//u.test(name))) {
     const text = readFileSync(join(root, file), 'utf8');
     for (const [, word = ''] of text.matchAll(/'([A-Z]+[a-z]+[A-Z][A-Za-z]*)'/gu)) {
       if (!OTHER_WORD.test(word)) found.set(word, file);

@@ -91,6 +91,14 @@ export async function startWhoami(scope: Scope, name: string, flags: readonly st
   return port;
 }
 
+/** The chat provider of `examples/auth-server-two-providers` in a process of its own; returns its port. */
+export async function startChatProvider(scope: Scope): Promise<number> {
+  const port = await freePort();
+  const main = join(root, 'examples', 'auth-server-two-providers', 'chat-provider.ts');
+  await answers(scope, spawn(process.execPath, [main, '--port', String(port)], { stdio: 'ignore' }), port);
+  return port;
+}
+
 /** Waits until the process listens; it is killed with the scope. */
 async function answers(scope: Scope, child: ChildProcess, port: number): Promise<void> {
   scope.defer(async () => {

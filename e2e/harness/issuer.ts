@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { importJWK, jwtVerify, type JWK } from 'jose';
+import { createRemoteJWKSet, importJWK, jwtVerify, type JWK } from 'jose';
 import { ALGORITHMS, compactJws, newSigningKey, signatureBy, type Algorithm, type SigningKey } from './issuer-keys.ts';
 import {
   serveEndpoints,
@@ -48,6 +48,8 @@ export interface Issuer extends EndpointsState, Endpoints {
   discoveryOverrides: Claims;
   /** Every token, code and secret that it has given out, for leak checks. */
   readonly issued: Set<string>;
+  /** Key sets of other issuers, by URL, whose tokens it exchanges too. */
+  readonly trustedKeySets: string[];
   /** A JWT access token; the claims given win over iss, aud, sub, iat, exp, jti, client_id; undefined leaves one out. */
   token(claims?: Claims, options?: SignOptions): string;
   /** An opaque token that introspection knows, with the claims of `token`. */
@@ -106,6 +108,7 @@ class IssuerCore implements EndpointsState {
   readonly seen: EndpointRequest[] = [];
   readonly keys: SigningKey[];
   readonly issued = new Set<string>();
+  readonly trustedKeySets: string[] = [];
   discoveryOverrides: Claims = {};
   readonly #audience: string;
   readonly #clients: Readonly<Record<string, string>>;
@@ -187,7 +190,8 @@ class IssuerCore implements EndpointsState {
     const { form } = request;
     if (!this.#isClient(request)) return { status: 401, json: { error: 'invalid_client' } };
     if (form.get('grant_type') !== EXCHANGE_GRANT) return { status: 400, json: { error: 'unsupported_grant_type' } };
-    const subject = await this.#claimsOf(form.get('subject_token') ?? '');
+    const presented = form.get('subject_token') ?? '';
+    const subject = (await this.#claimsOf(presented)) ?? (await this.#claimsOfOthers(presented));
     if (!subject) return { status: 400, json: { error: 'invalid_grant' } };
     const audience = form.get('audience') ?? form.get('resource') ?? 'exchanged';
     const scope = form.get('scope');
@@ -216,6 +220,18 @@ class IssuerCore implements EndpointsState {
         return payload;
       } catch {
         continue; // perhaps signed by another key
+      }
+    }
+    return undefined;
+  }
+
+  async #claimsOfOthers(token: string): Promise<Claims | undefined> {
+    for (const url of this.trustedKeySets) {
+      try {
+        const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(url)));
+        return payload;
+      } catch {
+        continue; // perhaps of another issuer
       }
     }
     return undefined;

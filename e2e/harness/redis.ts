@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 import { eventually } from './poll.ts';
 import type { Scope } from './scope.ts';
+
+/** False on a machine without the Debian package redis-server; `make redis` says so (`not applicable`). */
+export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** A `redis-server` process (Debian package redis-server) on 127.0.0.1, without a disk. */
 export interface RedisServer {

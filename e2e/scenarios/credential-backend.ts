@@ -19,10 +19,19 @@ function whoami(name: string, headers: IncomingHttpHeaders): McpServer {
   const server = new McpServer({ name, version: '1.0.0' });
   server.registerTool('whoami', { description: 'Tells who calls.' }, () => {
     const token = bearerOf(headers);
-    const { sub, aud } = token === undefined ? {} : decodeJwt(token);
-    return { content: [{ type: 'text', text: JSON.stringify({ sub, aud, key: headers['x-api-key'] }) }] };
+    const seen = { ...(token !== undefined && claimsOf(token)), key: headers['x-api-key'] };
+    return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
   });
   return server;
+}
+
+function claimsOf(token: string): object {
+  try {
+    const { sub, aud } = decodeJwt(token);
+    return { sub, aud };
+  } catch {
+    return { opaque: true };
+  }
 }
 
 /** Serves the tool `whoami` until the scope ends. */

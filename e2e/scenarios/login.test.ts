@@ -1,7 +1,3 @@
-import * as v2 from '@modelcontextprotocol/client';
-import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -15,6 +11,7 @@ import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { bearer, openBearerSession } from './bearer-session.ts';
 import { bearerOf, startCredentialBackend, type CredentialBackend } from './credential-backend.ts';
 import { ScriptedLogin } from './scripted-login.ts';
+import { SDKS } from './sdk-login.ts';
 
 interface Place {
   readonly provider: IdentityProvider;
@@ -60,55 +57,6 @@ async function start(scope: Scope, tokenSeconds: number): Promise<Place> {
   };
   return { provider, vault, audience, vmcp: await startVmcp(scope, { files, port }) };
 }
-
-/** What both client libraries can do after a login. */
-interface LoggedIn {
-  sessionId(): string | undefined;
-  tools(): Promise<string[]>;
-  /** Text of the result. */
-  call(name: string, args?: Record<string, unknown>): Promise<string>;
-}
-
-const firstText = (result: unknown): string => (result as { content: { text: string }[] }).content[0]?.text ?? '';
-
-async function sdk1(scope: Scope, url: string, login: ScriptedLogin): Promise<LoggedIn> {
-  const open = () => new StreamableHTTPClientTransport(new URL(url), { authProvider: login });
-  const refused = open();
-  await expect(new Client({ name: 'before', version: '1.0.0' }).connect(refused)).rejects.toThrow(UnauthorizedError);
-  await refused.finishAuth(login.callback.get('code') ?? '');
-  const client = new Client({ name: 'sdk-1', version: '1.0.0' });
-  const transport = open();
-  await client.connect(transport);
-  scope.defer(() => client.close());
-  return {
-    sessionId: () => transport.sessionId,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args = {}) => firstText(await client.callTool({ name, arguments: args })),
-  };
-}
-
-async function sdk2(scope: Scope, url: string, login: ScriptedLogin): Promise<LoggedIn> {
-  const open = () => new v2.StreamableHTTPClientTransport(new URL(url), { authProvider: login });
-  const legacy = { versionNegotiation: { mode: 'legacy' } } as const;
-  const refused = open();
-  const before = new v2.Client({ name: 'before', version: '1.0.0' }, legacy);
-  await expect(before.connect(refused)).rejects.toThrow(v2.UnauthorizedError);
-  await refused.finishAuth(login.callback);
-  const client = new v2.Client({ name: 'sdk-2', version: '1.0.0' }, legacy);
-  const transport = open();
-  await client.connect(transport);
-  scope.defer(() => client.close());
-  return {
-    sessionId: () => transport.sessionId,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args = {}) => firstText(await client.callTool({ name, arguments: args })),
-  };
-}
-
-const SDKS = [
-  ['SDK 1.x', sdk1],
-  ['SDK 2.x', sdk2],
-] as const;
 
 describe('a client that knows the URL of the gateway and nothing else', () => {
   let place: Place;

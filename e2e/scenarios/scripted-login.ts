@@ -1,50 +1,24 @@
+import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
+import { CLIENT_URL, ScriptedBrowser } from '../harness/scripted-browser.ts';
 
 type Registered = Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
 type Tokens = Awaited<ReturnType<OAuthClientProvider['tokens']>>;
 
-/** Where the authorization server sends the browser back to; nothing listens there. */
-const REDIRECT = 'http://127.0.0.1:33418/callback';
+/** A public client with refresh tokens, as MCP clients are; a registration and a published document say the same. */
+export const CLIENT_METADATA = {
+  client_name: 'scripted client',
+  redirect_uris: [CLIENT_URL],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+};
 
-/** A browser with cookies that answers the pages of `oidc-provider`: logs in as `user` and consents to everything. */
-class Browser {
-  readonly #cookies = new Map<string, string>();
-  readonly #user: string;
-  constructor(user: string) {
-    this.#user = user;
-  }
-
-  /** Follows redirects and submits forms until it is sent to the client's redirect URI; returns that URL. */
-  async visit(start: URL): Promise<URL> {
-    let next: { url: URL; form?: URLSearchParams } = { url: start };
-    for (let page = 0; page < 12; page += 1) {
-      if (next.url.href.startsWith(REDIRECT)) return next.url;
-      const response = await this.#load(next.url, next.form);
-      const location = response.headers.get('location');
-      const html = await response.text();
-      next = location === null ? this.#answer(response.url, html) : { url: new URL(location, next.url) };
-    }
-    throw new Error(`the login does not end: ${next.url.pathname}`);
-  }
-
-  async #load(url: URL, form?: URLSearchParams): Promise<Response> {
-    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const method = form ? 'POST' : 'GET';
-    const response = await fetch(url, { method, redirect: 'manual', headers: { cookie }, ...(form && { body: form }) });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/u.exec(line) ?? [];
-      this.#cookies.set(name, value);
-    }
-    return response;
-  }
-
-  #answer(url: string, html: string): { url: URL; form: URLSearchParams } {
-    const action = /<form[^>]* action="([^"]+)"/u.exec(html)?.[1];
-    const prompt = /name="prompt" value="([^"]+)"/u.exec(html)?.[1];
-    if (action === undefined || prompt === undefined) throw new Error(`no form on ${url}: ${html.slice(0, 500)}`);
-    const form = new URLSearchParams({ prompt, ...(prompt === 'login' && { login: this.#user, password: 'any' }) });
-    return { url: new URL(action.replaceAll('&amp;', '&'), url), form };
-  }
+export interface LoginOptions {
+  /** One that has been somewhere before. */
+  readonly browser?: ScriptedBrowser;
+  /** Where the client publishes its document; absent, it registers. */
+  readonly clientMetadataUrl?: string;
 }
 
 /**
@@ -52,32 +26,37 @@ class Browser {
  * everything else comes from the challenge. Serves the SDK 1.x and 2.x alike.
  */
 export class ScriptedLogin {
-  readonly redirectUrl = REDIRECT;
-  /** As MCP clients register: public, and with refresh tokens. */
-  readonly clientMetadata = {
-    client_name: 'scripted client',
-    redirect_uris: [REDIRECT],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
+  readonly redirectUrl = CLIENT_URL;
+  readonly clientMetadata = CLIENT_METADATA;
+  readonly clientMetadataUrl?: string;
+  readonly browser: ScriptedBrowser;
   /** How often the person was sent to the browser. */
   logins = 0;
   /** How often tokens came: at a login and at each refresh. */
   grants = 0;
-  readonly #browser: Browser;
+  /** Everything that no log may show: states, verifiers, codes, tokens. */
+  readonly secrets = new Set<string>();
   #registered: Registered;
   #tokens: Tokens;
   #discovered: OAuthDiscoveryState | undefined;
   #verifier = '';
   #callback: URL | undefined;
 
-  constructor(user: string) {
-    this.#browser = new Browser(user);
+  constructor(user: string, { browser = new ScriptedBrowser({ user }), clientMetadataUrl }: LoginOptions = {}) {
+    this.browser = browser;
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
   }
 
   get accessToken(): string {
     return this.#tokens?.access_token ?? '';
+  }
+
+  get refreshToken(): string {
+    return this.#tokens?.refresh_token ?? '';
+  }
+
+  get clientId(): string {
+    return this.#registered?.client_id ?? '';
   }
 
   /** Query of the redirect that the browser ended with. */
@@ -86,8 +65,16 @@ export class ScriptedLogin {
     return this.#callback.searchParams;
   }
 
+  /** Makes the access token useless, as time does. */
+  spoilAccessToken(): void {
+    if (this.#tokens)
+      this.#tokens = { ...this.#tokens, access_token: `${this.#tokens.access_token.slice(0, -8)}AAAAAAAA` };
+  }
+
   state(): string {
-    return 'state-of-the-scripted-client';
+    const state = randomBytes(16).toString('base64url');
+    this.secrets.add(state);
+    return state;
   }
 
   clientInformation(): Registered {
@@ -102,14 +89,23 @@ export class ScriptedLogin {
     return this.#tokens;
   }
 
+  /** Called when the server says that a credential is of no use any more. */
+  invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
+    if (what === 'all' || what === 'client') this.#registered = undefined;
+    if (what === 'all' || what === 'tokens') this.#tokens = undefined;
+  }
+
   saveTokens(tokens: NonNullable<Tokens>): void {
     this.grants += 1;
     this.#tokens = tokens;
+    for (const token of [tokens.access_token, tokens.refresh_token, tokens.id_token])
+      if (token !== undefined) this.secrets.add(token);
   }
 
   async redirectToAuthorization(url: URL): Promise<void> {
     this.logins += 1;
-    this.#callback = await this.#browser.visit(url);
+    this.#callback = await this.browser.login(url);
+    this.secrets.add(this.#callback.searchParams.get('code') ?? 'no code');
   }
 
   saveDiscoveryState(state: OAuthDiscoveryState): void {
@@ -122,6 +118,7 @@ export class ScriptedLogin {
 
   saveCodeVerifier(verifier: string): void {
     this.#verifier = verifier;
+    this.secrets.add(verifier);
   }
 
   codeVerifier(): string {

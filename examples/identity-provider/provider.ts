@@ -5,7 +5,7 @@ import { createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { Provider, errors, type Configuration, type ResourceServer } from 'oidc-provider';
 import { TOKEN_EXCHANGE, TOKEN_EXCHANGE_PARAMETERS, tokenExchange } from './token-exchange.ts';
 
-/** What `vmcp` is registered as: asks the introspection endpoint and exchanges tokens. */
+/** What `vmcp` is registered as: asks the introspection endpoint, exchanges tokens, and sends people here to log in. */
 export const GATEWAY_CLIENT = { id: 'vmcp', secret: 'vmcp-development-secret' } as const;
 
 export interface IdentityProviderOptions {
@@ -32,7 +32,12 @@ const HOURS = 3_600;
 /** Any login name is an account, with any password: this is for development on one machine. */
 const account = (id: string) => ({
   accountId: id,
-  claims: () => ({ sub: id, name: id, email: `${id}@example.com` }),
+  claims: () => ({
+    sub: id,
+    name: id,
+    email: `${id}@example.com`,
+    groups: [id.startsWith('guest') ? 'guests' : 'staff'],
+  }),
 });
 
 function resourceServer(audience: string, { opaque, accessTokenSeconds }: IdentityProviderOptions): ResourceServer {
@@ -70,16 +75,17 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
       {
         client_id: GATEWAY_CLIENT.id,
         client_secret: GATEWAY_CLIENT.secret,
-        grant_types: ['client_credentials', TOKEN_EXCHANGE],
-        response_types: [],
-        redirect_uris: [],
+        application_type: 'native', // so that any port of the redirect URI will do
+        grant_types: ['client_credentials', TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        redirect_uris: ['http://127.0.0.1/oauth/callback'],
       },
     ],
     clientBasedCORS: () => true,
     findAccount: (_ctx, id) => account(id),
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     scopes: ['openid', 'offline_access', MCP_SCOPE],
-    claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
+    claims: { openid: ['sub', 'groups'], profile: ['name'], email: ['email'] },
     pkce: { required: () => true },
     features: features(options),
     ttl: {

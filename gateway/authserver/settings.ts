@@ -23,6 +23,8 @@ export interface AuthServerSettings {
   readonly consentUrl: string;
   /** Where providers that name no other send browsers back to. */
   readonly callbackUrl: string;
+  /** Paths of all places that providers send browsers back to. */
+  readonly callbackPaths: readonly string[];
   /** Audiences of tokens, as configured. */
   readonly audiences: readonly string[];
   readonly scopesSupported: readonly string[];
@@ -39,6 +41,8 @@ export interface AuthServerSettings {
           readonly hosts: HostPolicy;
           readonly allowCrossOriginRedirects: boolean;
           readonly cacheSize: number;
+          /** How long a document without its own lifetime is remembered, ms. */
+          readonly fallbackTtlMs: number;
         }
       | undefined;
   };

@@ -12,6 +12,7 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...oidcFiles(config),
   ...backendFiles(config),
   ...credentialFiles(config),
+  ...authServerFiles(config),
 ];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
@@ -35,10 +36,43 @@ const backendFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
 /** Whatever the strategy: a member that names a file ends in `_file`. */
 const credentialFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
   Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) =>
-    Object.entries(entry)
-      .filter((member): member is [string, string] => member[0].endsWith('_file') && typeof member[1] === 'string')
-      .map(([member, file]) => ({ path: `vmcp.outgoing_auth.${backend}.${member}`, file })),
+    filesOf(`vmcp.outgoing_auth.${backend}`, entry),
   );
+
+const AUTH_SERVER = 'embedded_auth_server_config';
+
+const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig): ConfigFile[] => [
+  ...keyFiles(server?.signing_key_config),
+  ...(server?.hmac_secret_files ?? []).map((file, index) => ({
+    path: `${AUTH_SERVER}.hmac_secret_files[${String(index)}]`,
+    file,
+  })),
+  ...(server?.upstreams ?? []).flatMap((upstream, index) =>
+    (['oauth2_config', 'oidc_config'] as const).flatMap((block) =>
+      filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].${block}`, upstream[block]),
+    ),
+  ),
+  ...(['acl_user_config', 'tls', 'sentinel_tls'] as const).flatMap((block) =>
+    filesOf(`${AUTH_SERVER}.storage.kvstore_config.${block}`, server?.storage?.kvstore_config?.[block]),
+  ),
+];
+
+const keyFiles = (
+  keys: NonNullable<GatewayConfig['embedded_auth_server_config']>['signing_key_config'],
+): ConfigFile[] => {
+  const { key_dir: folder = '', signing_key_file: first, fallback_key_files: others = [] } = keys ?? {};
+  const path = `${AUTH_SERVER}.signing_key_config`;
+  const of = (member: string, name: string): ConfigFile => ({ path: `${path}.${member}`, file: `${folder}/${name}` });
+  return [
+    ...(first === undefined ? [] : [of('signing_key_file', first)]),
+    ...others.map((name, index) => of(`fallback_key_files[${String(index)}]`, name)),
+  ];
+};
+
+const filesOf = (path: string, holder: object = {}): ConfigFile[] =>
+  Object.entries(holder)
+    .filter((member): member is [string, string] => member[0].endsWith('_file') && typeof member[1] === 'string')
+    .map(([member, file]) => ({ path: `${path}.${member}`, file }));
 
 const byName = (path: string, files: Readonly<Record<string, string>> = {}): ConfigFile[] =>
   Object.entries(files).map(([name, file]) => ({ path: `${path}.${name}`, file }));

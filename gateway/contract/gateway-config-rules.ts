@@ -18,6 +18,8 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'group',
   'debug',
   'oidc_config',
+  'embedded_auth_server_config',
+  'trust_proxy_headers',
   'vmcp',
 ]);
 

@@ -162,6 +162,9 @@ export const Incoming = Closed({
   ),
   allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside loopback ones.')),
   allowed_hosts: Type.Optional(Strings('Host names that requests may name.')),
+  trusted_proxies: Type.Optional(
+    Strings('Networks of proxies whose `X-Forwarded-For` is believed, such as 10.0.0.0/8.'),
+  ),
 });
 
 /** How the credential for one backend is obtained; its members are the `config` of the strategy that `type` names. */

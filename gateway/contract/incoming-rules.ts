@@ -1,5 +1,6 @@
 import { durationMs } from './fields.ts';
 import type { GatewayConfig, Incoming } from './gateway-config.ts';
+import { networkFault } from './network.ts';
 import type { Problem } from './problem.ts';
 import { isEncrypted } from './rule.ts';
 
@@ -23,7 +24,26 @@ const ACCESS_CONTROL = [
 const SERVICE_ACCOUNT = ['service_account', 'namespace', 'use_cluster_auth'] as const;
 
 /** Who may come in: what `vmcp.incoming` and `oidc_config` say together. */
-export function incomingProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
+export function incomingProblems(config: GatewayConfig): Problem[] {
+  return [...proxyProblems(config), ...callerProblems(config)];
+}
+
+/** Who is asking is said by a header where a proxy of these networks has written it, and by nobody else's. */
+function proxyProblems({ trust_proxy_headers: trusted, vmcp }: GatewayConfig): Problem[] {
+  const { trusted_proxies: proxies = [] } = vmcp.incoming;
+  const path = `${PATH}.trusted_proxies`;
+  if (trusted === true && proxies.length === 0) {
+    const message =
+      'trust_proxy_headers needs the networks of the proxies, as anybody can send such headers: list them';
+    return [{ reason: 'MissingField', path, message }];
+  }
+  return proxies.flatMap((network, index): Problem[] => {
+    const message = networkFault(network);
+    return message === undefined ? [] : [{ reason: 'InvalidNetwork', path: `${path}[${String(index)}]`, message }];
+  });
+}
+
+function callerProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
   if (incoming.type === 'anonymous') return anonymousProblems(incoming, oidc);
   if (!oidc) {
     const message = 'vmcp.incoming.type oidc needs oidc_config: say whose tokens are accepted';

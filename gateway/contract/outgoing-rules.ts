@@ -58,6 +58,11 @@ function providerProblems(
       'only a login at the embedded authorization server leaves upstream tokens: set embedded_auth_server_config';
     return [{ reason: 'OutgoingAuthNeedsAuthServer', path: `${path}.${named[0] ?? 'type'}`, message }];
   }
+  if (server.disable_upstream_token_injection === true && (need.authServer || named.length > 0)) {
+    const message =
+      'tokens of upstream providers are kept in while embedded_auth_server_config.disable_upstream_token_injection is true: remove that, or this entry';
+    return [{ reason: 'UpstreamTokensDisabled', path, message }];
+  }
   const providers = (server.upstreams ?? []).map(({ name }) => name);
   return named
     .filter((member) => !providers.includes(String(entry[member])))

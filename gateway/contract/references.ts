@@ -26,6 +26,11 @@ export const nameRef = (description: string) => Type.Optional(NameRef(descriptio
 /** The `name` of a reference that carries more than a name. */
 export const RefName = name;
 
+/** A `caBundleRef` that is there or not. */
+export interface BundleRef {
+  readonly configMapRef?: { readonly name: string; readonly key?: string; readonly optional?: boolean };
+}
+
 /** Further certificate authorities from a ConfigMap. */
 export const caBundleRef = () =>
   block('PEM certificates trusted beside the system roots.', {

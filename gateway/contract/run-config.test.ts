@@ -220,7 +220,7 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapping.subject_fields string[]
 `;
 
-/** DESIGN 3: places for secret files and a subject provider, which the specification does not have. */
+/** What the specification does not have. @see DESIGN 3, contract/auth.md 4.2 */
 const ADDITIONS = `
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
@@ -228,6 +228,49 @@ token_exchange_config.subject_provider_name string
 scaling_config.session_kvstore.password_file string
 embedded_auth_server_config.storage.kvstore_config.acl_user_config.password_file string
 embedded_auth_server_config.storage.kvstore_config.acl_user_config.username_file string
+embedded_auth_server_config.allow_confidential_client_registration boolean
+embedded_auth_server_config.baseline_client_scopes string[]
+embedded_auth_server_config.cimd.enabled boolean
+embedded_auth_server_config.cimd.cache_max_size integer
+embedded_auth_server_config.cimd.cache_fallback_ttl duration
+embedded_auth_server_config.cimd.allowed_hosts string[]
+embedded_auth_server_config.cimd.denied_hosts string[]
+embedded_auth_server_config.cimd.allow_cross_origin_redirects boolean
+embedded_auth_server_config.cimd.allow_loopback_http boolean
+embedded_auth_server_config.consent.mode string
+embedded_auth_server_config.consent.trusted_clients string[]
+embedded_auth_server_config.disable_upstream_token_injection boolean
+embedded_auth_server_config.force_confidential_redirect_uris string[]
+embedded_auth_server_config.insecure_allow_confidential_over_loopback_http boolean
+embedded_auth_server_config.insecure_allow_http boolean
+embedded_auth_server_config.rate_limits.authorizations_per_minute integer
+embedded_auth_server_config.rate_limits.registrations_per_minute integer
+embedded_auth_server_config.rate_limits.registrations_per_minute_overall integer
+embedded_auth_server_config.rate_limits.document_fetches_per_minute integer
+embedded_auth_server_config.rate_limits.failures_per_minute integer
+embedded_auth_server_config.refresh_grace_seconds integer
+embedded_auth_server_config.reuse_upstream_tokens boolean
+embedded_auth_server_config.storage.kvstore_config.addr string
+embedded_auth_server_config.storage.kvstore_config.cluster_mode boolean
+embedded_auth_server_config.storage.max_dcr_clients integer
+embedded_auth_server_config.upstream_filter.claim string
+embedded_auth_server_config.upstream_filter.default_upstreams string[]
+embedded_auth_server_config.upstream_filter.rules[].groups string[]
+embedded_auth_server_config.upstream_filter.rules[].upstream_providers string[]
+embedded_auth_server_config.upstreams[].oauth2_config.additional_authorization_params string{}
+embedded_auth_server_config.upstreams[].oauth2_config.allow_private_ips boolean
+embedded_auth_server_config.upstreams[].oauth2_config.insecure_allow_http boolean
+embedded_auth_server_config.upstreams[].oauth2_config.ca_file string
+embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.email_path string
+embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.name_path string
+embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.subject_path string
+embedded_auth_server_config.upstreams[].oauth2_config.issuer string
+embedded_auth_server_config.upstreams[].oauth2_config.revocation_endpoint string
+embedded_auth_server_config.upstreams[].oidc_config.additional_authorization_params string{}
+embedded_auth_server_config.upstreams[].oidc_config.allow_private_ips boolean
+embedded_auth_server_config.upstreams[].oidc_config.insecure_allow_http boolean
+embedded_auth_server_config.upstreams[].oidc_config.ca_file string
+embedded_auth_server_config.upstreams[].oidc_config.subject_claim string
 `;
 
 interface Shape {

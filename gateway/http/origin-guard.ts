@@ -59,21 +59,29 @@ function isLoopbackOrigin(origin: string): boolean {
   return name !== undefined && LOOPBACK_HOSTS.has(hostName(name));
 }
 
+/** Refuses a `Host` that is not ours, 403: a web page of somebody else may have called by DNS rebinding. */
+export function hostGuard(origins: CurrentOrigins): RequestHandler {
+  return (req, res, next) => {
+    const { allowedHosts } = origins.current;
+    if (!allowedHosts || allowedHosts.has(hostName(req.headers.host ?? ''))) {
+      next();
+      return;
+    }
+    res.status(403).json({
+      error: 'host_not_allowed',
+      message: 'this Host is not served here: add it to incomingAuth.allowedHosts',
+    });
+  };
+}
+
 /**
- * Refuses requests that a web page of somebody else could have made (DNS rebinding): a `Host` that is not ours, and any
- * `Origin` that is not allowed, 403. Allowed origins get the CORS headers that browser clients need.
+ * Refuses any `Origin` that is not allowed, 403. Allowed origins get the CORS headers that browser clients need.
+ * Stands behind `hostGuard`.
  */
 export function originGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
     const options = origins.current;
-    const { host, origin } = req.headers;
-    if (options.allowedHosts && !options.allowedHosts.has(hostName(host ?? ''))) {
-      res.status(403).json({
-        error: 'host_not_allowed',
-        message: 'this Host is not served here: add it to incomingAuth.allowedHosts',
-      });
-      return;
-    }
+    const { origin } = req.headers;
     if (origin === undefined) {
       next();
       return;

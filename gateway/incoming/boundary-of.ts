@@ -3,7 +3,7 @@ import { createOutbound } from '../outbound/fetch.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
 import type { ApiServer } from './api-server.ts';
 import { createBoundary, protectionOf, type AuthenticationOutcome, type Boundary } from './boundary.ts';
-import type { Logger } from './token-validator.ts';
+import type { EmbeddedIssuer, Logger } from './token-validator.ts';
 import { createTokenValidator, type IssuerValidator, type ValidatorDeps } from './validator.ts';
 
 export interface BoundaryDeps {
@@ -16,6 +16,8 @@ export interface BoundaryDeps {
   readonly rootAlias?: (() => boolean) | undefined;
   /** Where the process runs in a cluster. */
   readonly apiServer?: ApiServer | undefined;
+  /** The authorization server of this server, in this process. */
+  readonly embedded?: EmbeddedIssuer | undefined;
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 
@@ -44,6 +46,7 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
     outbound: createOutbound,
     readSecret: readSecretFile,
     apiServer: deps.apiServer,
+    embedded: deps.embedded,
   });
   validator.warmUp();
   const resourceUrl = config.oidc_config?.resourceURL ?? mcpUrl;

@@ -1,6 +1,7 @@
 import type { TObject } from 'typebox';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
+import type { BundleRef } from '../contract/references.ts';
 import type { Declaration, UrlFlags, VariantScope } from '../contract/variant.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 
@@ -21,11 +22,6 @@ export interface SourceScope extends Pick<VariantScope, 'secretFile' | 'problem'
   /** Reports a URL that this gateway may not speak to. */
   checkUrl(url: string | undefined, path: string, flags: UrlFlags): void;
   warning(problem: Problem): void;
-}
-
-/** `caBundleRef` of a resource. */
-export interface BundleRef {
-  readonly configMapRef?: { readonly name: string; readonly key?: string; readonly optional?: boolean };
 }
 
 /** The part of the gateway's configuration that follows from a source alone. */

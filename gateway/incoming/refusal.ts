@@ -17,7 +17,9 @@ export type RefusalReason =
   | 'not_yet_valid'
   | 'subject'
   | 'service_account'
-  | 'inactive';
+  | 'inactive'
+  | 'login_missing' // a token of the authorization server in this process that names no login
+  | 'login_ended'; // logged out, revoked, or the login is of another user or client
 
 /** The token is not good enough: 401. */
 export class TokenRefused extends Error {
@@ -29,7 +31,7 @@ export class TokenRefused extends Error {
   }
 }
 
-export type Dependency = 'keys' | 'introspection' | 'discovery';
+export type Dependency = 'keys' | 'introspection' | 'discovery' | 'logins';
 
 /** Nobody can say now whether the token is good: 503, never 401. `message` names no token and quotes no reply. */
 export class DependencyDown extends Error {

@@ -41,6 +41,22 @@ export interface Logger {
   debug(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
+/** Whether the login behind an access token still counts. */
+export interface LoginLiveness {
+  /** At once when it was looked up a moment ago. Rejects with an Error that may be logged when nobody can say. */
+  isLive(login: {
+    readonly tsid: string;
+    readonly userId: string;
+    readonly clientId: string;
+  }): boolean | Promise<boolean>;
+}
+
+/** The authorization server in this process, as far as its tokens are judged by it. */
+export interface EmbeddedIssuer {
+  readonly keys: KeySource;
+  readonly liveness: LoginLiveness;
+}
+
 export interface ValidatorDeps {
   /** ms since the epoch. */
   readonly now: () => number;
@@ -49,8 +65,8 @@ export interface ValidatorDeps {
   readonly outbound: (options: OutboundOptions) => Outbound;
   /** Content of a secret file as it is now. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
-  /** Of the embedded authorization server: then nothing is fetched and only its tokens are accepted. */
-  readonly inProcessKeys?: KeySource | undefined;
+  /** Where there is one, nothing is fetched and only its tokens are accepted. */
+  readonly embedded?: EmbeddedIssuer | undefined;
   /** Where the process runs in a cluster. */
   readonly apiServer?: ApiServer | undefined;
   /** Pauses between the tries to fetch a document, ms; 500 and 2,000 when absent. */

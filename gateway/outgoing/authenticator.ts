@@ -19,6 +19,7 @@ export interface Authenticator {
 
 export type CredentialFault =
   | 'reauthenticate' // the caller can mend it by logging in again: 401 with a challenge
+  | 'forbidden' // this user gets none of this provider, whoever logs in again
   | 'misconfigured' // the operator must mend it: client, audience, a secret file
   | 'unavailable' // the token endpoint cannot be asked now
   | 'store_unavailable'; // our own store cannot be asked now: 503
@@ -26,7 +27,7 @@ export type CredentialFault =
 /** No credential could be obtained. `message` is for the log; it never holds a token or what an endpoint wrote. */
 export class CredentialError extends Error {
   readonly fault: CredentialFault;
-  /** Upstream provider that the caller must log in to again. */
+  /** Upstream provider that the caller must log in to again, or has no access to. */
   readonly provider: string | undefined;
   constructor(fault: CredentialFault, message: string, provider?: string) {
     super(message);

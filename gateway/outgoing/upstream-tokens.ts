@@ -26,8 +26,9 @@ export interface UpstreamTokenNeed {
 export interface UpstreamTokens {
   /**
    * A token that is fresh, refreshed when need be, at once when it is at hand. Throws or rejects with `CredentialError`:
-   * `reauthenticate` when there is none or its grant is dead, `unavailable` when the provider cannot be asked,
-   * `store_unavailable` when the store cannot.
+   * `reauthenticate` when there is none or its grant is dead, `forbidden` when logins of this user leave the provider out,
+   * `unavailable` when the provider cannot be asked, `store_unavailable` when the store cannot. While a token stays the
+   * same, so do the objects that hold its texts.
    */
   get(owner: UpstreamTokenOwner, provider: string, need?: UpstreamTokenNeed): UpstreamToken | Promise<UpstreamToken>;
 }

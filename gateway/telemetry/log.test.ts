@@ -45,4 +45,51 @@ describe('createLog', () => {
     expect(text).not.toContain(canary);
     expect(text).toContain('[redacted]');
   });
+
+  const RANDOM = 'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6';
+
+  it.each([
+    ['a code', `redeeming vac_${RANDOM}.${RANDOM} failed`],
+    ['a refresh token', `vrt_${RANDOM}.${RANDOM}`],
+    ['a cookie value', `got vck_${RANDOM}.${RANDOM}`],
+    ['a client secret', `client vcs_${RANDOM}`],
+    ['a registration token', `(vra_${RANDOM})`],
+    ['a code in a query', `GET /oauth/callback?code=${RANDOM}&x=1`],
+    ['a state in a query', `GET /oauth/callback?x=1&state=${RANDOM} HTTP/1.1`],
+    ['tokens in a form', `token=${RANDOM}&access_token=${RANDOM}&refresh_token=${RANDOM}&id_token_hint=${RANDOM}`],
+    ['credentials in a form', `client_secret=${RANDOM}&code_verifier=${RANDOM}&nonce=${RANDOM}&csrf=${RANDOM}`],
+    ['members of JSON', JSON.stringify({ code: RANDOM, access_token: RANDOM, client_secret: RANDOM, state: RANDOM })],
+    ['a signed JWT', `eyJhbGciOiJFUzI1NiJ9.${RANDOM}.${RANDOM}`],
+    ['an encrypted JWT', `eyJhbGciOiJkaXIifQ..${RANDOM}.${RANDOM}.${RANDOM}`],
+    ['a cookie header', `Cookie: a=1; session=${RANDOM}`],
+    ['a cookie of a page', `sent __Host-vmcp-consent-abc=1700000000.${RANDOM}; vmcp-flow-x=${RANDOM}`],
+    ['credentials of a header', `authorization: basic ${RANDOM}`],
+  ])('cuts %s out of a text', (_what, secret) => {
+    const text = JSON.stringify(lines((log) => log.info(secret, { list: [{ error: secret }] })));
+    expect(text).not.toContain(RANDOM);
+    expect(text).toContain('[redacted]');
+  });
+
+  it.each([
+    'nonce',
+    'codeVerifier',
+    'code_verifier',
+    'tsid',
+    'csrf',
+    'client_secret',
+    'set-cookie',
+    'client_assertion',
+  ])('cuts what stands under %s', (name) => {
+    expect(JSON.stringify(lines((log) => log.info('x', { deep: { [name]: 'canary' } })))).not.toContain('canary');
+  });
+
+  it('cuts what lies deeper than anybody looks', () => {
+    const deep = { a: { b: { c: { d: { e: { f: { g: { code: 'canary' } } } } } } } };
+    expect(JSON.stringify(lines((log) => log.info('x', deep)))).not.toContain('canary');
+  });
+
+  it('leaves plain facts alone', () => {
+    const facts = { client_id: 'vcl_abc', path: '/oauth/token', reason: 'code_replayed', error: 'decode=1, estate=2' };
+    expect(lines((log) => log.info('x', facts))[0]).toMatchObject(facts);
+  });
 });

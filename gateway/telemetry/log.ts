@@ -1,24 +1,40 @@
 import type { Writable } from 'node:stream';
 import { createLogger as winstonLogger, format, transports, type Logger } from 'winston';
 
-const SECRET_KEY = /authorization|cookie|token|secret|password|api[-_]?key|^code$|code_verifier|^state$/i;
-const SECRET_TEXT = /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
+const SECRET_KEY =
+  /authorization|cookie|token|secret|password|api[-_]?key|^code$|verifier|nonce|csrf|assertion|^state$|^tsid$/i;
+
+const CUT = '[redacted]';
+/** Parameters of queries and forms, and members of JSON, whose values are secrets. */
+const NAMES =
+  'code|state|nonce|csrf|password|assertion|client_assertion|client_secret|code_verifier|(?:[a-z]+_)*token(?:_hint)?';
+
+/** Secrets inside of a text, by their shape or by the name in front of them. The first group stays. */
+const SECRET_TEXTS: readonly RegExp[] = [
+  /()\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi,
+  /()\beyJ[\w-]{8,}(?:\.[\w-]*){2,4}/g, // JWS and JWE
+  /()\bv(?:ac|rt|ck|cs|ra)_[\w-]{16,}(?:\.[\w-]*)?/g, // what the authorization server gives out
+  /(\b(?:__Host-)?vmcp-[\w-]+=)[^;,\s"']+/g, // cookies of its pages
+  /(\b(?:set-)?cookie["']?\s*:\s*)[^\r\n]+/gi,
+  new RegExp(`(\\b(?:${NAMES})=)[^&;\\s"'<>]+`, 'gi'),
+  new RegExp(`("(?:${NAMES})"\\s*:\\s*)"[^"]*"`, 'gi'),
+];
 const MAX_DEPTH = 6;
 
-/** A copy in which every value under a secret's name, and every bearer token inside a text, is cut out. */
+/** A copy in which every value under a secret's name, and every secret inside of a text, is cut out. */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.replace(SECRET_TEXT, '[redacted]');
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  if (typeof value === 'string') return SECRET_TEXTS.reduce((text, shape) => text.replace(shape, `$1${CUT}`), value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > MAX_DEPTH) return CUT;
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const copy: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value))
-    copy[key] = SECRET_KEY.test(key) ? '[redacted]' : redact(item, depth + 1);
+  for (const [key, item] of Object.entries(value)) copy[key] = SECRET_KEY.test(key) ? CUT : redact(item, depth + 1);
   return copy;
 }
 
 const redacted = format((info) => {
   for (const key of Object.keys(info)) {
-    if (key !== 'level' && key !== 'timestamp') info[key] = SECRET_KEY.test(key) ? '[redacted]' : redact(info[key]);
+    if (key !== 'level' && key !== 'timestamp') info[key] = SECRET_KEY.test(key) ? CUT : redact(info[key]);
   }
   return info;
 });

@@ -1,136 +1,78 @@
-import { describeTokens, type TokenDescription } from './incoming-oidc.ts';
-import { isPublicUrl } from './resource-url.ts';
-import type { Report, Scope } from './scope.ts';
-import type { VirtualMCPServer } from './snapshot.ts';
+import type { EmbeddedAuthServerConfig } from '../../gateway/contract/run-config-auth-server.ts';
+import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
+import { describeTokens } from './incoming-oidc.ts';
+import type { Scope } from './scope.ts';
+import { resolveClients, resolveLimits } from './auth-server/clients.ts';
+import { resolveKeys } from './auth-server/keys.ts';
+import { resolveFilter, resolveProviders } from './auth-server/providers.ts';
+import { AUTH_SERVER_PATH, type AuthServerSpec } from './auth-server/spec.ts';
+import { resolveStorage } from './auth-server/storage.ts';
+import { checkTokens } from './auth-server/tokens.ts';
 
-type AuthServer = NonNullable<VirtualMCPServer['spec']['authServerConfig']>;
-
-const PATH = 'spec.authServerConfig';
-
-/** Names in `authServerConfig.upstreamProviders`. */
-export const upstreamNames = ({ vmcp }: Scope): string[] =>
-  (vmcp.spec.authServerConfig?.upstreamProviders ?? []).map(({ name }) => name);
-
-/** Whether a URL is one of the embedded authorization server's. */
-export function isOwnAddress(url: string, { vmcp }: Scope): boolean {
-  const own = vmcp.spec.authServerConfig?.issuer;
-  return own !== undefined && isServedBy(url, own);
-}
-
-/** The one address of its own that the gateway may name: exchanges there happen in process. */
-export const isOwnTokenEndpoint = (url: string, { vmcp }: Scope): boolean =>
-  vmcp.spec.authServerConfig !== undefined && url === `${vmcp.spec.authServerConfig.issuer}/oauth/token`;
-
-/** Whether the embedded authorization server fits the rest of its VirtualMCPServer. */
-export function checkAuthServer(scope: Scope): void {
+/** The authorization server inside the gateway, and whether it fits the rest of its VirtualMCPServer. */
+export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | undefined {
   const server = scope.vmcp.spec.authServerConfig;
-  if (!server) return;
-  const report = scope.on(scope.vmcp);
-  const tokens = describeTokens(scope);
-  if (tokens) {
-    checkIssuer(server, tokens, report);
-    checkAudience(tokens, scope, report);
-    checkKeys(tokens, scope);
-  }
-  checkProviders(server, report);
-  checkFilter(scope, report);
-}
-
-/** In place, a rule of the kind says the same. */
-function checkIssuer({ issuer }: AuthServer, { owner, source, spec }: TokenDescription, report: Report): void {
-  if (owner.kind !== 'MCPOIDCConfig') return;
-  const { name } = owner.metadata;
-  if (source !== 'inline') {
-    const message = `MCPOIDCConfig "${name}" accepts service account tokens, and the embedded authorization server issues others: refer to one of type inline with issuer ${issuer}`;
-    report.problem('IssuerMismatch', 'spec.incomingAuth.oidcConfigRef.name', message);
-    return;
-  }
-  const { issuer: accepted } = spec as { readonly issuer?: string };
-  if (accepted === issuer) return;
-  const message = `MCPOIDCConfig "${name}" accepts tokens of ${String(accepted)} only: make the two issuers equal, character by character`;
-  report.problem('IssuerMismatch', `${PATH}.issuer`, message);
-}
-
-/** The tokens that the embedded server issues are for the URL of this server, byte for byte. */
-function checkAudience({ audience, resource }: TokenDescription, { vmcp }: Scope, report: Report): void {
-  if (audience === undefined) return; // refused by a rule of the kind
-  const { oidcConfigRef: ref, audience: beside } = vmcp.spec.incomingAuth;
-  const inRef = ref?.audience !== undefined && beside === undefined;
-  const path = ref
-    ? `spec.incomingAuth.${inRef ? 'oidcConfigRef.audience' : 'audience'}`
-    : 'spec.incomingAuth.oidcConfig.inline.audience';
-  if (!isPublicUrl(audience)) {
-    const message = 'with authServerConfig, the audience is the public URL of this server: write https://HOST/mcp';
-    report.problem('AudienceMismatch', path, message);
-  } else if (resource.url !== undefined && resource.url !== audience) {
-    const message = `with authServerConfig, tokens are issued for resourceUrl alone (${resource.url}): make the two equal`;
-    report.problem('AudienceMismatch', path, message);
-  }
-}
-
-/** Keys of the embedded server are in process: another place for them would be asked for nothing, or asked in a circle. */
-function checkKeys({ owner, path, spec }: TokenDescription, scope: Scope): void {
-  const report = scope.on(owner);
-  const urls = spec as Readonly<Record<string, unknown>>;
-  for (const member of ['jwksUrl', 'introspectionUrl']) {
-    const url = urls[member];
-    if (typeof url !== 'string') continue;
-    if (isOwnAddress(url, scope)) {
-      report.problem('CircularAddress', `${path}.${member}`, circular('remove this field'));
-    } else {
-      const message = 'with authServerConfig, keys and tokens are looked up in process: remove this field';
-      report.warning('NoEffect', `${path}.${member}`, message);
-    }
-  }
-}
-
-const PROVIDER_URLS = {
-  oauth2Config: ['authorizationEndpoint', 'tokenEndpoint'],
-  oidcConfig: ['issuerUrl'],
-} as const;
-
-function checkProviders(server: AuthServer, report: Report): void {
-  server.upstreamProviders.forEach((provider, index) => {
-    for (const [block, members] of Object.entries(PROVIDER_URLS)) {
-      const holder = provider[block as keyof typeof PROVIDER_URLS] as Readonly<Record<string, unknown>> | undefined;
-      for (const member of members) {
-        const url = holder?.[member];
-        if (typeof url !== 'string' || !isServedBy(url, server.issuer)) continue;
-        const path = `${PATH}.upstreamProviders[${String(index)}].${block}.${member}`;
-        report.problem('CircularAddress', path, circular('name another identity provider'));
-      }
-    }
-  });
-}
-
-/** `advice` is what to do about a URL of our own. */
-export const circular = (advice: string): string =>
-  `this is the embedded authorization server of the same VirtualMCPServer, which would ask itself: ${advice}`;
-
-function checkFilter(scope: Scope, report: Report): void {
-  const filter = scope.vmcp.spec.authServerUpstreamFilter;
-  const known = upstreamNames(scope);
-  const check = (names: readonly string[], path: string): void => {
-    names.forEach((name, index) => {
-      if (known.includes(name)) return;
-      const message = `no upstream provider is named "${name}" (there is ${known.join(', ')}): correct the name`;
-      report.problem('UpstreamProviderUnknown', `${path}[${String(index)}]`, message);
-    });
+  if (!server) return undefined;
+  checkTokens(server, scope);
+  const filter = resolveFilter(scope);
+  const audience = describeTokens(scope)?.audience;
+  return {
+    schema_version: SCHEMA_VERSION,
+    issuer: server.issuer,
+    ...(server.authorizationEndpointBaseUrl !== undefined && {
+      authorization_endpoint_base_url: server.authorizationEndpointBaseUrl,
+    }),
+    ...(server.insecureAllowHTTP === true && { insecure_allow_http: true }),
+    ...(audience !== undefined && { allowed_audiences: [audience] }),
+    ...resolveScopes(server, scope),
+    ...resolveKeys(server, scope),
+    ...resolveLifespans(server),
+    ...resolveClients(server),
+    upstreams: resolveProviders(server, scope),
+    ...(filter && { upstream_filter: filter }),
+    ...(server.reuseUpstreamTokens === false && { reuse_upstream_tokens: false }),
+    ...(server.disableUpstreamTokenInjection === true && { disable_upstream_token_injection: true }),
+    ...resolveLimits(server),
+    storage: resolveStorage(server, scope),
   };
-  filter?.rules.forEach(({ upstreamProviders }, index) => {
-    check(upstreamProviders, `spec.authServerUpstreamFilter.rules[${String(index)}].upstreamProviders`);
-  });
-  check(filter?.defaultUpstreams ?? [], 'spec.authServerUpstreamFilter.defaultUpstreams');
 }
 
-/** Folders of the authorization server's own below its issuer; others of the same host may be anybody's. */
-const OWN_FOLDERS = ['/oauth/', '/.well-known/'];
+/** Scopes that clients may ask for where nothing says which. */
+const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access'];
 
-/** Whether a URL is an issuer or one of its endpoints, however the two are spelled. */
-function isServedBy(text: string, issuer: string): boolean {
-  const [url, root] = [URL.parse(text), URL.parse(issuer)];
-  if (!url || !root || url.origin !== root.origin) return false;
-  const base = root.pathname.replace(/\/$/u, '');
-  const path = url.pathname.replace(/\/$/u, '');
-  return path === base || OWN_FOLDERS.some((folder) => path.startsWith(base + folder));
+/** What is advertised and what is required must be there to be had. */
+function resolveScopes(
+  server: AuthServerSpec,
+  scope: Scope,
+): Pick<EmbeddedAuthServerConfig, 'scopes_supported' | 'baseline_client_scopes'> {
+  const { requiredScopes = [] } = scope.vmcp.spec.incomingAuth;
+  const advertised = describeTokens(scope)?.scopes ?? [];
+  const supported = [...new Set([...(advertised.length > 0 ? advertised : DEFAULT_SCOPES), ...requiredScopes])];
+  const { baselineClientScopes: baseline = [] } = server;
+  baseline.forEach((name, index) => {
+    if (supported.includes(name)) return;
+    const message = `this server has no scope "${name}" (it has ${supported.join(', ')}): add it to the scopes of incomingAuth, or remove it`;
+    scope.on(scope.vmcp).problem('RuleViolated', `${AUTH_SERVER_PATH}.baselineClientScopes[${String(index)}]`, message);
+  });
+  return {
+    scopes_supported: supported,
+    ...(baseline.length > 0 && { baseline_client_scopes: baseline }),
+  };
+}
+
+function resolveLifespans({
+  tokenLifespans: spec,
+  refreshGraceSeconds: grace,
+}: AuthServerSpec): Pick<EmbeddedAuthServerConfig, 'token_lifespans' | 'refresh_grace_seconds'> {
+  const { accessTokenLifespan, refreshTokenLifespan, authCodeLifespan } = spec ?? {};
+  return {
+    ...(spec && {
+      token_lifespans: {
+        ...(accessTokenLifespan !== undefined && { access_token_lifespan: accessTokenLifespan }),
+        ...(refreshTokenLifespan !== undefined && { refresh_token_lifespan: refreshTokenLifespan }),
+        ...(authCodeLifespan !== undefined && { auth_code_lifespan: authCodeLifespan }),
+      },
+    }),
+    ...(grace !== undefined && { refresh_grace_seconds: grace }),
+  };
 }

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { BundleRef } from '../../gateway/incoming/mode.ts';
+import type { BundleRef } from '../../gateway/contract/references.ts';
 import type { Report, Scope } from './scope.ts';
 
 const DEFAULT_KEY = 'ca.crt';

@@ -40,6 +40,7 @@ const FIELDS = KINDS.flatMap(({ kind, schema }) => {
 /** Fields that are text for people, or repeat what another field says and are refused when they differ. */
 const DESCRIPTIVE: readonly string[] = [
   'MCPGroup spec.description',
+  'VirtualMCPServer spec.authServerConfig.upstreamProviders[].type',
   'VirtualMCPServer spec.config.name',
   'VirtualMCPServer spec.config.groupRef',
 ];

@@ -38,7 +38,8 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
       resource: {
         url: inPlace.resourceUrl,
         path: 'spec.incomingAuth.oidcConfig.resourceUrl',
-        audience: undefined, // of an external provider: often the name of an API, not our URL
+        // Of an external provider it is often the name of an API, not our URL.
+        audience: scope.vmcp.spec.authServerConfig ? inline?.audience : undefined,
       },
     };
   }

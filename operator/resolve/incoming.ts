@@ -1,13 +1,15 @@
 import type { GatewayConfig, Incoming } from '../../gateway/contract/gateway-config.ts';
+import { networkFault } from '../../gateway/contract/network.ts';
 import { resolveOidc, tokenRules } from './incoming-oidc.ts';
 import type { Report, Scope } from './scope.ts';
 
 /** Who may call the gateway. */
 export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: GatewayConfig['oidc_config'] } {
-  const { type, allowedOrigins, allowedHosts } = scope.vmcp.spec.incomingAuth;
+  const { type, allowedOrigins, allowedHosts, trustedProxies } = scope.vmcp.spec.incomingAuth;
   const report = scope.on(scope.vmcp);
   checkOrigins(allowedOrigins, report);
   checkHosts(allowedHosts, report);
+  checkProxies(trustedProxies, report);
   const resolved = type === 'oidc' ? resolveOidc(scope) : undefined;
   return {
     incoming: {
@@ -16,6 +18,7 @@ export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: Gate
       ...(type === 'oidc' && tokenRules(scope)),
       ...(allowedOrigins && { allowed_origins: allowedOrigins }),
       ...(allowedHosts && { allowed_hosts: allowedHosts }),
+      ...(trustedProxies && { trusted_proxies: trustedProxies }),
     },
     ...(resolved && { oidc: resolved.oidc }),
   };
@@ -37,5 +40,13 @@ function checkHosts(allowedHosts: readonly string[] | undefined, report: Report)
     if (URL.parse(`http://${host}`)?.host === host.toLowerCase().replace(/:80$/u, '')) return;
     const message = `"${host}" is not a host name: write a name or address, with :PORT if needed`;
     report.problem('InvalidHost', `spec.incomingAuth.allowedHosts[${String(index)}]`, message);
+  });
+}
+
+function checkProxies(trustedProxies: readonly string[] | undefined, report: Report): void {
+  trustedProxies?.forEach((network, index) => {
+    const fault = networkFault(network);
+    if (fault === undefined) return;
+    report.problem('InvalidNetwork', `spec.incomingAuth.trustedProxies[${String(index)}]`, fault);
   });
 }

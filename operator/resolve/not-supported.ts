@@ -27,7 +27,7 @@ const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
 const AUTHORIZATION = 'authorization by policies';
-const AUTH_SERVER = 'the embedded authorization server';
+const TOKEN_EXCHANGE = 'the exchange of tokens at the embedded authorization server';
 const COMPOSITE = 'the composition of tools';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry export';
@@ -44,8 +44,15 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('VirtualMCPServer', [
     ['spec.incomingAuth.authzConfig', AUTHORIZATION],
     ['spec.incomingAuth.authzConfigRef', AUTHORIZATION],
-    ['spec.authServerConfig', AUTH_SERVER],
-    ['spec.authServerUpstreamFilter', AUTH_SERVER],
+    ['spec.authServerConfig.delegateClients', TOKEN_EXCHANGE],
+    ['spec.authServerConfig.primaryUpstreamProvider', AUTHORIZATION],
+    ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
+    [
+      'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',
+      'the registration of clients at providers',
+      undefined,
+      'register one there and set clientId',
+    ],
     ['spec.sessionStorage', KVSTORE, isMemory],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],

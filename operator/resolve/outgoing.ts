@@ -1,7 +1,8 @@
 import type { Backend, OutgoingEntry } from '../../gateway/contract/gateway-config.ts';
 import type { VariantScope } from '../../gateway/contract/variant.ts';
 import { resolveStrategy, STRATEGIES } from '../../gateway/outgoing/index.ts';
-import { circular, isOwnAddress, isOwnTokenEndpoint, upstreamNames } from './auth-server.ts';
+import { circularExchange, isOwnAddress } from './auth-server/own-address.ts';
+import { upstreamNames } from './auth-server/spec.ts';
 import { childPath } from './field-path.ts';
 import { unbuiltStrategy } from './not-supported.ts';
 import { checkReferences } from './references.ts';
@@ -65,18 +66,23 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
   const block = `spec.${config.spec.type}`;
   const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
   const { name } = scope.vmcp.metadata;
+  const { authServerConfig: server } = scope.vmcp.spec;
+  const keptIn = server?.disableUpstreamTokenInjection === true;
   return {
-    upstreams: new Set(upstreamNames(scope)),
+    upstreams: new Set(keptIn ? [] : upstreamNames(scope)),
     secretFile: ({ name: secret, key }) => scope.mount('Secret', secret, key),
     checkUrl(url, below, flags) {
-      if (isOwnAddress(url, scope) && !isOwnTokenEndpoint(url, scope)) {
-        report.problem('CircularAddress', place(below), circular('name another address'));
-      } else if (!isOwnAddress(url, scope)) {
+      if (isOwnAddress(url, scope)) {
+        report.problem('CircularAddress', place(below), circularExchange(url, scope));
+      } else {
         checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
       }
     },
     problem({ reason, path, message }) {
-      if (reason === 'UpstreamProviderUnknown' && !scope.vmcp.spec.authServerConfig) {
+      if (reason === 'UpstreamProviderUnknown' && keptIn) {
+        const advice = `VirtualMCPServer "${name}" keeps tokens of upstream providers to itself: remove its disableUpstreamTokenInjection, or use another type`;
+        report.problem('UpstreamTokensDisabled', place(path), advice);
+      } else if (reason === 'UpstreamProviderUnknown' && !server) {
         const advice = `only a login at the embedded authorization server leaves upstream tokens, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
         report.problem('OutgoingAuthNeedsAuthServer', place(path), advice);
       } else report.problem(reason, place(path), message);

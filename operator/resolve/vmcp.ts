@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
-import { checkAuthServer } from './auth-server.ts';
+import { resolveAuthServer } from './auth-server.ts';
 import { resolveBackends } from './backends.ts';
 import { noteClusterFields } from './cluster-only.ts';
 import { checkConfig, sortKeys } from './config-check.ts';
@@ -34,7 +34,7 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
   const names = [...new Set([...backends.map(({ metadata }) => metadata.name), ...brokenMembers(scope)])];
   checkReferences(vmcp, snapshot, scope.on(vmcp));
   checkOutgoing(scope, names);
-  checkAuthServer(scope);
+  const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
   const { incoming, oidc } = resolveIncoming(scope);
   const { backends: resolved, outgoingAuth } = resolveBackends(scope);
@@ -43,6 +43,7 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
+    ...(authServer && { embedded_auth_server_config: authServer }),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,

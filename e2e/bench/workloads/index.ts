@@ -5,6 +5,7 @@ import { toolList } from './w4-tool-list.ts';
 import { sessionChurn } from './w5-session-churn.ts';
 import { idleSessions } from './w6-idle-sessions.ts';
 import { badNeighbours } from './w7-bad-neighbours.ts';
+import { codeGrants } from './w8-logins.ts';
 import type { Workload } from '../workload.ts';
 
 /** Every workload of DESIGN 7 that can be run, in the order of the table. A new one is one file and one line. */
@@ -15,5 +16,6 @@ export const WORKLOADS: readonly Workload[] = [
   sessionChurn,
   idleSessions,
   badNeighbours,
+  codeGrants,
   startup,
 ];

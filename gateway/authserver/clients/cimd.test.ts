@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { createOutbound, type Outbound, type OutboundOptions } from '../../outbound/fetch.ts';
 import { onEnd, resolver, serve, type TestServer } from '../../outbound/testdata/servers.ts';
 import { ClientDocuments, type ClientDocumentsOptions } from './cimd.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
@@ -16,8 +18,11 @@ const free = () => true;
 const describing = (client_id: string, members: object = {}): string =>
   JSON.stringify({ client_id, client_name: 'Tool Caller', redirect_uris: ['https://client.example/cb'], ...members });
 
-function documents(options: Partial<ClientDocumentsOptions> = {}): ClientDocuments {
-  const made = new ClientDocuments({ hosts: DEVELOPMENT, rules: RULES, now: () => 1_000, ...options });
+type Options = Partial<ClientDocumentsOptions> & { readonly lookup?: LookupFunction };
+
+function documents({ lookup, ...options }: Options = {}): ClientDocuments {
+  const outbound = (guard: OutboundOptions): Outbound => createOutbound({ ...guard, lookup });
+  const made = new ClientDocuments({ hosts: DEVELOPMENT, rules: RULES, now: () => 1_000, outbound, ...options });
   onEnd(() => made.close());
   return made;
 }
@@ -310,7 +315,7 @@ describe('a document is kept', () => {
     ['max-age=-5', 300],
     ['x-max-age=900', 300],
   ])('when it says %s for %i s', (header, seconds) => {
-    expect(maxAgeSeconds(header)).toBe(seconds);
+    expect(maxAgeSeconds(header, 300)).toBe(seconds);
   });
 
   it('until that time has passed, then read again', async () => {

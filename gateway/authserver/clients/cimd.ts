@@ -1,9 +1,8 @@
-import type { LookupFunction } from 'node:net';
-import { createOutbound, type Outbound, type OutboundReply } from '../../outbound/fetch.ts';
+import type { Outbound, OutboundOptions, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import type { Client } from './client.ts';
 import { readClientDocument, type DocumentReading, type DocumentRules } from './cimd-document.ts';
-import { checkClientIdUrl, type HostPolicy } from './client-id-url.ts';
+import { checkClientIdUrl, isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
 import { DocumentCache, maxAgeSeconds } from './document-cache.ts';
 import { FetchSlots } from './fetch-slots.ts';
 
@@ -12,12 +11,12 @@ export interface ClientDocumentsOptions {
   readonly rules: DocumentRules;
   /** Documents that are kept. */
   readonly cacheSize?: number | undefined;
+  /** How long a document without a lifetime of its own is kept. */
+  readonly fallbackTtlMs?: number | undefined;
   /** ms since the epoch */
   readonly now: () => number;
-  /** PEM bundle trusted beside the system's roots. */
-  readonly caFile?: string | undefined;
-  /** In place of the system's look-up. */
-  readonly lookup?: LookupFunction | undefined;
+  /** Every fetch goes through a guard of its policy. */
+  readonly outbound: (options: OutboundOptions) => Outbound;
 }
 
 /**
@@ -32,6 +31,7 @@ export type DocumentResult =
 export type SpendFetch = () => boolean | Promise<boolean>;
 
 const CACHE_SIZE = 256;
+const FALLBACK_TTL_MS = 300_000;
 const MAX_BYTES = 10 * 1024;
 const TIMEOUT_MS = 5_000;
 const SLOTS = { overall: 10, perHost: 2 };
@@ -42,6 +42,7 @@ export class ClientDocuments {
   readonly #hosts: HostPolicy;
   readonly #rules: DocumentRules;
   readonly #now: () => number;
+  readonly #fallbackSeconds: number;
   readonly #cache: DocumentCache;
   readonly #slots = new FetchSlots(SLOTS);
   readonly #flights = new Map<string, Promise<DocumentResult>>();
@@ -49,13 +50,15 @@ export class ClientDocuments {
   /** For client ids on a loopback host, where those are allowed: a public name never gets there. */
   readonly #development: Outbound | undefined;
 
-  constructor({ hosts, rules, cacheSize = CACHE_SIZE, now, caFile, lookup }: ClientDocumentsOptions) {
+  constructor(options: ClientDocumentsOptions) {
+    const { hosts, rules, cacheSize = CACHE_SIZE, fallbackTtlMs = FALLBACK_TTL_MS, now, outbound } = options;
+    this.#fallbackSeconds = fallbackTtlMs / 1_000;
     this.#hosts = hosts;
     this.#rules = rules;
     this.#now = now;
     this.#cache = new DocumentCache(cacheSize);
     const open = (allowLoopback: boolean): Outbound =>
-      createOutbound({ policy: { allowPrivate: false, allowHttp: false, allowLoopback }, caFile, lookup });
+      outbound({ policy: { allowPrivate: false, allowHttp: false, allowLoopback } });
     this.#outbound = open(false);
     this.#development = hosts.allowLoopbackHttp ? open(true) : undefined;
   }
@@ -104,7 +107,11 @@ export class ClientDocuments {
       const reply = await this.#request(clientId);
       const reading = this.#read(clientId, reply);
       if (!reading.ok) return this.#failed(clientId, reading.reason);
-      this.#cache.keep(reading.client, maxAgeSeconds(reply.headers['cache-control']), this.#now());
+      this.#cache.keep(
+        reading.client,
+        maxAgeSeconds(reply.headers['cache-control'], this.#fallbackSeconds),
+        this.#now(),
+      );
       return reading;
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -113,8 +120,7 @@ export class ClientDocuments {
   }
 
   #request(url: string): Promise<OutboundReply> {
-    const loopback = checkClientIdUrl(url, { ...this.#hosts, allowLoopbackHttp: false }) !== undefined;
-    const outbound = loopback ? (this.#development ?? this.#outbound) : this.#outbound;
+    const outbound = (isLoopbackUrl(url) && this.#development) || this.#outbound;
     const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, followRedirects: false };
     return outbound.request({ url, method: 'GET', headers: { accept: 'application/json' }, ...limits });
   }

@@ -3,7 +3,7 @@ export interface HostPolicy {
   /** Empty for all. */
   readonly allowedHosts: readonly string[];
   readonly deniedHosts: readonly string[];
-  /** http to loopback hosts. Development only. */
+  /** Loopback hosts, by http too. Development only. */
   readonly allowLoopbackHttp: boolean;
 }
 
@@ -14,6 +14,9 @@ const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
 
 /** Is this client id the address of a document? Whether it may be fetched, `checkClientIdUrl` says. */
 export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//iu.test(clientId);
+
+/** Whether its host is named as one of this machine. */
+export const isLoopbackUrl = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
 
 /** What stands against fetching this client id; undefined if nothing. @see draft-ietf-oauth-client-id-metadata-document §3 */
 export function checkClientIdUrl(clientId: string, policy: HostPolicy): string | undefined {

@@ -1,6 +1,7 @@
-import type { AuthMethod, ClientMetadata, GrantType } from './client.ts';
+import { GRANT_TYPES, type GrantType } from '../core/token-request.ts';
+import type { AuthMethod, ClientMetadata } from './client.ts';
 import { MetadataMembers, type MetadataProblem } from './metadata-members.ts';
-import { checkRedirectUris } from './redirect-uri.ts';
+import { checkRedirectUri, checkRedirectUris, MAX_URIS, type RedirectRules } from './redirect-uri.ts';
 
 /** What this server grants to clients that nobody vouches for. */
 export interface MetadataRules {
@@ -26,7 +27,6 @@ export type MetadataReading =
  */
 export type MetadataSource = 'registration' | 'document';
 
-const GRANT_TYPES: ReadonlySet<unknown> = new Set<GrantType>(['authorization_code', 'refresh_token']);
 const CONFIDENTIAL_METHODS: ReadonlySet<unknown> = new Set<AuthMethod>(['client_secret_basic', 'client_secret_post']);
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
 
@@ -46,6 +46,7 @@ export function readMetadata(
     grant_types: readGrantTypes(members, source),
     response_types: readResponseTypes(members, source),
     scope: readScope(members, rules, source),
+    ...readLogoutRedirects(members, rules, { source, method }),
     ...readDescription(members),
   };
   const { problems } = members;
@@ -76,20 +77,44 @@ const isConfidentialMethod = (method: string): method is AuthMethod => CONFIDENT
 function checkRedirects(
   members: MetadataMembers,
   redirectUris: readonly string[],
+  rules: MetadataRules,
+  asks: { readonly source: MetadataSource; readonly method: AuthMethod },
+): void {
+  for (const message of checkRedirectUris(redirectUris, redirectRules(rules, asks))) members.redirectProblem(message);
+}
+
+/** None for an empty list. Of a document, those that are not allowed here are passed over. */
+function readLogoutRedirects(
+  members: MetadataMembers,
+  rules: MetadataRules,
+  asks: { readonly source: MetadataSource; readonly method: AuthMethod },
+): Pick<ClientMetadata, 'post_logout_redirect_uris'> {
+  const name = 'post_logout_redirect_uris';
+  const asked = [...new Set(members.list(name) ?? [])];
+  if (asked.length === 0) return {};
+  const redirects = redirectRules(rules, asks);
+  if (asks.source === 'document') {
+    const allowed = asked.filter((uri) => checkRedirectUri(uri, redirects) === undefined).slice(0, MAX_URIS);
+    return allowed.length === 0 ? {} : { [name]: allowed };
+  }
+  for (const problem of checkRedirectUris(asked, redirects, name)) members.metadataProblem(problem);
+  return { [name]: asked };
+}
+
+function redirectRules(
   { privateAddresses }: MetadataRules,
   { source, method }: { readonly source: MetadataSource; readonly method: AuthMethod },
-): void {
+): RedirectRules {
   const loopback = method === 'none';
-  const rules = { loopback, privateUse: loopback && source === 'registration', privateAddresses };
-  for (const message of checkRedirectUris(redirectUris, rules)) members.redirectProblem(message);
+  return { loopback, privateUse: loopback && source === 'registration', privateAddresses };
 }
 
 function readGrantTypes(members: MetadataMembers, source: MetadataSource): readonly GrantType[] {
   const asked = members.list('grant_types');
-  if (asked === undefined) return ['authorization_code', 'refresh_token'];
-  const known = [...new Set(asked)].filter((grant) => GRANT_TYPES.has(grant)) as GrantType[];
+  if (asked === undefined) return GRANT_TYPES;
+  const known = GRANT_TYPES.filter((grant) => asked.includes(grant));
   if (!known.includes('authorization_code')) members.problem('grant_types', 'must have authorization_code');
-  if (source === 'registration' && asked.some((grant) => !GRANT_TYPES.has(grant)))
+  if (source === 'registration' && asked.some((grant) => !known.some((one) => one === grant)))
     members.problem('grant_types', 'must have authorization_code and refresh_token only');
   return known;
 }
@@ -113,7 +138,12 @@ function readScope(members: MetadataMembers, rules: MetadataRules, source: Metad
 
 type Description = Omit<
   ClientMetadata,
-  'redirect_uris' | 'token_endpoint_auth_method' | 'grant_types' | 'response_types' | 'scope'
+  | 'redirect_uris'
+  | 'post_logout_redirect_uris'
+  | 'token_endpoint_auth_method'
+  | 'grant_types'
+  | 'response_types'
+  | 'scope'
 >;
 
 function readDescription(members: MetadataMembers): Description {

@@ -1,6 +1,7 @@
+import type { GrantType } from '../core/token-request.ts';
+
 /** How a client proves at the token endpoint who it is. */
 export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
-export type GrantType = 'authorization_code' | 'refresh_token';
 
 /** What is in force for a client; names of RFC 7591 §2. Plain JSON. */
 export interface ClientMetadata {
@@ -8,6 +9,8 @@ export interface ClientMetadata {
   readonly token_endpoint_auth_method: AuthMethod;
   readonly grant_types: readonly GrantType[];
   readonly response_types: readonly ['code'];
+  /** Where browsers may be sent after a logout. @see OpenID Connect RP-Initiated Logout §3.1 */
+  readonly post_logout_redirect_uris?: readonly string[];
   /** What it may ask for, divided by spaces. */
   readonly scope: string;
   /** The client's own word, cleaned for display. Nobody has checked it. */

@@ -1,3 +1,11 @@
+import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
+import type { Logger } from '../logger.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import { ExpiringMap } from '../storage/expiring-map.ts';
+import type { Store } from '../storage/store.ts';
+import { addressKey } from './address-key.ts';
+import { ClientDocuments } from './cimd.ts';
+import { isClientIdUrl } from './client-id-url.ts';
 import type { Client } from './client.ts';
 
 export type ClientLookup =
@@ -11,7 +19,100 @@ export interface ClientDirectory {
   find(clientId: string, address: string): Promise<ClientLookup>;
   /** For every other request: as it was seen last. Nothing is fetched, so nothing depends on the document's host. */
   known(clientId: string): Promise<Client | undefined>;
-  /** On use of a token: from now on a registered client lives 30 days. */
+  /** On use of a token: from now on the client lives 30 days. */
   renew(client: Client): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ClientDirectoryDeps {
+  readonly settings: Pick<AuthServerSettings, 'clients' | 'limits'>;
+  readonly store: Pick<Store, 'clients' | 'rates'>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly outbound: (options: OutboundOptions) => Outbound;
+}
+
+const HOUR_MS = 3_600_000;
+/** How long a client lives. `unused`: until its first token. @see contract/auth.md 3.4 */
+export const CLIENT_LIFE_MS = { unused: 24 * HOUR_MS, idle: 30 * 24 * HOUR_MS } as const;
+/** What the store was told within this time it is not told again. */
+const TELL_AGAIN_MS = HOUR_MS;
+const MAX_TOLD = 10_000;
+const UNKNOWN: ClientLookup = { ok: false, reason: 'unknown', detail: 'no client has this id' };
+
+export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirectory {
+  const { store, now } = deps;
+  const documents = openDocuments(deps);
+  const renewed = new ExpiringMap<true>(now);
+  return {
+    async find(clientId, address) {
+      if (documents && isClientIdUrl(clientId)) return documents.find(clientId, address);
+      const client = await store.clients.get(clientId);
+      return client && isRegistered(client) ? { ok: true, client } : UNKNOWN;
+    },
+    async known(clientId) {
+      if (isClientIdUrl(clientId)) return documents?.known(clientId);
+      return store.clients.get(clientId);
+    },
+    async renew({ client_id: clientId }) {
+      if (renewed.has(clientId)) return;
+      await store.clients.renew(clientId, CLIENT_LIFE_MS.idle);
+      renewed.dropOldest(MAX_TOLD);
+      renewed.set(clientId, true, TELL_AGAIN_MS);
+    },
+    close: async () => documents?.close(),
+  };
+}
+
+const isRegistered = ({ source }: Client): boolean => source !== 'document';
+
+interface StoredDocuments {
+  find(clientId: string, address: string): Promise<ClientLookup>;
+  known(clientId: string): Promise<Client | undefined>;
+  close(): Promise<void>;
+}
+
+/** Documents, and the copies of them in the store by which other replicas know their clients. */
+function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryDeps): StoredDocuments | undefined {
+  const { documents: wanted, metadata } = settings.clients;
+  if (!wanted) return undefined;
+  const { hosts, allowCrossOriginRedirects, cacheSize, fallbackTtlMs } = wanted;
+  const documents = new ClientDocuments({
+    hosts,
+    rules: { metadata, allowCrossOriginRedirects },
+    cacheSize,
+    fallbackTtlMs,
+    now,
+    outbound,
+  });
+  const copied = new ExpiringMap<Client>(now);
+
+  const copy = async (client: Client): Promise<void> => {
+    const { client_id: clientId } = client;
+    if (copied.get(clientId) === client) return;
+    // Who has tokens already must not lose them to a login that somebody else begins and does not end.
+    const inUse = (await store.clients.get(clientId)) !== undefined;
+    await store.clients.put(client, inUse ? CLIENT_LIFE_MS.idle : CLIENT_LIFE_MS.unused);
+    copied.dropOldest(MAX_TOLD);
+    copied.set(clientId, client, TELL_AGAIN_MS);
+  };
+
+  return {
+    async find(clientId, address) {
+      const spend = async (): Promise<boolean> => {
+        const limit = settings.limits.documentFetchesPerAddress;
+        return (await store.rates.take('client-document', addressKey(address), limit)).allowed;
+      };
+      const result = await documents.resolve(clientId, spend);
+      if (!result.ok) {
+        log.debug('a client metadata document cannot be used', { client_id: clientId, reason: result.reason });
+        return { ok: false, reason: result.error === 'busy' ? 'busy' : 'document', detail: result.reason };
+      }
+      await copy(result.client);
+      return { ok: true, client: result.client };
+    },
+    known: async (clientId) => documents.snapshot(clientId) ?? store.clients.get(clientId),
+    close: () => documents.close(),
+  };
 }

@@ -2,7 +2,7 @@ import type { Client } from './client.ts';
 
 const MAX_FAILURES = 256;
 const FAILURE_MS = 30_000;
-const MAX_AGE_S = { least: 60, usual: 300, most: 86_400 };
+const MAX_AGE_S = { least: 60, most: 86_400 };
 
 /** The documents that were asked for last, and for a short while which could not be had. Times are in ms. */
 export class DocumentCache {
@@ -58,12 +58,12 @@ function put<Value>(map: Map<string, Value>, key: string, value: Value, max: num
   }
 }
 
-/** How long a reply may be kept: what it says, within a minute and a day. @see RFC 9111 §5.2.2 */
-export function maxAgeSeconds(cacheControl: string | undefined): number {
+/** How long a reply may be kept: what it says, within a minute and a day; `fallback` when it says nothing. @see RFC 9111 §5.2.2 */
+export function maxAgeSeconds(cacheControl: string | undefined, fallback: number): number {
   const directives = (cacheControl ?? '').toLowerCase();
   if (/(?:^|[\s,])no-(?:store|cache)(?=$|[\s,=])/u.test(directives)) return MAX_AGE_S.least;
   const shared = /(?:^|[\s,])s-maxage="?(\d{1,9})/u.exec(directives)?.[1];
   const own = shared ?? /(?:^|[\s,])max-age="?(\d{1,9})/u.exec(directives)?.[1];
-  if (own === undefined) return MAX_AGE_S.usual;
+  if (own === undefined) return fallback;
   return Math.min(Math.max(Number(own), MAX_AGE_S.least), MAX_AGE_S.most);
 }

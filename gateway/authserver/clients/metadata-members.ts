@@ -32,6 +32,11 @@ export class MetadataMembers {
   }
 
   /** `message` names the member. */
+  metadataProblem(message: string): void {
+    this.#problems.push({ error: 'invalid_client_metadata', message });
+  }
+
+  /** `message` names the member. */
   redirectProblem(message: string): void {
     this.#problems.push({ error: 'invalid_redirect_uri', message });
   }

@@ -17,7 +17,7 @@ export interface RedirectTarget {
 }
 
 const MAX_LENGTH = 2048;
-const MAX_URIS = 10;
+export const MAX_URIS = 10;
 /** RFC 3986 §2, without `#` and `*`. */
 const URI_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()+,;=]|%[\da-f]{2})+$/iu;
 const ENCODED_CONTROL = /%(?:[01][\da-f]|7f)/iu;
@@ -39,14 +39,18 @@ const DENIED_SCHEMES: ReadonlySet<string> = new Set(
 const DENIED_PREFIXES = /^(?:chrome|ms-|x-apple|itms-)/u;
 
 /**
- * What stands against registering these. The messages quote nothing of the URIs.
+ * What stands against registering these as `name`. The messages quote nothing of the URIs.
  * @see contract/auth.md 3.3
  */
-export function checkRedirectUris(uris: readonly unknown[], rules: RedirectRules): readonly string[] {
-  if (uris.length === 0 || uris.length > MAX_URIS) return [`redirect_uris must have 1 to ${String(MAX_URIS)} entries`];
+export function checkRedirectUris(
+  uris: readonly unknown[],
+  rules: RedirectRules,
+  name = 'redirect_uris',
+): readonly string[] {
+  if (uris.length === 0 || uris.length > MAX_URIS) return [`${name} must have 1 to ${String(MAX_URIS)} entries`];
   return uris.flatMap((uri, index) => {
     const problem = typeof uri === 'string' ? checkRedirectUri(uri, rules) : 'must be a string';
-    return problem === undefined ? [] : [`redirect_uris[${String(index)}] ${problem}`];
+    return problem === undefined ? [] : [`${name}[${String(index)}] ${problem}`];
   });
 }
 

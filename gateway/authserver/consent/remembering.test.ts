@@ -1,18 +1,13 @@
 import { expect, it } from 'vitest';
-import { consentKey, mayRemember, type Consent } from './remembering.ts';
+import { consentKey, isTrusted, mayRemember, type Consent } from './remembering.ts';
 
 const CONSENT: Consent = {
-  client: { client_id: 'vcl_1', source: 'registered' },
+  clientId: 'vcl_1',
   redirectUri: 'https://client.example/cb',
   scopes: ['openid', 'tools'],
   resource: 'https://tools.example/mcp',
 };
 const key = (change: Partial<Consent>): string => consentKey({ ...CONSENT, ...change });
-const at = (redirectUri: string, source: 'registered' | 'document' = 'registered'): Consent => ({
-  ...CONSENT,
-  redirectUri,
-  client: { client_id: 'x', source },
-});
 
 it('knows a consent again', () => {
   expect(key({ scopes: ['tools', 'openid', 'tools'] })).toBe(consentKey(CONSENT));
@@ -26,7 +21,7 @@ it('knows a consent again', () => {
 
 it('takes nothing else for it', () => {
   const others: readonly Partial<Consent>[] = [
-    { client: { client_id: 'vcl_2', source: 'registered' } },
+    { clientId: 'vcl_2' },
     { redirectUri: 'https://evil.example/cb' },
     { redirectUri: 'http://localhost/cb' },
     { redirectUri: 'https://localhost/cb' },
@@ -41,11 +36,23 @@ it('takes nothing else for it', () => {
   expect(new Set([CONSENT, ...others].map(key)).size).toBe(others.length + 1);
 });
 
-it('remembers no scheme that any app may claim, and strictly no stranger on this machine', () => {
-  for (const strict of [true, false]) {
-    expect(mayRemember(at('https://client.example/cb'), { strict })).toBe(true);
-    expect(mayRemember(at('cursor://client.example/cb'), { strict })).toBe(false);
-    expect(mayRemember(at('http://localhost/cb', 'document'), { strict })).toBe(true);
-    expect(mayRemember(at('http://[::1]:3000/cb'), { strict })).toBe(!strict);
-  }
+it.each([
+  ['https://client.example/cb', true],
+  ['http://localhost/cb', true],
+  ['http://[::1]:3000/cb', true],
+  ['cursor://client.example/cb', false],
+])('remembers no scheme that any app may claim: %s', (redirectUri, remembered) => {
+  expect(mayRemember({ redirectUri }, 'remember')).toBe(remembered);
+  expect(mayRemember({ redirectUri }, 'always')).toBe(false);
+  expect(mayRemember({ redirectUri }, 'trusted-only')).toBe(false);
+});
+
+it.each([
+  ['always', false],
+  ['remember', true],
+  ['trusted-only', true],
+] as const)('with mode %s asks about a client that the operator trusts: not %s', (mode, trusted) => {
+  const trustedClients = new Set(['mine']);
+  expect(isTrusted('mine', { mode, trustedClients })).toBe(trusted);
+  expect(isTrusted('vcl_1', { mode, trustedClients })).toBe(false);
 });

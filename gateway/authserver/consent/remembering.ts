@@ -1,18 +1,27 @@
 import { createHash } from 'node:crypto';
-import type { Client } from '../clients/client.ts';
 import { redirectTarget } from '../clients/redirect-uri.ts';
+import type { ConsentMode } from '../settings.ts';
 
 /** What somebody has agreed to. */
 export interface Consent {
-  readonly client: Pick<Client, 'client_id' | 'source'>;
+  readonly clientId: string;
   readonly redirectUri: string;
   readonly scopes: readonly string[];
   readonly resource: string;
 }
 
+/**
+ * Who need not be asked, whatever their browser remembers: clients that the operator names, unless everybody is always
+ * to be asked.
+ */
+export const isTrusted = (
+  clientId: string,
+  { mode, trustedClients }: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> },
+): boolean => mode !== 'always' && trustedClients.has(clientId);
+
 /** The same for the same client, redirect host, set of scopes and resource; other for any other. */
-export function consentKey({ client, redirectUri, scopes, resource }: Consent): string {
-  const parts = [client.client_id, redirectHost(redirectUri), [...new Set(scopes)].toSorted(), resource];
+export function consentKey({ clientId, redirectUri, scopes, resource }: Consent): string {
+  const parts = [clientId, redirectHost(redirectUri), [...new Set(scopes)].toSorted(), resource];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
@@ -22,17 +31,6 @@ const redirectHost = (uri: string): string => {
   return `${protocol}//${hostname}`;
 };
 
-/**
- * May a browser answer for its user the next time? Not for schemes that any app may claim; with `strict` not for
- * clients either that registered themselves and run on this machine, as every program here can pass for one.
- */
-export function mayRemember({ client, redirectUri }: Consent, { strict }: { readonly strict: boolean }): boolean {
-  switch (redirectTarget(redirectUri).kind) {
-    case 'https':
-      return true;
-    case 'private-use':
-      return false;
-    case 'loopback':
-      return !strict || client.source !== 'registered';
-  }
-}
+/** May a browser answer for its user the next time? Not for schemes that any app may claim. */
+export const mayRemember = ({ redirectUri }: Pick<Consent, 'redirectUri'>, mode: ConsentMode): boolean =>
+  mode === 'remember' && redirectTarget(redirectUri).kind !== 'private-use';

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizationRequest,
   clientIdOf,
-  silentRefusal,
   type AuthorizationOutcome,
   type AuthorizationRules,
 } from './authorization-request.ts';
@@ -61,7 +60,6 @@ describe('an authorization request', () => {
         scopes: ['mcp'],
         resource: RESOURCE,
         nonce: undefined,
-        silent: false,
         reauthenticate: false,
         askConsent: false,
       },
@@ -76,8 +74,7 @@ describe('an authorization request', () => {
     ['resource in another spelling', { resource: 'HTTPS://GATEWAY.example:443/mcp' }, { resource: RESOURCE }],
     ['response_mode=query', { response_mode: 'query' }, {}],
     ['nonce', { nonce: 'n-1' }, { nonce: 'n-1' }],
-    ['prompt=none', { prompt: 'none' }, { silent: true, reauthenticate: false }],
-    ['prompt=login', { prompt: 'login' }, { reauthenticate: true, silent: false, askConsent: false }],
+    ['prompt=login', { prompt: 'login' }, { reauthenticate: true, askConsent: false }],
     ['prompt=select_account', { prompt: 'select_account' }, { reauthenticate: true }],
     ['prompt=consent', { prompt: 'consent' }, { askConsent: true, reauthenticate: false }],
     ['prompt=login consent', { prompt: 'login consent' }, { askConsent: true, reauthenticate: true }],
@@ -147,6 +144,7 @@ describe('a request that breaks a rule is sent back to the client', () => {
     ['a long nonce', { nonce: 'n'.repeat(2049) }, '', 'nonce_too_long', 'invalid_request'],
     ['prompt=none login', { prompt: 'none login' }, '', 'prompt', 'invalid_request'],
     ['prompt=create', { prompt: 'create' }, '', 'prompt', 'invalid_request'],
+    ['prompt=none: nobody is logged in', { prompt: 'none' }, '', 'login_required', 'login_required'],
     ['max_age=-1', { max_age: '-1' }, '', 'max_age', 'invalid_request'],
     ['max_age=1e3', { max_age: '1e3' }, '', 'max_age', 'invalid_request'],
   ])('%s', (_what, changes, more, reason, error) => {
@@ -185,16 +183,5 @@ describe('a request that breaks a rule is sent back to the client', () => {
       const changes = Object.assign({}, ...broken.slice(index).map(([, change]) => change)) as Changes;
       expect(check(changes, index === 0 ? '&x=1&x=2' : '')).toMatchObject({ refusal: { to: 'client', reason } });
     });
-  });
-});
-
-describe('prompt=none', () => {
-  it.each([
-    [{ loggedIn: true, consented: true }, undefined],
-    [{ loggedIn: false, consented: true }, 'login_required'],
-    [{ loggedIn: true, consented: false }, 'consent_required'],
-    [{ loggedIn: false, consented: false }, 'login_required'],
-  ])('with %j: %s', (known, reason) => {
-    expect(silentRefusal(known)).toBe(reason);
   });
 });

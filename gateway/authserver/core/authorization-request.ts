@@ -25,8 +25,6 @@ export interface AuthorizationRequest {
   /** As configured. Becomes `aud`. */
   readonly resource: string;
   readonly nonce: string | undefined;
-  /** `none`: answer without any page, or refuse. */
-  readonly silent: boolean;
   /** Every login runs again, whatever is still alive. */
   readonly reauthenticate: boolean;
   /** The consent page comes even when consent is remembered. */
@@ -71,15 +69,6 @@ export function checkAuthorizationRequest(asked: RequestParameters, rules: Autho
   const settled = runSteps(asked, rules);
   if (!settled.ok) return { ok: false, refusal: { to: 'client', reason: settled.reason, ...answerTo } };
   return { ok: true, request: { clientId: clientId.value, ...answerTo, ...settled.value } };
-}
-
-/** What may be answered with `prompt=none`: no page is shown, so consent and logins must be there already. */
-export function silentRefusal(known: {
-  readonly loggedIn: boolean;
-  readonly consented: boolean;
-}): RefusalReason | undefined {
-  if (!known.loggedIn) return 'login_required';
-  return known.consented ? undefined : 'consent_required';
 }
 
 const toPage = (reason: RefusalReason): AuthorizationOutcome => ({ ok: false, refusal: { to: 'page', reason } });
@@ -144,15 +133,16 @@ const nonce: Step<Pick<AuthorizationRequest, 'nonce'>> = (asked) => {
 
 const PROMPTS = ['none', 'login', 'consent', 'select_account'];
 
-/** @see OpenID Connect Core §3.1.2.1 */
-const prompt: Step<Pick<AuthorizationRequest, 'silent' | 'reauthenticate' | 'askConsent'>> = (asked) => {
+/** No login of a browser is kept, so that `none` has nothing to go by. @see OpenID Connect Core §3.1.2.1 */
+const prompt: Step<Pick<AuthorizationRequest, 'reauthenticate' | 'askConsent'>> = (asked) => {
   const prompts = new Set((asked.one('prompt') ?? '').split(' ').filter((value) => value !== ''));
-  const silent = prompts.has('none');
-  if ([...prompts].some((value) => !PROMPTS.includes(value)) || (silent && prompts.size > 1)) return refused('prompt');
+  const none = prompts.has('none');
+  if ([...prompts].some((value) => !PROMPTS.includes(value)) || (none && prompts.size > 1)) return refused('prompt');
   const maxAge = asked.one('max_age');
   if (maxAge !== undefined && !/^[0-9]{1,10}$/.test(maxAge)) return refused('max_age');
+  if (none) return refused('login_required');
   const reauthenticate = prompts.has('login') || prompts.has('select_account') || maxAge !== undefined;
-  return accepted({ silent, reauthenticate, askConsent: prompts.has('consent') });
+  return accepted({ reauthenticate, askConsent: prompts.has('consent') });
 };
 
 /** The order of the rules once a redirect is safe. */

@@ -22,11 +22,19 @@ export function errorResponseUrl(reason: RefusalReason, answerTo: AnswerTo): str
   );
 }
 
-/** Parameters are put behind the redirect URI, whose own spelling stays as it is. */
 function responseUrl(members: [string, string][], { redirectUri, state, issuer }: AnswerTo): string {
   const parameters = new URLSearchParams(members);
   if (state !== undefined) parameters.set('state', state);
   parameters.set('iss', issuer);
+  return withParameters(redirectUri, parameters);
+}
+
+/** Parameters are put behind the redirect URI, whose own spelling stays as it is. */
+function withParameters(redirectUri: string, parameters: URLSearchParams): string {
   const joint = !redirectUri.includes('?') ? '?' : /[?&]$/.test(redirectUri) ? '' : '&';
   return `${redirectUri}${joint}${parameters.toString()}`;
 }
+
+/** URL to which a browser goes after a logout. @see OpenID Connect RP-Initiated Logout §3 */
+export const logoutResponseUrl = (redirectUri: string, state: string | undefined): string =>
+  state === undefined ? redirectUri : withParameters(redirectUri, new URLSearchParams({ state }));

@@ -35,13 +35,14 @@ describe('an access token without scopes', () => {
 });
 
 describe('an ID token', () => {
-  const binding = { accessToken: 'at', alg: 'ES256' };
+  const binding = { sessionId: 'family-1', accessToken: 'at', alg: 'ES256' };
 
   it('is for the client', () => {
     expect(idTokenClaims(GRANT, AT, { ...binding, nonce: 'n' })).toEqual({
       iss: ISSUER,
       sub: 'user-1',
       aud: GRANT.clientId,
+      sid: 'family-1',
       exp: 4_600,
       iat: 1_000,
       auth_time: 900,
@@ -53,7 +54,7 @@ describe('an ID token', () => {
 
   it('is bound to the access token as in OpenID Connect Core appendix A.3', () => {
     const accessToken = 'jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y';
-    expect(idTokenClaims(GRANT, AT, { accessToken, alg: 'RS256' }).at_hash).toBe('77QmUPtjPfzWtF2AnpK9RQ');
+    expect(idTokenClaims(GRANT, AT, { ...binding, accessToken, alg: 'RS256' }).at_hash).toBe('77QmUPtjPfzWtF2AnpK9RQ');
   });
 
   it.each([
@@ -63,7 +64,7 @@ describe('an ID token', () => {
     ['ES512', 32],
     ['EdDSA', 32],
   ])('of %s carries %i bytes of the hash', (alg, bytes) => {
-    expect(Buffer.from(idTokenClaims(GRANT, AT, { accessToken: 'at', alg }).at_hash, 'base64url')).toHaveLength(bytes);
+    expect(Buffer.from(idTokenClaims(GRANT, AT, { ...binding, alg }).at_hash, 'base64url')).toHaveLength(bytes);
   });
 });
 
@@ -80,7 +81,7 @@ describe('name and e-mail', () => {
     expect(sub).toBe('user-1');
     expect(rest).toEqual(profile);
     expect(pick(accessTokenClaims(grant, AT, 'j'))).toEqual(pick(profile));
-    expect(pick(idTokenClaims(grant, AT, { accessToken: 'a', alg: 'ES256' }))).toEqual(pick(profile));
+    expect(pick(idTokenClaims(grant, AT, { sessionId: 's', accessToken: 'a', alg: 'ES256' }))).toEqual(pick(profile));
   });
 
   it('that are not known are left out', () => {

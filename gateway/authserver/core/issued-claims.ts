@@ -41,6 +41,8 @@ export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string)
 
 export interface IdTokenBinding {
   readonly nonce?: string | undefined;
+  /** Id of the family: by it a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
+  readonly sessionId: string;
   /** The access token of the same reply. */
   readonly accessToken: string;
   /** Of the signature, which is also that of the hash. */
@@ -48,9 +50,14 @@ export interface IdTokenBinding {
 }
 
 /** @see OpenID Connect Core §2 */
-export const idTokenClaims = (grant: Grant, issuance: Issuance, { nonce, accessToken, alg }: IdTokenBinding) => ({
+export const idTokenClaims = (
+  grant: Grant,
+  issuance: Issuance,
+  { nonce, sessionId, accessToken, alg }: IdTokenBinding,
+) => ({
   ...registeredClaims(grant, issuance),
   aud: grant.clientId,
+  sid: sessionId,
   at_hash: tokenHash(accessToken, alg),
   ...(nonce !== undefined && { nonce }),
 });

@@ -1,6 +1,6 @@
 import { OAuthMetadataSchema, OpenIdProviderDiscoveryMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { describe, expect, it } from 'vitest';
-import { endpointPath, endpointUrl, metadataPaths, oauthMetadata, openidMetadata } from './metadata.ts';
+import { endpointPath, endpointUrl, metadataPaths, serverMetadata } from './metadata.ts';
 
 const ISSUER = 'https://gateway.example/team';
 const FEATURES = {
@@ -11,18 +11,22 @@ const FEATURES = {
   clientIdMetadataDocuments: true,
 };
 
-const OAUTH = {
+const DOCUMENT = {
   issuer: ISSUER,
   authorization_endpoint: `${ISSUER}/oauth/authorize`,
   token_endpoint: `${ISSUER}/oauth/token`,
   registration_endpoint: `${ISSUER}/oauth/register`,
   revocation_endpoint: `${ISSUER}/oauth/revoke`,
   introspection_endpoint: `${ISSUER}/oauth/introspect`,
+  userinfo_endpoint: `${ISSUER}/oauth/userinfo`,
+  end_session_endpoint: `${ISSUER}/oauth/logout`,
   jwks_uri: `${ISSUER}/.well-known/jwks.json`,
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token'],
   code_challenge_methods_supported: ['S256'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['ES256', 'RS256'],
   token_endpoint_auth_methods_supported: ['none'],
   revocation_endpoint_auth_methods_supported: ['none'],
   scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
@@ -32,25 +36,15 @@ const OAUTH = {
 };
 
 describe('authorization server metadata', () => {
-  it('is that of RFC 8414', () => {
-    const document = oauthMetadata({ issuer: ISSUER }, FEATURES);
-    expect(document).toEqual(OAUTH);
+  it('is that of RFC 8414 and of OpenID Connect at once', () => {
+    const document = serverMetadata({ issuer: ISSUER }, FEATURES);
+    expect(document).toEqual(DOCUMENT);
     expect(OAuthMetadataSchema.parse(document)).toMatchObject({ issuer: ISSUER });
-  });
-
-  it('of OpenID Connect is the same and more', () => {
-    const document = openidMetadata({ issuer: ISSUER }, FEATURES);
-    expect(document).toEqual({
-      ...OAUTH,
-      userinfo_endpoint: `${ISSUER}/oauth/userinfo`,
-      subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: ['ES256', 'RS256'],
-    });
     expect(OpenIdProviderDiscoveryMetadataSchema.parse(document)).toMatchObject({ issuer: ISSUER });
   });
 
   it('has no userinfo endpoint where nobody can ask for openid', () => {
-    expect(openidMetadata({ issuer: ISSUER }, { ...FEATURES, scopesSupported: ['mcp'] })).not.toHaveProperty(
+    expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, scopesSupported: ['mcp'] })).not.toHaveProperty(
       'userinfo_endpoint',
     );
   });
@@ -58,15 +52,14 @@ describe('authorization server metadata', () => {
   it('changes authorization_endpoint and nothing else with authorizationEndpointBaseUrl', () => {
     const urls = { issuer: ISSUER, authorizationEndpointBaseUrl: 'https://login.example/x' };
     const changed = { authorization_endpoint: 'https://login.example/x/oauth/authorize' };
-    expect(oauthMetadata(urls, FEATURES)).toEqual({ ...OAUTH, ...changed });
-    expect(openidMetadata(urls, FEATURES)).toEqual({ ...openidMetadata({ issuer: ISSUER }, FEATURES), ...changed });
+    expect(serverMetadata(urls, FEATURES)).toEqual({ ...DOCUMENT, ...changed });
     expect(endpointUrl('callback', urls)).toBe(`${ISSUER}/oauth/callback`);
   });
 
   it('names the methods with a secret for introspection', () => {
     const methods = ['none', 'client_secret_basic', 'client_secret_post'];
-    expect(oauthMetadata({ issuer: ISSUER }, { ...FEATURES, clientAuthenticationMethods: methods })).toEqual({
-      ...OAUTH,
+    expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, clientAuthenticationMethods: methods })).toEqual({
+      ...DOCUMENT,
       token_endpoint_auth_methods_supported: methods,
       revocation_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
@@ -74,26 +67,13 @@ describe('authorization server metadata', () => {
   });
 
   it.each([
-    [
-      'https://gateway.example',
-      ['/.well-known/oauth-authorization-server'],
-      ['/.well-known/openid-configuration'],
-      '/oauth/token',
-    ],
-    [
-      ISSUER,
-      ['/.well-known/oauth-authorization-server/team', '/team/.well-known/oauth-authorization-server'],
-      ['/.well-known/openid-configuration/team', '/team/.well-known/openid-configuration'],
-      '/team/oauth/token',
-    ],
-    [
-      'http://127.0.0.1:4483/a/b',
-      ['/.well-known/oauth-authorization-server/a/b', '/a/b/.well-known/oauth-authorization-server'],
-      ['/.well-known/openid-configuration/a/b', '/a/b/.well-known/openid-configuration'],
-      '/a/b/oauth/token',
-    ],
-  ])('of %s stands where the RFCs put it', (issuer, oauth, openid, token) => {
-    expect(metadataPaths(issuer)).toEqual({ oauth, openid });
+    ['https://gateway.example', '', '/oauth/token'],
+    [ISSUER, '/team', '/team/oauth/token'],
+    ['http://127.0.0.1:4483/a/b', '/a/b', '/a/b/oauth/token'],
+  ])('of %s stands where the RFCs put it', (issuer, path, token) => {
+    const names = ['oauth-authorization-server', 'openid-configuration'];
+    const both = names.flatMap((name) => [`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]);
+    expect(metadataPaths(issuer)).toEqual([...new Set(both)]);
     expect(endpointPath('token', issuer)).toBe(token);
     expect(new URL(endpointUrl('token', { issuer })).pathname).toBe(token);
   });

@@ -41,22 +41,21 @@ export const endpointUrl = (endpoint: Endpoint, { issuer, authorizationEndpointB
   `${endpoint === 'authorize' ? (authorizationEndpointBaseUrl ?? issuer) : issuer}${ENDPOINTS[endpoint]}`;
 
 /** Where a client may look: inserted before the path of the issuer, and behind it. @see RFC 8414 §3.1, OIDC Discovery §4 */
-export function metadataPaths(issuer: string): {
-  readonly oauth: readonly string[];
-  readonly openid: readonly string[];
-} {
+export function metadataPaths(issuer: string): readonly string[] {
   const path = pathOf(issuer);
-  const both = (name: string): readonly string[] => [
-    ...new Set([`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]),
-  ];
-  return { oauth: both('oauth-authorization-server'), openid: both('openid-configuration') };
+  const names = ['oauth-authorization-server', 'openid-configuration'];
+  return [...new Set(names.flatMap((name) => [`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]))];
 }
 
 const pathOf = (issuer: string): string => new URL(issuer).pathname.replace(/\/$/, '');
 
-/** @see RFC 8414 §2, RFC 9207 §3, RFC 9728 §4 */
-export function oauthMetadata(urls: ServerUrls, features: ServerFeatures) {
-  const { clientAuthenticationMethods: methods } = features;
+/**
+ * What the server says of itself, under the names of OAuth and of OpenID Connect alike: a client that reads the one must
+ * know as well as a client of the other how ID tokens are signed.
+ * @see RFC 8414 §2, RFC 9207 §3, RFC 9728 §4, OpenID Connect Discovery §3, RP-Initiated Logout §2.1
+ */
+export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
+  const { clientAuthenticationMethods: methods, scopesSupported: scopes } = features;
   const withSecret = methods.filter((method) => method !== 'none');
   const url = (endpoint: Endpoint): string => endpointUrl(endpoint, urls);
   return {
@@ -66,28 +65,22 @@ export function oauthMetadata(urls: ServerUrls, features: ServerFeatures) {
     registration_endpoint: url('register'),
     revocation_endpoint: url('revoke'),
     introspection_endpoint: url('introspect'),
+    ...(scopes.includes('openid') && { userinfo_endpoint: url('userinfo') }),
+    end_session_endpoint: url('logout'),
     jwks_uri: url('jwks'),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: [...GRANT_TYPES],
     code_challenge_methods_supported: ['S256'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],
     token_endpoint_auth_methods_supported: [...methods],
     revocation_endpoint_auth_methods_supported: [...methods],
     // Public clients may not ask; a list without members is left out, RFC 8414 §3.2.
     ...(withSecret.length > 0 && { introspection_endpoint_auth_methods_supported: withSecret }),
-    scopes_supported: [...features.scopesSupported],
+    scopes_supported: [...scopes],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: features.clientIdMetadataDocuments,
     protected_resources: [...features.audiences],
-  };
-}
-
-/** @see OpenID Connect Discovery §3 */
-export function openidMetadata(urls: ServerUrls, features: ServerFeatures) {
-  return {
-    ...oauthMetadata(urls, features),
-    ...(features.scopesSupported.includes('openid') && { userinfo_endpoint: endpointUrl('userinfo', urls) }),
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],
   };
 }

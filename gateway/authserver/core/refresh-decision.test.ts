@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkRefresh, loginEnd, upstreamRefusal, type RefreshAsked } from './refresh-decision.ts';
+import { checkRefresh, loginEnd, type RefreshAsked } from './refresh-decision.ts';
 import { wireError, type RefusalReason } from './refusal.ts';
 
 const GRANTED = { clientId: 'client-1', scopes: ['openid', 'mcp'], resource: 'https://gateway.example/mcp' };
@@ -31,14 +31,6 @@ describe('what a refresh asks for', () => {
 });
 
 describe('a refresh', () => {
-  it.each([
-    [{ identityDead: false, challenged: false }, undefined],
-    [{ identityDead: true, challenged: false }, 'upstream_dead'],
-    [{ identityDead: false, challenged: true }, 'upstream_dead'],
-  ])('with %j behind it: %s', (state, reason) => {
-    expect(upstreamRefusal(state)).toBe(reason);
-  });
-
   it('is possible for 30 days after the login', () => {
     expect(loginEnd(1)).toBe(2_592_000_001);
   });

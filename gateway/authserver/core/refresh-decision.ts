@@ -1,4 +1,4 @@
-import { accepted, refused, type Outcome, type RefusalReason } from './refusal.ts';
+import { accepted, refused, type Outcome } from './refusal.ts';
 import { checkSameResource } from './resource.ts';
 import { narrowedScopes } from './scope.ts';
 
@@ -31,21 +31,6 @@ export function checkRefresh(granted: Granted, asked: RefreshAsked): Outcome<Pic
   const scopes = narrowedScopes(asked.scope, granted.scopes);
   return scopes.ok ? accepted({ scopes: scopes.value, resource: resource.value }) : scopes;
 }
-
-/** What is known of the logins behind a grant. */
-export interface UpstreamState {
-  /** The provider that said who the user is has refused its refresh token. Trouble that may pass does not count. */
-  readonly identityDead: boolean;
-  /** The client was told to log in again, as a provider's grant is dead. */
-  readonly challenged: boolean;
-}
-
-/**
- * Why a refresh would help nobody: the client would go round with fresh access tokens that open nothing, instead of
- * asking the user to log in.
- */
-export const upstreamRefusal = ({ identityDead, challenged }: UpstreamState): RefusalReason | undefined =>
-  identityDead || challenged ? 'upstream_dead' : undefined;
 
 /** End of a login, ms since the epoch. No refresh outlives it. */
 export const loginEnd = (createdAt: number): number => createdAt + MAX_LOGIN_MS;

@@ -1,14 +1,16 @@
 import type { Request, Response } from 'express';
+import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import type { Logger } from '../logger.ts';
-import { sendError, sendPage } from './answers.ts';
+import { NO_STORE, sendError, sendPage } from './answers.ts';
 import { PageRefused, Refused } from './refused.ts';
 import type { AnswerRefusal } from './router.ts';
 
 const STORE_RETRY_SECONDS = 5;
+const HTML = 'text/html; charset=utf-8';
 
 export interface RefusalDeps {
   /** Host of the issuer, for pages. */
@@ -23,8 +25,9 @@ export const answerRefusal =
   (endpoint, req, res, thrown) => {
     const refused = asRefused(thrown);
     report(deps, req, thrown, refused);
-    if (endpoint.answers === 'json' && refused instanceof Refused) answerJson(res, refused);
-    else answerPage(deps, res, refused);
+    if (refused instanceof Refused && refused.reason === 'client_left') res.destroy();
+    else if (endpoint.answers === 'json' && refused instanceof Refused) answerJson(req, res, refused);
+    else answerPage(deps, req, res, refused);
   };
 
 function asRefused(thrown: unknown): Refused | PageRefused {
@@ -44,26 +47,28 @@ function report({ log, emit }: RefusalDeps, req: Request, thrown: unknown, refus
   emit(reason === 'rate_limited' ? 'rate_limited' : 'request_refused', { path: req.path, reason, ...details.facts });
 }
 
-function answerJson(res: Response, { reason, details }: Refused): void {
-  if (reason === 'client_left') return;
-  if (reason === 'body_too_large') res.set('Connection', 'close');
+function answerJson(req: Request, res: Response, { reason, details }: Refused): void {
   const error = wireError(reason);
+  if (reason === 'body_too_large') {
+    const body = JSON.stringify({ error: error.error, error_description: error.description });
+    refuseTooLarge(req, res.set(NO_STORE), body, 'application/json; charset=utf-8');
+    return;
+  }
   sendError(res, { ...error, description: details.description ?? error.description }, details);
 }
 
-function answerPage({ server }: RefusalDeps, res: Response, refused: Refused | PageRefused): void {
+function answerPage({ server }: RefusalDeps, req: Request, res: Response, refused: Refused | PageRefused): void {
   const name = refused instanceof PageRefused ? refused.page : pageFor(refused.reason);
-  if (name === undefined) return;
   const requestId = String(res.getHeader('x-request-id') ?? '');
   const retryAfterSeconds = refused instanceof Refused ? refused.details.retryAfterSeconds : undefined;
-  sendPage(res, errorPage(name, { server, requestId, retryAfterSeconds }));
+  const page = errorPage(name, { server, requestId, retryAfterSeconds });
+  if (!(refused instanceof Refused)) sendPage(res, page);
+  else if (refused.reason === 'body_too_large') refuseTooLarge(req, res.set(page.headers), page.body, HTML);
+  else sendPage(res, refused.reason === 'not_a_form' ? { ...page, status: wireError(refused.reason).status } : page);
 }
 
-/** Undefined: nobody is left to read it. */
-function pageFor(reason: RefusalReason): ErrorPageName | undefined {
+function pageFor(reason: RefusalReason): ErrorPageName {
   switch (reason) {
-    case 'client_left':
-      return undefined;
     case 'client_unknown':
     case 'client_id_too_long':
       return 'unknown_client';
@@ -71,6 +76,7 @@ function pageFor(reason: RefusalReason): ErrorPageName | undefined {
       return 'client_document';
     case 'redirect_uri_missing':
     case 'redirect_uri_mismatch':
+    case 'logout_redirect':
       return 'redirect_uri';
     case 'rate_limited':
       return 'too_many_requests';

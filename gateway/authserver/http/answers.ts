@@ -2,11 +2,17 @@ import type { Response } from 'express';
 import type { Page } from '../consent/page.ts';
 import type { OAuthError } from '../core/refusal.ts';
 
-const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
+/** Headers of a reply that nobody may keep. */
+export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 
 /** A reply that nobody may keep. @see RFC 6749 §5.1 */
 export function sendJson(res: Response, status: number, body: unknown): void {
   res.status(status).set(NO_STORE).json(body);
+}
+
+/** A reply that anybody may read and keep for a while. @see RFC 8414 §3.2 */
+export function sendPublicJson(res: Response, body: unknown): void {
+  res.set({ 'Cache-Control': 'public, max-age=300', 'X-Content-Type-Options': 'nosniff' }).json(body);
 }
 
 export interface ErrorHeaders {

@@ -1,4 +1,4 @@
-import { addressKey } from '../clients/rate.ts';
+import { addressKey } from '../clients/address-key.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 

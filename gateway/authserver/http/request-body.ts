@@ -7,9 +7,9 @@ const MAX_BYTES = 64 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
-/** Parameters of a form. Throws `Refused` for another type and a body over 64 KiB. */
+/** Parameters of a form. Throws `Refused` for another type, a packed body and one over 64 KiB. */
 export async function formOf(req: Request): Promise<RequestParameters> {
-  if (mediaType(req) !== FORM) throw new Refused('not_a_form');
+  if (mediaType(req) !== FORM || isPacked(req)) throw new Refused('not_a_form');
   return parametersOf(await textOf(req));
 }
 
@@ -19,14 +19,16 @@ export function queryOf(req: Request): RequestParameters {
   return parametersOf(start === -1 ? '' : req.originalUrl.slice(start + 1));
 }
 
-/** Text of a JSON body. Throws `Refused` for another type and a body over 64 KiB. */
+/** Text of a JSON body. Throws `Refused` for another type, a packed body and one over 64 KiB. */
 export async function jsonTextOf(req: Request): Promise<string> {
-  if (mediaType(req) !== JSON_TYPE) throw new Refused('registration_type');
+  if (mediaType(req) !== JSON_TYPE || isPacked(req)) throw new Refused('registration_type');
   return textOf(req);
 }
 
 const mediaType = ({ headers }: Request): string =>
   (headers['content-type'] ?? '').replace(/;.*$/su, '').trim().toLowerCase();
+
+const isPacked = ({ headers }: Request): boolean => (headers['content-encoding'] ?? 'identity') !== 'identity';
 
 const textOf = (req: Request): Promise<string> =>
   new Promise((resolve, reject) => {

@@ -1,19 +1,21 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { sendJson } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const PREFLIGHT_MAX_AGE_SECONDS = 3600;
+/** What pages of other origins may read of an answer. */
+const EXPOSED = 'WWW-Authenticate, Retry-After';
 
 /** How an endpoint's throw becomes an answer. */
 export type AnswerRefusal = (endpoint: Endpoint, req: Request, res: Response, thrown: unknown) => void;
 
 /** Answers requests for the given endpoints; hands on the others. */
 export function route(endpoints: readonly Endpoint[], answerRefusal: AnswerRefusal): RequestHandler {
-  const exact = new Map(endpoints.flatMap((endpoint) => endpoint.paths.map((path) => [path, endpoint] as const)));
+  const exact = byPath(endpoints.filter(({ withId }) => withId !== true));
+  const parents = byPath(endpoints.filter(({ withId }) => withId === true));
   const find = (path: string): Endpoint | undefined => {
-    const found = exact.get(path);
-    if (found) return found.withId ? undefined : found;
-    const parent = exact.get(path.slice(0, path.lastIndexOf('/')));
-    return parent?.withId === true && !path.endsWith('/') ? parent : undefined;
+    if (path.endsWith('/')) return undefined;
+    return exact.get(path) ?? parents.get(path.slice(0, path.lastIndexOf('/')));
   };
   return (req, res, next) => {
     const endpoint = find(req.path);
@@ -22,17 +24,18 @@ export function route(endpoints: readonly Endpoint[], answerRefusal: AnswerRefus
   };
 }
 
+const byPath = (endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> =>
+  new Map(endpoints.flatMap((endpoint) => endpoint.paths.map((path) => [path, endpoint] as const)));
+
 async function serve(endpoint: Endpoint, req: Request, res: Response, answerRefusal: AnswerRefusal): Promise<void> {
-  if (endpoint.cors) res.set('Access-Control-Allow-Origin', '*');
+  if (endpoint.cors) res.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED });
   if (endpoint.cors && req.method === 'OPTIONS') {
     preflight(endpoint, res);
     return;
   }
   const handler = handlerOf(endpoint, req.method);
   if (!handler) {
-    const allowed = allowedMethods(endpoint);
-    res.status(405).set('Allow', allowed.join(', '));
-    res.json({ error: 'method_not_allowed', error_description: `use ${allowed.join(' or ')}` });
+    refuseMethod(endpoint, res);
     return;
   }
   try {
@@ -51,6 +54,12 @@ const allowedMethods = ({ methods, head = false, cors }: Endpoint): string[] => 
   ...(head ? ['HEAD'] : []),
   ...(cors ? ['OPTIONS'] : []),
 ];
+
+function refuseMethod(endpoint: Endpoint, res: Response): void {
+  const allowed = allowedMethods(endpoint);
+  res.set('Allow', allowed.join(', '));
+  sendJson(res, 405, { error: 'method_not_allowed', error_description: `use ${allowed.join(' or ')}` });
+}
 
 function preflight(endpoint: Endpoint, res: Response): void {
   res.set('Access-Control-Allow-Methods', allowedMethods(endpoint).join(', '));

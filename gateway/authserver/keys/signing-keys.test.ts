@@ -36,7 +36,7 @@ const ephemeral = (): SigningKeys => new SigningKeys({ files: [], log: recording
 const judge = (keys: SigningKeys) =>
   validatorFor(testScope(), ISSUER, {
     oidc: { audience: GRANT.resource },
-    deps: { inProcessKeys: keys satisfies KeySource },
+    deps: { embedded: { keys: keys satisfies KeySource, liveness: { isLive: () => true } } },
   }).validator;
 const verdict = (keys: SigningKeys, token: string): Promise<string> => verdictOn(judge(keys), token);
 
@@ -84,7 +84,11 @@ describe('an issued token', () => {
   it('row 39: an ID token is no access token', async () => {
     const keys = ephemeral();
     const signer = keys.signer();
-    const claims = idTokenClaims({ ...GRANT, clientId: GRANT.resource }, at(), { accessToken: 'a', alg: signer.alg });
+    const claims = idTokenClaims({ ...GRANT, clientId: GRANT.resource }, at(), {
+      sessionId: 's',
+      accessToken: 'a',
+      alg: signer.alg,
+    });
     const idToken = await signer.sign(ID_TOKEN_TYPE, claims);
     expect(await verdict(keys, idToken)).toBe('token_type');
     const { payload } = await jwtVerify(idToken, keys.current().find, { typ: 'JWT' });

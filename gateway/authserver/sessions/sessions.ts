@@ -1,20 +1,16 @@
 import type { UpstreamTokens } from '../../outgoing/upstream-tokens.ts';
-import type { FamilyRef } from '../storage/records.ts';
-
-/** Whether the login behind an access token still counts. */
-export interface LoginLiveness {
-  /**
-   * At once when it was looked up less than 5 s ago. False: over, revoked, or of another user or client.
-   * Rejects with `StoreUnavailable`.
-   */
-  isLive(login: {
-    readonly tsid: string;
-    readonly userId: string;
-    readonly clientId: string;
-  }): boolean | Promise<boolean>;
-  /** The login has ended by a request to this process: no token of it counts from now on. */
-  forget(tsid: string): void;
-}
+import { FIXED_LIFESPANS } from '../core/lifespans.ts';
+import type { EmitEvent } from '../events.ts';
+import type { Logger } from '../logger.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import type { FamilyRef, UpstreamRow } from '../storage/records.ts';
+import { StoreUnavailable, type Store } from '../storage/store.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { ChallengeMarks } from './challenge-marks.ts';
+import type { LoginLiveness } from './liveness.ts';
+import { revokeUpstream } from './revoke-upstream.ts';
+import { RowRefresh } from './row-refresh.ts';
+import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
 
 /** Logins after their code was redeemed: whether they live, what they hold upstream, how they end. */
 export interface Sessions {
@@ -32,4 +28,90 @@ export interface Sessions {
    * token has run out is asked now; trouble that may pass does not count. @see contract/auth.md 2.5 no. 7
    */
   isUpstreamDead(tsid: string): Promise<boolean>;
+}
+
+export interface SessionsDeps {
+  readonly settings: Pick<AuthServerSettings, 'providers' | 'lifespans'>;
+  readonly store: Pick<Store, 'families' | 'upstreamTokens' | 'locks'>;
+  /** By name. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly liveness: LoginLiveness;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly emit: EmitEvent;
+}
+
+/** How long a client that refreshes waits for the first provider. */
+const ASK_FIRST_PROVIDER_MS = 5_000;
+/** Logins of a client that are ended at a time. */
+const ENDED_AT_ONCE = 10;
+
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { settings, store, upstreams, liveness, now, emit, log } = deps;
+  const revoke = (row: UpstreamRow): void => {
+    void revokeUpstream(row, deps);
+  };
+  const refresh = new RowRefresh({ store, emit, now, unwanted: revoke });
+  const keepMs = settings.lifespans.refreshToken * 1_000;
+  const marks = new ChallengeMarks({ store, liveness, now, keepMs });
+  const upstreamTokens = new StoredUpstreamTokens({ store, upstreams, refresh, marks, now });
+
+  /**
+   * The family first: from then on boundary 1 lets no token of the login in, so that what was made of it elsewhere, such
+   * as exchanged tokens, serves nobody.
+   */
+  const end = async (ref: FamilyRef): Promise<void> => {
+    await store.families.revoke(ref, revokedForMs(settings));
+    liveness.forget(ref.tsid);
+    upstreamTokens.forget(ref.tsid);
+    for (const row of await takeRows(ref.tsid, store, log)) revoke(row);
+  };
+
+  return {
+    liveness,
+    upstreamTokens,
+    end,
+    async endAllOf(clientId) {
+      const refs = await store.families.ofClient(clientId);
+      while (refs.length > 0) await Promise.all(refs.splice(0, ENDED_AT_ONCE).map(end));
+    },
+    async isUpstreamDead(tsid) {
+      const rows = await store.upstreamTokens.all(tsid);
+      if (rows.some(({ dead, challenged }) => dead === true || challenged === true)) return true;
+      const first = rows.find(({ provider }) => provider === settings.providers[0]);
+      const upstream = upstreams.get(settings.providers[0]);
+      if (!first || !upstream || !mustBeRefreshed(first, upstream, now())) return false;
+      const renewal = await refresh.renew(first, upstream, ASK_FIRST_PROVIDER_MS);
+      return renewal.kind === 'row' && renewal.row.dead === true;
+    },
+  };
+}
+
+/** A provider that gives no refresh token has ended nothing when its access token runs out. */
+const mustBeRefreshed = (row: UpstreamRow, { clientId }: Upstream, now: number): boolean =>
+  row.refreshToken !== undefined &&
+  row.upstreamClientId === clientId &&
+  row.expiresAt !== undefined &&
+  row.expiresAt <= now;
+
+/** Longer than anything that was issued: access tokens, and the code that the family would be made of. */
+const revokedForMs = ({ lifespans }: SessionsDeps['settings']): number =>
+  1_000 * (Math.max(lifespans.accessToken, FIXED_LIFESPANS.usedCode) + 60);
+
+/** The rows of a login that has ended; they are gone then. What cannot be deleted now ends by its TTL, unseen. */
+async function takeRows(
+  tsid: string,
+  { upstreamTokens: rows }: Pick<Store, 'upstreamTokens'>,
+  log: Logger,
+): Promise<readonly UpstreamRow[]> {
+  try {
+    const found = await rows.all(tsid);
+    await rows.delete(tsid);
+    return found;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    log.warn('upstream tokens of a login that has ended could not be deleted', { error: error.message });
+    return [];
+  }
 }

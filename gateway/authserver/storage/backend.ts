@@ -1,16 +1,5 @@
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
 import type { Store } from './store.ts';
-
-type Storage = NonNullable<EmbeddedAuthServerConfig['storage']>;
-
-/** `storage` of the Run configuration. `addr` and `cluster_mode` stand for a single server or a cluster without sentinels. */
-export type StorageConfig = Omit<Storage, 'kvstore_config'> & {
-  readonly kvstore_config?: KvstoreConfig | undefined;
-};
-export type KvstoreConfig = NonNullable<Storage['kvstore_config']> & {
-  readonly addr?: string | undefined;
-  readonly cluster_mode?: boolean | undefined;
-};
 
 export interface Logger {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Script } from '../../kvstore/key-value-store.ts';
-import { sha256, type Records } from './kvstore-records.ts';
+import { sha256, whole, type Records } from './kvstore-records.ts';
 import { msPerUse, type Locks, type Rates } from './store.ts';
 
 /** KEYS lock; ARGV fence. */
@@ -11,12 +11,22 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`,
 };
 
+/** KEYS lock; ARGV fence, TTL. */
+const RENEW: Script = {
+  name: 'vmcpLockRenew',
+  lua: `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
+};
+
 export function kvstoreLocks(records: Records): Locks {
   return {
     async acquire(name, ttlMs) {
       const fence = randomUUID();
       return (await records.set(records.key('lock', name), fence, ttlMs, 'NX')) ? { name, fence } : undefined;
     },
+    renew: async ({ name, fence }, ttlMs) =>
+      (await records.run(RENEW, [records.key('lock', name)], fence, whole(ttlMs))) === 1,
     release: async ({ name, fence }) => (await records.run(RELEASE, [records.key('lock', name)], fence)) === 1,
   };
 }

@@ -9,10 +9,13 @@ import {
   type KeyValueSettings,
   type KeyValueTls,
 } from '../../kvstore/settings.ts';
-import type { KvstoreConfig } from './backend.ts';
+import type { KvstoreConfig } from '../../contract/run-config-auth-server-storage.ts';
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
+
+/** Stands for the prefix that is only known where the store is opened. */
+const UNUSED_PREFIX = '{unused}:';
 
 interface Surroundings {
   readonly env: (name: string) => string | undefined;
@@ -91,6 +94,29 @@ function source(
   return () => env(variable) || fault(path, `names ${variable}, which is not set`);
 }
 
-function fault(path: string, message: string): never {
-  throw new Error(`storage.kvstore_config.${path} ${message}`);
+class KvstoreConfigError extends Error {
+  override readonly name = 'KvstoreConfigError';
+  readonly member: string;
+  readonly detail: string;
+
+  constructor(member: string, detail: string) {
+    super(`storage.kvstore_config.${member} ${detail}`);
+    this.member = member;
+    this.detail = detail;
+  }
+}
+
+function fault(member: string, detail: string): never {
+  throw new KvstoreConfigError(member, detail);
+}
+
+/** What cannot be used, before any secret is looked up; undefined: nothing. */
+export function kvstoreFault(config: KvstoreConfig): { readonly member: string; readonly message: string } | undefined {
+  try {
+    kvstoreSettings(config, { env: () => undefined, keyPrefix: UNUSED_PREFIX });
+    return undefined;
+  } catch (error) {
+    if (error instanceof KvstoreConfigError) return { member: error.member, message: error.detail };
+    throw error;
+  }
 }

@@ -21,13 +21,12 @@ redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return 1`,
 };
 
-/** KEYS row, index of the login, lock; ARGV sealed row, TTL, fence. */
+/** KEYS row, lock; ARGV sealed row, fence. */
 const REPLACE: Script = {
   name: 'vmcpUpstreamReplace',
-  lua: `${KEEP_AT_LEAST}
-if redis.call('GET', KEYS[3]) ~= ARGV[3] or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-keep_at_least(KEYS[2], tonumber(ARGV[2]))
+  lua: `
+if redis.call('GET', KEYS[2]) ~= ARGV[2] or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL')
 return 1`,
 };
 
@@ -43,12 +42,12 @@ export function kvstoreUpstreamTokens(records: Records): UpstreamRows {
   const rows = new RowKeys(records);
   return {
     put: (row, ttlMs) => put(records, rows, row, ttlMs),
-    async replace(row, ttlMs, lock) {
+    async replace(row, lock) {
       const { tsid, provider } = row;
       if (lock.name !== upstreamLock(tsid, provider)) return false;
       const key = rows.row(tsid, provider);
-      const keys = [key, rows.index(tsid), records.key('lock', lock.name)];
-      return (await records.run(REPLACE, keys, records.seal(key, row), whole(ttlMs), lock.fence)) === 1;
+      const keys = [key, records.key('lock', lock.name)];
+      return (await records.run(REPLACE, keys, records.seal(key, row), lock.fence)) === 1;
     },
     get: (tsid, provider) => rows.read(tsid, provider),
     async all(tsid) {
@@ -84,7 +83,7 @@ async function latest(records: Records, rows: RowKeys, userId: string, provider:
   for (const login of texts(await records.command('ZREVRANGE', rows.logins(userId), 0, -1))) {
     const [name, tsid = ''] = login.split(' ');
     const row = name === provider ? await rows.read(tsid, provider) : undefined;
-    if (row?.userId === userId) return row;
+    if (row?.userId === userId && row.accessToken !== '') return row;
   }
   return undefined;
 }

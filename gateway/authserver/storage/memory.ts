@@ -12,6 +12,8 @@ export interface MemoryLimits {
   readonly maxRateKeys: number;
 }
 
+/** Of one user. */
+const LOGINS_KEPT = 256;
 const LIMITS: MemoryLimits = { maxTransactions: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
 
 /** Everything in this process: gone with it, and not seen by others. @param now ms since the epoch. */
@@ -110,19 +112,44 @@ function memoryUsers(): Users {
   };
 }
 
+/** Which logins a user has: the last ones written, so that who logs in without end costs no more than others. */
+class LoginsOfUsers {
+  readonly #users: ExpiringMap<Set<string>>;
+
+  constructor(now: () => number) {
+    this.#users = new ExpiringMap(now);
+  }
+
+  add(userId: string, tsid: string, ttlMs: number): void {
+    const tsids = this.#users.get(userId) ?? new Set();
+    tsids.delete(tsid);
+    tsids.add(tsid);
+    const [oldest = tsid] = tsids;
+    if (tsids.size > LOGINS_KEPT) tsids.delete(oldest);
+    this.#users.set(userId, tsids, Math.max(ttlMs, this.#users.remainingMs(userId)));
+  }
+
+  of(userId: string): Iterable<string> {
+    return this.#users.get(userId) ?? [];
+  }
+}
+
 function memoryUpstreamTokens(now: () => number, held: (name: string, fence: string) => boolean): UpstreamRows {
   const logins = new ExpiringMap<ExpiringMap<UpstreamRow>>(now);
+  const users = new LoginsOfUsers(now);
   const rowsOf = (tsid: string): readonly UpstreamRow[] => [...(logins.get(tsid)?.values() ?? [])];
   const write = (row: UpstreamRow, ttlMs: number): void => {
     const login = logins.get(row.tsid) ?? new ExpiringMap<UpstreamRow>(now);
     login.set(row.provider, row, ttlMs);
     logins.set(row.tsid, login, Math.max(ttlMs, logins.remainingMs(row.tsid)));
+    users.add(row.userId, row.tsid, ttlMs);
   };
   return {
     put: async (row, ttlMs) => write(row, ttlMs),
-    async replace(row, ttlMs, lock) {
+    async replace(row, lock) {
       const mine = lock.name === upstreamLock(row.tsid, row.provider) && held(lock.name, lock.fence);
-      if (!mine || logins.get(row.tsid)?.has(row.provider) !== true) return false;
+      const ttlMs = logins.get(row.tsid)?.remainingMs(row.provider) ?? 0;
+      if (!mine || ttlMs === 0) return false;
       write(row, ttlMs);
       return true;
     },
@@ -138,9 +165,9 @@ function memoryUpstreamTokens(now: () => number, held: (name: string, fence: str
     },
     async latestForUser(userId, provider) {
       let latest: UpstreamRow | undefined;
-      for (const login of logins.values()) {
-        const row = login.get(provider);
-        if (row?.userId === userId && row.storedAt >= (latest?.storedAt ?? 0)) latest = row;
+      for (const tsid of users.of(userId)) {
+        const row = logins.get(tsid)?.get(provider);
+        if (row?.userId === userId && row.accessToken !== '' && row.storedAt >= (latest?.storedAt ?? 0)) latest = row;
       }
       return latest;
     },
@@ -158,6 +185,11 @@ function memoryLocks(now: () => number): { locks: Locks; held: (name: string, fe
         const fence = randomUUID();
         fences.set(name, fence, ttlMs);
         return { name, fence };
+      },
+      async renew({ name, fence }, ttlMs) {
+        if (!held(name, fence)) return false;
+        fences.set(name, fence, ttlMs);
+        return true;
       },
       release: async ({ name, fence }) => held(name, fence) && fences.delete(name),
     },

@@ -28,10 +28,13 @@ export interface Transaction extends Authorization {
   readonly codeChallenge: string;
   /** OpenID Connect `nonce` of the client. */
   readonly nonce?: string | undefined;
-  /** SHA-256 of the cookie that ties the visit to a browser. */
-  readonly cookieHash: string;
+  /** SHA-256 of the cookie that ties the visit to a browser. Absent until the first one opens the consent page. */
+  readonly cookieHash?: string | undefined;
   readonly createdAt: number;
+  /** Every provider is to authenticate the user anew, whatever is still alive. */
   readonly forceLogin?: boolean | undefined;
+  /** The user is asked although their consent is remembered. */
+  readonly askConsent?: boolean | undefined;
   /** Names of the upstream providers that the user still has to visit, the next one first. */
   readonly remaining: readonly string[];
   /** The visit to an upstream provider that is under way. */
@@ -98,6 +101,7 @@ export interface UpstreamRow {
   readonly upstreamSubject: string;
   /** Client of ours at the provider that got the tokens; a refresh token is worth nothing to another one. */
   readonly upstreamClientId: string;
+  /** '' where there is none: of a row that is dead, excluded or stands for one that is missing. */
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
   readonly idToken?: string | undefined;
@@ -105,8 +109,12 @@ export interface UpstreamRow {
   /** Undefined: does not expire. */
   readonly expiresAt?: number | undefined;
   readonly idTokenExpiresAt?: number | undefined;
-  /** When the row was written. */
+  /** When the login left it behind: a refresh changes nothing of it. */
   readonly storedAt: number;
   /** The provider has refused the refresh token: only a new login helps. */
   readonly dead?: boolean | undefined;
+  /** The client was told to log in again, as nothing usable is here: no other login takes this row over. */
+  readonly challenged?: boolean | undefined;
+  /** This user's logins leave the provider out: a new login does not help. */
+  readonly excluded?: boolean | undefined;
 }

@@ -1,4 +1,5 @@
-import type { StorageConfig, StoreBackend, StoreDeps } from './backend.ts';
+import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
+import type { StoreBackend, StoreDeps } from './backend.ts';
 import type { Store } from './store.ts';
 
 /** What is done with a backend by its name. */

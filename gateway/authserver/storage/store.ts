@@ -140,15 +140,18 @@ export interface Users {
 
 export interface UpstreamRows {
   put(row: UpstreamRow, ttlMs: number): Promise<void>;
-  /** Only over a row that is still there, and only while `lock` is held: a refresh that comes late changes nothing. */
-  replace(row: UpstreamRow, ttlMs: number, lock: Lock): Promise<boolean>;
+  /**
+   * Only over a row that is still there, and only while `lock` is held: a refresh that comes late changes nothing. The
+   * row ends when the one before would have.
+   */
+  replace(row: UpstreamRow, lock: Lock): Promise<boolean>;
   get(tsid: string, provider: string): Promise<UpstreamRow | undefined>;
   all(tsid: string): Promise<UpstreamRow[]>;
   /** Lets every row of the login live this long at least. */
   extend(tsid: string, ttlMs: number): Promise<void>;
   /** One row, or all of the login. */
   delete(tsid: string, provider?: string): Promise<void>;
-  /** The row of this user's latest login at the provider. */
+  /** The row of this user's latest login at the provider; rows without an access token do not count. */
   latestForUser(userId: string, provider: string): Promise<UpstreamRow | undefined>;
 }
 
@@ -161,6 +164,8 @@ export interface Lock {
 export interface Locks {
   /** Undefined: somebody else holds it. */
   acquire(name: string, ttlMs: number): Promise<Lock | undefined>;
+  /** From now on it is held this long. False: it had run out. */
+  renew(lock: Lock, ttlMs: number): Promise<boolean>;
   /** False: it had run out, and may be somebody else's by now. */
   release(lock: Lock): Promise<boolean>;
 }

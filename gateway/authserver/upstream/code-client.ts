@@ -24,6 +24,8 @@ export interface CodeClientOptions {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly authentication: ClientAuthentication;
+  /** Sent with every request for tokens. */
+  readonly tokenParameters: Readonly<Record<string, string>> | undefined;
   readonly rules: ReplyRules;
   readonly timeoutMs: number;
   /** ms since the epoch. */
@@ -95,13 +97,16 @@ export class CodeClient {
       ...(this.#options.rules.openid && { expectedNonce: nonce, idTokenExpected: true }),
     };
     return this.#grant('the exchange of the code', provider, ({ openid, config }) =>
-      openid.authorizationCodeGrant(config, callback, checks),
+      openid.authorizationCodeGrant(config, callback, checks, this.#options.tokenParameters),
     );
   }
 
-  /** May reject with `KeysUnavailable`. */
-  refresh(provider: Provider, refreshToken: string): Promise<Granted> {
-    return this.#grant('the refresh', provider, ({ openid, config }) => openid.refreshTokenGrant(config, refreshToken));
+  /** `scope` is left out where undefined. May reject with `KeysUnavailable`. */
+  refresh(provider: Provider, refreshToken: string, scope: string | undefined): Promise<Granted> {
+    const parameters = { ...this.#options.tokenParameters, ...(scope !== undefined && { scope }) };
+    return this.#grant('the refresh', provider, ({ openid, config }) =>
+      openid.refreshTokenGrant(config, refreshToken, parameters),
+    );
   }
 
   /** RFC 7009. */

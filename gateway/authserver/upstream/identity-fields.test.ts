@@ -37,7 +37,11 @@ describe('a subject', () => {
   });
 
   it('is made up of the access token where the provider names nobody', () => {
-    expect(syntheticIdentity('token')).toEqual({ subject: 'tk-3c469e9d6c5875d37a43f353d4f88e61', synthetic: true });
+    expect(syntheticIdentity('token')).toEqual({
+      subject: 'tk-3c469e9d6c5875d37a43f353d4f88e61',
+      synthetic: true,
+      claims: {},
+    });
     expect(syntheticIdentity('token').subject).not.toBe(syntheticIdentity('token2').subject);
   });
 });

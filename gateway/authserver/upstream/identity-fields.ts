@@ -54,5 +54,5 @@ export const profileIn = (document: unknown, fields: IdentityFields): Pick<Upstr
 /** A subject for a provider that names nobody. @see contract/auth.md 3.8 */
 export function syntheticIdentity(accessToken: string): UpstreamIdentity {
   const digest = createHash('sha256').update(accessToken).digest();
-  return { subject: `tk-${digest.subarray(0, 16).toString('hex')}`, synthetic: true };
+  return { subject: `tk-${digest.subarray(0, 16).toString('hex')}`, synthetic: true, claims: {} };
 }

@@ -1,8 +1,7 @@
 import type { Problem } from '../../contract/problem.ts';
-import type { VariantScope } from '../../contract/variant.ts';
 import { oauth2 } from './oauth2.ts';
 import { oidc } from './oidc.ts';
-import type { Upstream, UpstreamDeps } from './upstream.ts';
+import type { Upstream, UpstreamDeps, UpstreamScope } from './upstream.ts';
 
 /** Every type of upstream provider. A new one is one line here. */
 export const UPSTREAMS = [oauth2, oidc] as const;
@@ -10,7 +9,7 @@ export const UPSTREAMS = [oauth2, oidc] as const;
 /** A provider of which nobody knows which type it is of. */
 interface AnyUpstream {
   readonly type: string;
-  resolve(spec: never, scope: VariantScope): object;
+  resolve(spec: never, scope: UpstreamScope): object;
   check(config: never): Problem[];
   create(config: never, deps: UpstreamDeps): Upstream;
 }
@@ -51,7 +50,7 @@ export function createUpstream(entry: UpstreamEntry, deps: UpstreamDeps): Upstre
 /** What an item of `upstreamProviders` becomes. Paths of problems start at the member that the type names. */
 export function resolveUpstream(
   provider: { readonly name: string; readonly type: string },
-  scope: VariantScope,
+  scope: UpstreamScope,
 ): UpstreamEntry {
   const upstream = typeNamed(provider.type);
   if (!upstream) throw new Error(`no upstream type "${provider.type}"`);

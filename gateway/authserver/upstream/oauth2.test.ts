@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { Secret } from '../../contract/identity.ts';
 import { CLIENT_ID, json, never, raw, scriptedProvider, SECRETS, type Answer } from './testdata/scripted-provider.ts';
 import { fileWith, oauth2Entry, REDIRECT_URI, upstreamError, upstreamFor } from './testdata/upstream-under-test.ts';
-import type { OAuth2Config } from './oauth2-config.ts';
+import type { OAuth2ProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { clientAnswer } from './upstream-error.ts';
 
 const GOOD = { access_token: 'access-1', token_type: 'bearer' };
 
-const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2Config> = {}, more = {}) => {
+const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2ProviderConfig> = {}, more = {}) => {
   const provider = await scriptedProvider();
   Object.assign(provider.answers, { token: json(GOOD), ...answers });
   return { provider, ...upstreamFor(oauth2Entry(provider, config), more) };
@@ -78,6 +78,7 @@ describe('a plain OAuth 2.0 provider', () => {
       synthetic: false,
       name: 'Ann',
       email: undefined,
+      claims: {}, // a token reply holds secrets
     });
     const nameless = await providing({}, { identity_from_token });
     expect((await upstreamError(() => nameless.upstream.login({ code: 'c' }, SECRETS))).fault).toBe('bad_reply');
@@ -144,7 +145,10 @@ describe('a plain OAuth 2.0 provider', () => {
 });
 
 describe('userinfo of a plain OAuth 2.0 provider', () => {
-  const asking = async (user: Answer, userinfo: Omit<NonNullable<OAuth2Config['userinfo']>, 'endpoint_url'> = {}) => {
+  const asking = async (
+    user: Answer,
+    userinfo: Omit<NonNullable<OAuth2ProviderConfig['userinfo']>, 'endpoint_url'> = {},
+  ) => {
     const provider = await scriptedProvider();
     Object.assign(provider.answers, { token: json(GOOD), user });
     const config = { userinfo: { endpoint_url: provider.url('user'), ...userinfo } };
@@ -157,7 +161,10 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     const headers = { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' };
     const { upstream, provider } = await asking(user, { field_mapping: mapping, additional_headers: headers });
     const { identity } = await upstream.login({ code: 'c' }, SECRETS);
-    expect(identity).toEqual({ subject: '583231', synthetic: false, name: 'octocat', email: 'ann@example.com' });
+    expect(identity).toEqual({
+      ...{ subject: '583231', synthetic: false, name: 'octocat', email: 'ann@example.com' },
+      claims: { id: 583_231, login: 'octocat', name: null, email: 'ann@example.com' },
+    });
     expect(provider.to('user')[0]).toMatchObject({
       method: 'GET',
       headers: {

@@ -2,17 +2,18 @@ import { Type } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import type { Secret } from '../../contract/identity.ts';
 import { block, text } from '../../contract/optional.ts';
+import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
-import { reservedParameters } from './authorization-params.ts';
+import { parameterRules } from './additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
 import { ClientAuthentication } from './client-authentication.ts';
 import { CodeClient, type Provider } from './code-client.ts';
 import type { Guards } from './guards.ts';
 import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity-fields.ts';
-import { oauth2Config, oauth2Problems, type OAuth2Config } from './oauth2-config.ts';
+import { oauth2Problems } from './oauth2-config.ts';
 import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
-import { refreshOutcome } from './refresh.ts';
+import { refreshOutcome, refreshScope } from './refresh.ts';
 import { revokeGrant } from './revoke.ts';
 import {
   defineUpstream,
@@ -39,6 +40,8 @@ const spec = Closed(
   {
     authorizationEndpoint: url('URL that the user is redirected to.'),
     tokenEndpoint: url('URL that gives tokens for codes.'),
+    revocationEndpoint: Type.Optional(url('URL that takes tokens back (RFC 7009).')),
+    issuer: Type.Optional(url('`iss` of the callbacks (RFC 9207), where it is not of the origin of an endpoint.')),
     clientId: text('Client identifier.', { minLength: 1, maxLength: 256 }),
     ...commonSpec,
     userInfo: userInfoSpec('How the user is identified; a made-up subject when absent.'),
@@ -72,25 +75,25 @@ export const oauth2 = defineUpstream({
   rules: [
     safeUrl('', 'authorizationEndpoint'),
     safeUrl('', 'tokenEndpoint'),
+    safeUrl('', 'revocationEndpoint'),
     exactlyOne('', 'clientId', 'dcrConfig'),
     atMostOne('', 'dcrConfig', 'clientSecretRef'),
     exactlyOne('dcrConfig', 'discoveryUrl', 'registrationEndpoint'),
-    reservedParameters(),
+    ...parameterRules,
     safeUserInfoUrl('userInfo'),
   ],
-  config: oauth2Config,
+  config: oauth2ProviderConfig,
   resolve(given, scope) {
-    const { authorizationEndpoint, tokenEndpoint, clientId, userInfo, dcrConfig } = given;
+    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, issuer, clientId, userInfo } = given;
     const { tokenResponseMapping: mapping, identityFromToken: identity } = given;
     scope.checkUrl(tokenEndpoint, 'tokenEndpoint', given);
+    if (revocationEndpoint !== undefined) scope.checkUrl(revocationEndpoint, 'revocationEndpoint', given);
     if (userInfo) scope.checkUrl(userInfo.endpointUrl, 'userInfo.endpointUrl', given);
-    if (dcrConfig) {
-      const message = 'clients are not registered at providers yet: register one there and set clientId';
-      scope.problem({ reason: 'NotSupportedYet', path: 'dcrConfig', message });
-    }
     return {
       authorization_endpoint: authorizationEndpoint,
       token_endpoint: tokenEndpoint,
+      ...(revocationEndpoint !== undefined && { revocation_endpoint: revocationEndpoint }),
+      ...(issuer !== undefined && { issuer }),
       ...(clientId !== undefined && { client_id: clientId }),
       ...resolveCommon(given, scope),
       ...(userInfo && { userinfo: resolveUserInfo(userInfo) }),
@@ -113,17 +116,19 @@ const resolvePaths = (paths: Readonly<Record<string, string | undefined>>): Reco
 class OAuth2Upstream implements Upstream {
   readonly name: string;
   readonly clientId: string;
-  readonly #settings: OAuth2Config;
+  readonly host: string;
+  readonly #settings: OAuth2ProviderConfig;
   readonly #guards: Guards;
   readonly #provider: Provider;
   readonly #client: CodeClient;
   readonly #deps: UpstreamDeps;
 
-  constructor(settings: OAuth2Config, deps: UpstreamDeps) {
+  constructor(settings: OAuth2ProviderConfig, deps: UpstreamDeps) {
     const { authorization_endpoint = '', token_endpoint = '', revocation_endpoint } = settings;
     const { now, timeoutMs = DEFAULT_TIMEOUT_MS } = deps;
     this.name = deps.name;
     this.clientId = settings.client_id ?? '';
+    this.host = new URL(authorization_endpoint).host;
     this.#settings = settings;
     this.#deps = deps;
     this.#guards = guardsOf(settings, deps);
@@ -141,6 +146,7 @@ class OAuth2Upstream implements Upstream {
       clientId: this.clientId,
       redirectUri: settings.redirect_uri ?? deps.redirectUri,
       authentication: new ClientAuthentication(settings, deps),
+      tokenParameters: settings.additional_token_params,
       rules: { openid: false, mapping },
       timeoutMs,
       now,
@@ -165,7 +171,7 @@ class OAuth2Upstream implements Upstream {
   refresh(request: RefreshRequest) {
     return refreshOutcome(
       request,
-      (refreshToken) => this.#client.refresh(this.#provider, refreshToken),
+      (refreshToken) => this.#client.refresh(this.#provider, refreshToken, refreshScope(this.#settings, request.grant)),
       () => true,
     );
   }
@@ -193,7 +199,8 @@ class OAuth2Upstream implements Upstream {
       const { endpoint_url: endpoint } = userinfo;
       const outbound = this.#guards.of(endpoint);
       const request = { url: endpoint, accessToken: accessToken.reveal(), config: userinfo, outbound, timeoutMs };
-      return identityIn(await fetchUserInfo(request), fieldsOf(userinfo), 'userinfo');
+      const document = await fetchUserInfo(request);
+      return { ...identityIn(document, fieldsOf(userinfo), 'userinfo'), claims: document };
     }
     if (!paths) return syntheticIdentity(accessToken.reveal());
     const listed = (one: string | undefined) => (one === undefined ? [] : [one]);
@@ -209,5 +216,5 @@ class OAuth2Upstream implements Upstream {
 function identityIn(document: unknown, fields: IdentityFields, where: string): UpstreamIdentity {
   const subject = subjectIn(document, fields);
   if (subject === undefined) throw new UpstreamError('bad_reply', `${where} names no subject that can be used`);
-  return { subject, synthetic: false, ...profileIn(document, fields) };
+  return { subject, synthetic: false, ...profileIn(document, fields), claims: {} };
 }

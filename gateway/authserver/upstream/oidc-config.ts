@@ -1,22 +1,10 @@
-import { Type, type Static } from 'typebox';
-import { Closed } from '../../contract/fields.ts';
-import { text } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
-import { commonConfig, commonProblems } from './provider-config.ts';
+import type { OidcProviderConfig } from '../../contract/run-config-upstreams.ts';
+import { commonProblems } from './provider-config.ts';
 import { urlProblems } from './url-problems.ts';
-import { userInfoConfig, userInfoProblems } from './userinfo-config.ts';
+import { userInfoProblems } from './userinfo-config.ts';
 
 export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
-
-/** Of the configuration that the gateway reads. */
-export const oidcConfig = Closed({
-  issuer_url: text('Issuer of the provider.'),
-  ...commonConfig,
-  subject_claim: text('Claim used as the subject; `sub` when absent.'),
-  userinfo_override: Type.Optional(userInfoConfig),
-});
-
-export type OidcConfig = Static<typeof oidcConfig>;
 
 export function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
   if (scopes === undefined || scopes.includes('openid')) return [];
@@ -25,7 +13,7 @@ export function scopeProblems(scopes: readonly string[] | undefined): Problem[] 
 }
 
 /** What the schema cannot say. */
-export function oidcProblems(given: OidcConfig): Problem[] {
+export function oidcProblems(given: OidcProviderConfig): Problem[] {
   const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
   const insecure = given.insecure_allow_http === true;
   const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });

@@ -4,25 +4,25 @@ import type { Provider } from './code-client.ts';
 import type { Guards } from './guards.ts';
 import { profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity-fields.ts';
 import { DEFAULT_TIMEOUT_MS } from './provider-config.ts';
-import type { OidcConfig } from './oidc-config.ts';
+import type { OidcProviderConfig, UserInfoConfig } from '../../contract/run-config-upstreams.ts';
 import type { RefreshRequest, UpstreamDeps, UpstreamIdentity } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 import { fetchUserInfo, fieldsOf } from './userinfo.ts';
-import type { UserInfoConfig } from './userinfo-config.ts';
 
 type Profile = Pick<UpstreamIdentity, 'name' | 'email'>;
+type Claims = UpstreamIdentity['claims'];
 
 /** Scopes that make the discovered userinfo endpoint say more than `sub`. */
 const PROFILE_SCOPES: readonly string[] = ['profile', 'email'];
 
 /** Who an ID token is about. The subject is the ID token's; a userinfo endpoint adds name and e-mail address only. */
 export class OidcIdentity {
-  readonly #settings: Pick<OidcConfig, 'subject_claim' | 'userinfo_override'>;
+  readonly #settings: Pick<OidcProviderConfig, 'subject_claim' | 'userinfo_override'>;
   readonly #guards: Guards;
   readonly #issuer: string;
   readonly #deps: Pick<UpstreamDeps, 'log' | 'name' | 'timeoutMs'>;
 
-  constructor(settings: OidcConfig, guards: Guards, deps: Pick<UpstreamDeps, 'log' | 'name' | 'timeoutMs'>) {
+  constructor(settings: OidcProviderConfig, guards: Guards, deps: Pick<UpstreamDeps, 'log' | 'name' | 'timeoutMs'>) {
     this.#settings = settings;
     this.#guards = guards;
     this.#issuer = settings.issuer_url ?? '';
@@ -42,8 +42,8 @@ export class OidcIdentity {
       throw new UpstreamError('bad_reply', `the ID token has no usable text in its claim "${claim}"`);
     }
     const discovered = metadata.userinfo_endpoint;
-    const profile = await this.#profile(claims, accessToken, discovered, scopes);
-    return { subject, synthetic: false, ...profile };
+    const userInfo = await this.#userInfo(claims, accessToken, discovered, scopes);
+    return { subject, synthetic: false, ...userInfo.profile, claims: { ...userInfo.claims, ...claims } };
   }
 
   /** Whether the ID token of a refresh is of the same user; refreshes may leave out all but `sub` (OIDC Core §12.2). */
@@ -60,31 +60,34 @@ export class OidcIdentity {
     return typeof value === 'string' ? subjectIn(claims, { ...STANDARD_FIELDS, subject: [claim] }) : undefined;
   }
 
-  async #profile(
+  /** Name and e-mail address by all that is said, and what userinfo says if it was asked. */
+  async #userInfo(
     claims: IDToken,
     accessToken: Secret,
     discovered: string | undefined,
     scopes: readonly string[],
-  ): Promise<Profile> {
+  ): Promise<{ readonly profile: Profile; readonly claims: Claims }> {
     const known = profileIn(claims, STANDARD_FIELDS);
     const { userinfo_override: override } = this.#settings;
     const url = override?.endpoint_url ?? discovered;
     if (override && url !== undefined) {
       const guardUrl = override.endpoint_url ?? this.#issuer;
       const document = await this.#ask(url, guardUrl, override, accessToken);
-      return merged(known, ofSameUser(document, fieldsOf(override), claims.sub));
+      return { profile: merged(known, ofSameUser(document, fieldsOf(override), claims.sub)), claims: document };
     }
     const complete = known.name !== undefined && known.email !== undefined;
-    if (url === undefined || complete || !scopes.some((scope) => PROFILE_SCOPES.includes(scope))) return known;
+    if (url === undefined || complete || !scopes.some((scope) => PROFILE_SCOPES.includes(scope)))
+      return { profile: known, claims: {} };
     const document = await this.#ask(url, this.#issuer, {}, accessToken).catch((error: unknown) => {
       if (!(error instanceof UpstreamError)) throw error;
       const { name: provider, log } = this.#deps;
       log.warn('userinfo is not to be had, the login goes on without', { provider, cause: error.message });
     });
-    return document ? merged(known, ofSameUser(document, STANDARD_FIELDS, claims.sub)) : known;
+    if (!document) return { profile: known, claims: {} };
+    return { profile: merged(known, ofSameUser(document, STANDARD_FIELDS, claims.sub)), claims: document };
   }
 
-  #ask(url: string, guardUrl: string, config: UserInfoConfig, accessToken: Secret): Promise<object> {
+  #ask(url: string, guardUrl: string, config: UserInfoConfig, accessToken: Secret): Promise<Claims> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#deps;
     const outbound = this.#guards.of(guardUrl);
     return fetchUserInfo({ url, accessToken: accessToken.reveal(), config, outbound, timeoutMs });

@@ -187,6 +187,20 @@ describe('a login at an OpenID provider', () => {
   });
 });
 
+it('hands on what the ID token says, and what userinfo adds to it', async () => {
+  const provider = await openidProvider();
+  provider.answers['openid-configuration'] = (res, request) =>
+    json(metadataOf(provider, { userinfo_endpoint: provider.url('userinfo') }))(res, request);
+  provider.answers['userinfo'] = json({ sub: 'ann', groups: ['of userinfo'], team: 'blue' });
+  provider.answers['token'] = tokens(provider, () => provider.idToken({ groups: ['of the ID token'] }));
+  const claimsWith = async (scopes: string[]) =>
+    (await upstreamFor(oidcEntry(provider, { scopes })).upstream.login({ code: 'c' }, SECRETS)).identity.claims;
+  expect(await claimsWith(['openid', 'profile'])).toMatchObject({ groups: ['of the ID token'], team: 'blue' });
+  const alone = await claimsWith(['openid']);
+  expect(alone).toMatchObject({ groups: ['of the ID token'], sub: 'ann' });
+  expect(Object.keys(alone)).not.toContain('team');
+});
+
 describe('userinfo of an OpenID provider', () => {
   it('adds name and e-mail address, where the ID token has none and they were asked for', async () => {
     const provider = await openidProvider();

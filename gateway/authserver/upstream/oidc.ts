@@ -2,17 +2,18 @@ import { Type } from 'typebox';
 import type { IDToken, ServerMetadata } from 'openid-client';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import { text } from '../../contract/optional.ts';
+import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
-import { reservedParameters, withLoginPrompt } from './authorization-params.ts';
+import { parameterRules, withLoginPrompt } from './additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';
 import { ClientAuthentication } from './client-authentication.ts';
 import { CodeClient, type Provider } from './code-client.ts';
 import type { Guards } from './guards.ts';
-import { CLAIM_PATTERN, oidcConfig, oidcProblems, scopeProblems, type OidcConfig } from './oidc-config.ts';
+import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './oidc-config.ts';
 import { OidcIdentity } from './oidc-identity.ts';
 import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
-import { refreshOutcome } from './refresh.ts';
+import { refreshOutcome, refreshScope } from './refresh.ts';
 import { revokeGrant } from './revoke.ts';
 import {
   defineUpstream,
@@ -42,8 +43,8 @@ export const oidc = defineUpstream({
   type: 'oidc',
   description: 'A provider with OpenID Connect discovery.',
   spec,
-  rules: [safeUrl('', 'issuerUrl'), reservedParameters(), safeUserInfoUrl('userInfoOverride')],
-  config: oidcConfig,
+  rules: [safeUrl('', 'issuerUrl'), ...parameterRules, safeUserInfoUrl('userInfoOverride')],
+  config: oidcProviderConfig,
   resolve(given, scope) {
     const { issuerUrl, clientId, subjectClaim, userInfoOverride } = given;
     scope.checkUrl(issuerUrl, 'issuerUrl', given);
@@ -66,7 +67,8 @@ const DEFAULT_SCOPES: readonly string[] = ['openid', 'offline_access'];
 class OidcUpstream implements Upstream {
   readonly name: string;
   readonly clientId: string;
-  readonly #settings: OidcConfig;
+  readonly host: string;
+  readonly #settings: OidcProviderConfig;
   readonly #issuer: string;
   readonly #guards: Guards;
   readonly #metadata: ProviderMetadata;
@@ -74,13 +76,14 @@ class OidcUpstream implements Upstream {
   readonly #identity: OidcIdentity;
   readonly #deps: UpstreamDeps;
 
-  constructor(settings: OidcConfig, deps: UpstreamDeps) {
+  constructor(settings: OidcProviderConfig, deps: UpstreamDeps) {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, now, log, retryPausesMs } = deps;
     this.name = deps.name;
     this.clientId = settings.client_id ?? '';
     this.#settings = settings;
     this.#deps = deps;
     this.#issuer = settings.issuer_url ?? '';
+    this.host = new URL(this.#issuer).host;
     this.#guards = guardsOf(settings, deps);
     this.#metadata = new ProviderMetadata({
       issuer: this.#issuer,
@@ -97,6 +100,7 @@ class OidcUpstream implements Upstream {
       clientId: this.clientId,
       redirectUri: settings.redirect_uri ?? deps.redirectUri,
       authentication: new ClientAuthentication(settings, deps),
+      tokenParameters: settings.additional_token_params,
       rules: { openid: true },
       timeoutMs,
       now,
@@ -126,7 +130,8 @@ class OidcUpstream implements Upstream {
   refresh(request: RefreshRequest) {
     return refreshOutcome(
       request,
-      async (refreshToken) => this.#client.refresh(await this.#provider(), refreshToken),
+      async (refreshToken) =>
+        this.#client.refresh(await this.#provider(), refreshToken, refreshScope(this.#settings, request.grant)),
       (claims) => this.#identity.isOf(claims, request),
     );
   }

@@ -1,11 +1,11 @@
 import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
-import { secretKeyRef } from '../../contract/references.ts';
+import type { ProviderConfig } from '../../contract/run-config-upstreams.ts';
+import { caBundleRef, secretKeyRef, type BundleRef } from '../../contract/references.ts';
 import { safeUrl, rule, type Rule } from '../../contract/rule.ts';
-import type { VariantScope } from '../../contract/variant.ts';
-import { parameterProblems } from './authorization-params.ts';
+import { parameterProblems } from './additional-params.ts';
 import { Guards } from './guards.ts';
-import type { UpstreamDeps } from './upstream.ts';
+import type { UpstreamDeps, UpstreamScope } from './upstream.ts';
 import { urlProblems } from './url-problems.ts';
 
 /** What every type of provider has, in a resource. */
@@ -17,21 +17,15 @@ export const commonSpec = {
     maxLength: 2048,
   }),
   additionalAuthorizationParams: textMap('Further parameters of the authorization request.', { maxProperties: 16 }),
+  additionalTokenParams: textMap('Further parameters of token requests: for a code, and for a refresh.', {
+    maxProperties: 16,
+  }),
+  omitScopeOnRefresh: flag(
+    'Never send `scopes` with a refresh; when absent, they are sent where the provider said that it granted them all.',
+  ),
+  caBundleRef: caBundleRef(),
   allowPrivateIPs: flag('Let the provider resolve to private addresses.'),
   insecureAllowHTTP: flag('Let the provider be spoken to without TLS.'),
-};
-
-/** What every type of provider has, in the configuration that the gateway reads. */
-export const commonConfig = {
-  client_id: text('Client identifier at the provider.'),
-  client_secret_env_var: text('Environment variable that holds the client secret.'),
-  client_secret_file: text('Path of the file that holds the client secret.'),
-  redirect_uri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.'),
-  scopes: texts('Scopes asked for.'),
-  additional_authorization_params: textMap('Further parameters of the authorization request.'),
-  allow_private_ips: flag('Let the provider resolve to private addresses.'),
-  insecure_allow_http: flag('Let the provider be spoken to without TLS.'),
-  ca_file: text('PEM bundle trusted beside the system roots, for this provider.'),
 };
 
 interface CommonSpec {
@@ -39,38 +33,34 @@ interface CommonSpec {
   readonly scopes?: readonly string[];
   readonly redirectUri?: string;
   readonly additionalAuthorizationParams?: Readonly<Record<string, string>>;
+  readonly additionalTokenParams?: Readonly<Record<string, string>>;
+  readonly omitScopeOnRefresh?: boolean;
+  readonly caBundleRef?: BundleRef;
   readonly allowPrivateIPs?: boolean;
   readonly insecureAllowHTTP?: boolean;
 }
 
-interface CommonConfig {
-  readonly client_id?: string;
-  readonly client_secret_env_var?: string;
-  readonly client_secret_file?: string;
-  readonly redirect_uri?: string;
-  readonly scopes?: readonly string[];
-  readonly additional_authorization_params?: Readonly<Record<string, string>>;
-  readonly allow_private_ips?: boolean;
-  readonly insecure_allow_http?: boolean;
-  readonly ca_file?: string;
+export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
+  const { additionalAuthorizationParams: authorization, additionalTokenParams: token } = spec;
+  const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
+  return {
+    ...(spec.clientSecretRef && { client_secret_file: scope.secretFile(spec.clientSecretRef) }),
+    ...(spec.redirectUri !== undefined && { redirect_uri: spec.redirectUri }),
+    ...(spec.scopes && { scopes: [...spec.scopes] }),
+    ...(authorization && { additional_authorization_params: { ...authorization } }),
+    ...(token && { additional_token_params: { ...token } }),
+    ...(spec.omitScopeOnRefresh && { omit_scope_on_refresh: true }),
+    ...(bundle !== undefined && { ca_file: bundle }),
+    ...(spec.allowPrivateIPs && { allow_private_ips: true }),
+    ...(spec.insecureAllowHTTP && { insecure_allow_http: true }),
+  };
 }
-
-export const resolveCommon = (spec: CommonSpec, scope: VariantScope) => ({
-  ...(spec.clientSecretRef && { client_secret_file: scope.secretFile(spec.clientSecretRef) }),
-  ...(spec.redirectUri !== undefined && { redirect_uri: spec.redirectUri }),
-  ...(spec.scopes && { scopes: [...spec.scopes] }),
-  ...(spec.additionalAuthorizationParams && {
-    additional_authorization_params: { ...spec.additionalAuthorizationParams },
-  }),
-  ...(spec.allowPrivateIPs && { allow_private_ips: true }),
-  ...(spec.insecureAllowHTTP && { insecure_allow_http: true }),
-});
 
 /** RFC 6749 §3.3 */
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
 
-/** What the schema cannot say of `commonConfig`. */
-export function commonProblems(config: CommonConfig): Problem[] {
+/** What the schema cannot say of its own configuration. */
+export function commonProblems(config: ProviderConfig): Problem[] {
   const { client_secret_file: file, client_secret_env_var: variable } = config;
   const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
   return [
@@ -84,7 +74,7 @@ export function commonProblems(config: CommonConfig): Problem[] {
     ...(config.scopes ?? [])
       .filter((scope) => !SCOPE_TOKEN.test(scope))
       .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one item each')),
-    ...parameterProblems(config.additional_authorization_params ?? {}),
+    ...parameterProblems(config),
   ];
 }
 
@@ -116,7 +106,7 @@ export function safeUserInfoUrl(member: string): Rule {
   });
 }
 
-export const guardsOf = (config: CommonConfig, deps: UpstreamDeps): Guards =>
+export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
   new Guards(
     {
       allowPrivateIPs: config.allow_private_ips,

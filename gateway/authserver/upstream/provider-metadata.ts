@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../outbound/fetch.ts';
 import { checkOutboundUrl, policyFor, type OutboundFlags } from '../../outbound/policy.ts';
-import { reservedInQuery } from './authorization-params.ts';
+import { reservedInQuery } from './additional-params.ts';
 import { faultOf } from './fault-of.ts';
 import { Transport } from './transport.ts';
 import type { Logger, UpstreamStatus } from './upstream.ts';

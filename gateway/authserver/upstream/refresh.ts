@@ -1,3 +1,4 @@
+import type { ProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { KeysUnavailable, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamGrant } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -19,6 +20,22 @@ export async function refreshOutcome(
   } catch (error) {
     return failure(error, old);
   }
+}
+
+/** Scopes that providers grant without saying so: an ID token and a refresh token say it. */
+const UNSAID: readonly string[] = ['openid', 'offline_access'];
+
+/**
+ * `scope` of a refresh, for providers that demand it. More than was granted would be refused, and none means all that
+ * was granted (RFC 6749 §6), so that it is sent only where the two are known to be the same.
+ */
+export function refreshScope(
+  { scopes = [], omit_scope_on_refresh: omit }: Pick<ProviderConfig, 'scopes' | 'omit_scope_on_refresh'>,
+  { scope: said }: Pick<UpstreamGrant, 'scope'>,
+): string | undefined {
+  if (omit === true || said === undefined || scopes.length === 0) return undefined;
+  const granted = [...said.split(/[\s,]+/u), ...UNSAID];
+  return scopes.every((scope) => granted.includes(scope)) ? scopes.join(' ') : undefined;
 }
 
 function failure(error: unknown, old: UpstreamGrant): RefreshOutcome {

@@ -221,10 +221,7 @@ describe('the variants', () => {
     }
     expect(checked).toEqual(['https://idp.example/t', endpointUrl, 'https://idp.example', endpointUrl]);
     expect(problems).toEqual([]);
-    const dcrConfig = { registrationEndpoint: 'https://idp.example/r' };
-    const registering = { authorizationEndpoint: 'https://a.example', tokenEndpoint: 'https://t.example', dcrConfig };
-    resolveUpstream({ name: 'x', type: 'oauth2', oauth2Config: registering } as never, scope);
     resolveUpstream({ name: 'x', type: 'oidc', oidcConfig: { ...oidcConfig, scopes: ['email'] } } as never, scope);
-    expect(pathsOf(problems)).toEqual(['dcrConfig', 'scopes']);
+    expect(pathsOf(problems)).toEqual(['scopes']);
   });
 });

@@ -2,7 +2,8 @@ import type { Static, TObject } from 'typebox';
 import type { Secret } from '../../contract/identity.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { Rule } from '../../contract/rule.ts';
-import type { Variant } from '../../contract/variant.ts';
+import type { BundleRef } from '../../contract/references.ts';
+import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 
 /** What a provider gave for a code or a refresh token. */
@@ -25,6 +26,11 @@ export interface UpstreamIdentity {
   readonly synthetic: boolean;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
+  /**
+   * Whatever else the provider says of the user, in its ID token or its userinfo: not checked, for rules of the operator.
+   * Empty where that would be a token reply, which holds secrets.
+   */
+  readonly claims: Readonly<Record<string, unknown>>;
 }
 
 export interface UpstreamLogin {
@@ -85,6 +91,8 @@ export interface Upstream {
   readonly name: string;
   /** Refresh tokens are worth nothing to another client: kept with them, compared before they are used. */
   readonly clientId: string;
+  /** Where its pages are, for people. */
+  readonly host: string;
   /** Where the user's browser goes. Rejects with `UpstreamError`. */
   authorizationUrl(request: AuthorizationRequest): Promise<string>;
   /** Judges the callback, exchanges the code, finds out who it is. Rejects with `UpstreamError`. */
@@ -125,6 +133,12 @@ export interface UpstreamDeps {
   readonly retryPausesMs?: readonly number[] | undefined;
 }
 
+/** What `resolve` of a type of provider may look at, and where it reports mistakes. */
+export interface UpstreamScope extends VariantScope {
+  /** Path of the file in which the bundle at `path` will stand; undefined without one. */
+  bundleFile(ref: BundleRef | undefined, path: string): string | undefined;
+}
+
 /** A type of provider: its fields, its rules, its act. */
 export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Variant<
   Type,
@@ -134,6 +148,7 @@ export interface UpstreamType<Type extends string, Spec extends TObject, Config 
   Upstream
 > {
   readonly rules: readonly Rule[];
+  resolve(spec: Static<Spec>, scope: UpstreamScope): Static<Config>;
   /** What the schema of `config` cannot say. Paths start at the configuration of this type. */
   check(config: Static<Config>): Problem[];
 }

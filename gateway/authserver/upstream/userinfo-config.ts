@@ -1,8 +1,9 @@
-import { Type, type Static } from 'typebox';
-import { Closed, HttpUrl } from '../../contract/fields.ts';
+import { Type } from 'typebox';
+import { HttpUrl } from '../../contract/fields.ts';
 import { isHeaderValue } from '../../contract/header-names.ts';
-import { ATOMIC, block, text, textMap, texts } from '../../contract/optional.ts';
+import { ATOMIC, block, textMap, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
+import type { UserInfoConfig } from '../../contract/run-config-upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../contract/rule.ts';
 import { pathFault } from './dot-path.ts';
 import { urlProblems } from './url-problems.ts';
@@ -21,20 +22,6 @@ export const userInfoSpec = (description: string) =>
       emailFields: fields('Members that may hold the e-mail address.'),
     }),
   });
-
-/** Of the configuration that the gateway reads. */
-export const userInfoConfig = Closed({
-  additional_headers: textMap('Header name to value, sent with the request.'),
-  endpoint_url: text('URL that answers who the user is.'),
-  http_method: text('GET or POST.'),
-  field_mapping: block('Which members of the answer mean what; the first present one counts.', {
-    email_fields: texts('Members, or dot paths, that may hold the e-mail address.'),
-    name_fields: texts('Members, or dot paths, that may hold the display name.'),
-    subject_fields: texts('Members, or dot paths, that may hold the subject.'),
-  }),
-});
-
-export type UserInfoConfig = Static<typeof userInfoConfig>;
 
 interface UserInfoSpec {
   readonly endpointUrl: string;

@@ -2,7 +2,7 @@ import type { Outbound } from '../../outbound/fetch.ts';
 import { faultOf } from './fault-of.ts';
 import { STANDARD_FIELDS, type IdentityFields } from './identity-fields.ts';
 import { UpstreamError } from './upstream-error.ts';
-import type { UserInfoConfig } from './userinfo-config.ts';
+import type { UserInfoConfig } from '../../contract/run-config-upstreams.ts';
 
 const MAX_REPLY_BYTES = 1024 * 1024;
 const WHAT = 'the userinfo request';
@@ -14,6 +14,9 @@ export interface UserInfoRequest {
   readonly outbound: Outbound;
   readonly timeoutMs: number;
 }
+
+/** Members of a JSON object. */
+type Document = Readonly<Record<string, unknown>>;
 
 export const fieldsOf = ({ field_mapping: mapping }: UserInfoConfig): IdentityFields => ({
   subject: mapping?.subject_fields ?? STANDARD_FIELDS.subject,
@@ -28,7 +31,7 @@ export async function fetchUserInfo({
   config,
   outbound,
   timeoutMs,
-}: UserInfoRequest): Promise<object> {
+}: UserInfoRequest): Promise<Document> {
   const method = config.http_method === 'POST' ? 'POST' : 'GET';
   const headers = {
     accept: 'application/json',
@@ -46,14 +49,14 @@ export async function fetchUserInfo({
   }
 }
 
-function objectIn(status: number, body: string): object {
+function objectIn(status: number, body: string): Document {
   if (status !== 200) {
     const fault = status >= 500 || status === 429 || status === 408 ? 'unavailable' : 'bad_reply';
     throw new UpstreamError(fault, `${WHAT} failed: the provider answered ${String(status)}`);
   }
   try {
     const document: unknown = JSON.parse(body);
-    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document;
+    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as Document;
   } catch {
     // told below: what stands there instead is nobody's business
   }

@@ -72,6 +72,7 @@ function verdictOf(outcome: FailureKind | 'ok'): 'good' | 'bad' | 'none' {
     case 'circuit_open':
     case 'credential_unavailable':
     case 'reauthenticate':
+    case 'forbidden':
     case 'misconfigured':
     case 'store_unavailable':
       return 'none';

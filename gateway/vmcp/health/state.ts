@@ -84,6 +84,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
   switch (kind) {
     case 'unauthenticated':
     case 'reauthenticate':
+    case 'forbidden':
     case 'misconfigured':
       return 'authentication_failed';
     case 'timeout':

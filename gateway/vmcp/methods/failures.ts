@@ -6,7 +6,10 @@ import { CODE } from '../error-codes.ts';
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
 
 /** What a client is told: which backend and what kind of trouble, nothing that the backend wrote. */
-function sentence({ kind }: BackendFailure, backend: { readonly name: string; readonly timeoutMs: number }): string {
+function sentence(
+  { kind, provider }: BackendFailure,
+  backend: { readonly name: string; readonly timeoutMs: number },
+): string {
   switch (kind) {
     case 'timeout':
       return `backend "${backend.name}" timed out after ${seconds(backend.timeoutMs)}`;
@@ -20,6 +23,8 @@ function sentence({ kind }: BackendFailure, backend: { readonly name: string; re
       return `backend "${backend.name}" sent something that is not MCP`;
     case 'circuit_open':
       return `backend "${backend.name}" is unavailable: it kept failing, try again later`;
+    case 'forbidden':
+      return `your account has no access to provider "${String(provider)}", which backend "${backend.name}" needs`;
     case 'misconfigured':
       return `the gateway has no working credential for backend "${backend.name}": its operator must look at the log`;
     case 'reauthenticate':

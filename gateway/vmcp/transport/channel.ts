@@ -22,7 +22,7 @@ export interface BackendFailure {
   readonly retryAfterSeconds?: number;
   /** HTTP status, of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
-  /** Upstream provider that the caller must log in to again, of `reauthenticate`. */
+  /** Upstream provider that the caller must log in to again (`reauthenticate`) or has no access to (`forbidden`). */
   readonly provider?: string | undefined;
 }
 

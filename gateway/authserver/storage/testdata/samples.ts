@@ -27,6 +27,12 @@ export const transaction = (over: Partial<Transaction> = {}): Transaction => ({
   ...over,
 });
 
+/** As the authorization request leaves it: no browser has opened the consent page. */
+export const unboundTransaction = (): Transaction => {
+  const { cookieHash: _none, leg: _neither, ...begun } = transaction();
+  return begun;
+};
+
 export const codeGrant = (over: Partial<CodeGrant> = {}): CodeGrant => ({
   ...authorization,
   tsid: unique(),

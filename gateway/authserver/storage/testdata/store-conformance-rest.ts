@@ -142,14 +142,25 @@ export function upstreamConformance(current: () => Fixture): void {
     await elapse(PAST_SHORT_MS);
     const holder = await store.locks.acquire(name, HOUR_MS);
     if (!late || !foreign || !holder) throw new Error('a lock is missing');
-    expect(await store.upstreamTokens.replace(fresh, HOUR_MS, late)).toBe(false);
-    expect(await store.upstreamTokens.replace(fresh, HOUR_MS, foreign)).toBe(false);
+    expect(await store.upstreamTokens.replace(fresh, late)).toBe(false);
+    expect(await store.upstreamTokens.replace(fresh, foreign)).toBe(false);
     expect(await store.upstreamTokens.get(row.tsid, row.provider)).toEqual(row);
-    expect(await store.upstreamTokens.replace(fresh, HOUR_MS, holder)).toBe(true);
+    expect(await store.upstreamTokens.replace(fresh, holder)).toBe(true);
     expect(await store.upstreamTokens.get(row.tsid, row.provider)).toEqual(fresh);
     await store.upstreamTokens.delete(row.tsid);
-    expect(await store.upstreamTokens.replace(fresh, HOUR_MS, holder)).toBe(false);
+    expect(await store.upstreamTokens.replace(fresh, holder)).toBe(false);
     expect(await store.upstreamTokens.all(row.tsid)).toEqual([]);
+  });
+
+  it('lets a row that is replaced end when the one before would have', async () => {
+    const { store, elapse } = current();
+    const row = upstreamRow();
+    await store.upstreamTokens.put(row, SHORT_MS);
+    const lock = await store.locks.acquire(upstreamLock(row.tsid, row.provider), HOUR_MS);
+    if (!lock) throw new Error('the lock is missing');
+    expect(await store.upstreamTokens.replace({ ...row, accessToken: unique() }, lock)).toBe(true);
+    await elapse(PAST_SHORT_MS);
+    expect(await store.upstreamTokens.get(row.tsid, row.provider)).toBeUndefined();
   });
 
   it("knows the row of a user's latest login at a provider", async () => {
@@ -160,7 +171,8 @@ export function upstreamConformance(current: () => Fixture): void {
       upstreamRow({ userId, storedAt: 2_000 }),
       upstreamRow({ userId, storedAt: 3_000, provider: 'slack' }),
     ] as const;
-    for (const row of [older, latest, elsewhere, upstreamRow()]) await upstreamTokens.put(row, HOUR_MS);
+    const empty = upstreamRow({ userId, storedAt: 4_000, accessToken: '', dead: true });
+    for (const row of [older, latest, elsewhere, upstreamRow(), empty]) await upstreamTokens.put(row, HOUR_MS);
     expect(await upstreamTokens.latestForUser(userId, 'github')).toEqual(latest);
     await upstreamTokens.delete(latest.tsid);
     expect(await upstreamTokens.latestForUser(userId, 'github')).toEqual(older);
@@ -182,10 +194,24 @@ export function rateConformance(current: () => Fixture): void {
     expect(await store.locks.acquire(name, HOUR_MS)).toBeUndefined();
     expect(await store.locks.release(first)).toBe(true);
     const second = await store.locks.acquire(name, SHORT_MS);
-    expect(second?.fence).not.toBe(first.fence);
+    if (!second) throw new Error('nobody got the lock that was released');
+    expect(second.fence).not.toBe(first.fence);
     expect(await store.locks.release(first)).toBe(false);
+    expect(await store.locks.renew(first, HOUR_MS)).toBe(false);
     await elapse(PAST_SHORT_MS);
+    expect(await store.locks.renew(second, HOUR_MS)).toBe(false);
     expect(await store.locks.acquire(name, HOUR_MS)).toBeDefined();
+  });
+
+  it('holds a lock that is renewed for longer', async () => {
+    const { store, elapse } = current();
+    const name = unique();
+    const lock = await store.locks.acquire(name, SHORT_MS);
+    if (!lock) throw new Error('the lock is missing');
+    expect(await store.locks.renew(lock, HOUR_MS)).toBe(true);
+    await elapse(PAST_SHORT_MS);
+    expect(await store.locks.acquire(name, HOUR_MS)).toBeUndefined();
+    expect(await store.locks.release(lock)).toBe(true);
   });
 
   it('lets so many uses of a bucket through at once, then as fast as they come back', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RotationRequest } from '../store.ts';
 import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
 import { clientConformance, rateConformance, upstreamConformance, userConformance } from './store-conformance-rest.ts';
-import { codeGrant, family, HOUR_MS, SPANS, transaction, unique } from './samples.ts';
+import { codeGrant, family, HOUR_MS, SPANS, transaction, unboundTransaction, unique } from './samples.ts';
 
 const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
@@ -47,6 +47,18 @@ function transactionConformance(current: () => Fixture): void {
     await transactions.put(handle, given, HOUR_MS);
     expect(await transactions.put(handle, transaction(), HOUR_MS)).toBe(false);
     expect(await transactions.take(handle)).toEqual(given);
+  });
+
+  it('keeps a transaction that belongs to no browser yet, and under the same handle the one that does', async () => {
+    const { transactions } = current().store;
+    const [handle, unbound] = [unique(), unboundTransaction()];
+    await transactions.put(handle, unbound, HOUR_MS);
+    const taken = await transactions.take(handle);
+    expect(taken).toEqual(unbound);
+    expect(Object.keys(taken ?? {})).not.toContain('cookieHash');
+    const bound = { ...unbound, cookieHash: unique() };
+    expect(await transactions.put(handle, bound, HOUR_MS)).toBe(true);
+    expect(await transactions.get(handle)).toEqual(bound);
   });
 
   it('forgets a transaction when its time is over, and knows none that was never put', async () => {

@@ -1,5 +1,15 @@
+export interface Visited {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly page: string;
+  /** Absolute. */
+  readonly location: string | undefined;
+}
+
 /** A browser as far as a login needs one: cookies, redirects, forms, each filled in with a user name and sent. */
 export class Browser {
+  /** One jar for all ports of a host, as in real ones. */
   readonly #cookies = new Map<string, string>();
   readonly #stopAt: string;
 
@@ -8,23 +18,29 @@ export class Browser {
     this.#stopAt = stopAt;
   }
 
-  /** Where the way ends: the URL of the callback with its parameters. */
+  /** Names and values as they are sent. */
+  get cookies(): ReadonlyMap<string, string> {
+    return this.#cookies;
+  }
+
+  /** Where the way ends: the URL of the callback with its parameters. Consent is given where it is asked for. */
   async login(start: string, user: string): Promise<URL> {
     let next = { url: start, body: undefined as string | undefined };
-    for (let steps = 0; steps < 20; steps += 1) {
+    for (let steps = 0; steps < 30; steps += 1) {
       if (next.url.startsWith(this.#stopAt)) return new URL(next.url);
-      const { location, page, url } = await this.#visit(next.url, next.body);
-      next = location === undefined ? this.#fill(page, url, user) : { url: location, body: undefined };
+      const { location, page, url } = await this.visit(next.url, next.body);
+      next = location === undefined ? this.fill(page, url, user) : { url: location, body: undefined };
     }
     throw new Error('the login leads nowhere');
   }
 
-  async #visit(url: string, body: string | undefined) {
+  /** One request; a `body` is that of a form. Redirects are not followed. */
+  async visit(url: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Visited> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const response = await fetch(url, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { cookie, ...(body !== undefined && form) },
+      headers: { cookie, ...(body !== undefined && form), ...headers },
       redirect: 'manual',
       ...(body !== undefined && { body }),
     });
@@ -34,18 +50,25 @@ export class Browser {
       else this.#cookies.set(name, value);
     }
     const location = response.headers.get('location');
-    const page = await response.text();
-    return { url, page, location: location === null ? undefined : new URL(location, url).href };
+    return {
+      url,
+      status: response.status,
+      headers: response.headers,
+      page: await response.text(),
+      location: location === null ? undefined : new URL(location, url).href,
+    };
   }
 
-  #fill(page: string, url: string, user: string): { url: string; body: string } {
+  /** The form of a page as it is sent: approved where there is a choice. */
+  fill(page: string, url: string, user: string): { url: string; body: string } {
     const action = /<form[^>]* action="([^"]+)"/u.exec(page)?.[1];
     if (action === undefined) throw new Error(`no form on the page: ${page.slice(0, 500)}`);
     const hidden = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/gu)];
     const body = new URLSearchParams();
-    for (const [, name = "", value = ""] of hidden) body.append(name, value);
+    for (const [, name = '', value = ''] of hidden) body.append(name, value);
     if (page.includes('name="login"')) body.set('login', user);
     if (page.includes('name="password"')) body.set('password', 'x');
+    if (page.includes('name="decision"')) body.set('decision', 'approve');
     return { url: new URL(action, url).href, body: body.toString() };
   }
 }

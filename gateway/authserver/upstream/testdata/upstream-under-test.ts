@@ -5,8 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import { WatchedFile } from '../../../outbound/watched-file.ts';
 import { createUpstream, type UpstreamEntry } from '../index.ts';
-import type { OAuth2Config } from '../oauth2-config.ts';
-import type { OidcConfig } from '../oidc-config.ts';
+import type { OAuth2ProviderConfig, OidcProviderConfig } from '../../../contract/run-config-upstreams.ts';
 import type { Upstream, UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { CLIENT_ID, type ScriptedProvider } from './scripted-provider.ts';
@@ -46,13 +45,13 @@ export function upstreamFor(entry: UpstreamEntry, more: Partial<UpstreamDeps> = 
   return { upstream, logged, now, advance: (by) => void (ms += by) };
 }
 
-export const oidcEntry = ({ issuer }: Pick<ScriptedProvider, 'issuer'>, more: Partial<OidcConfig> = {}) => ({
+export const oidcEntry = ({ issuer }: Pick<ScriptedProvider, 'issuer'>, more: Partial<OidcProviderConfig> = {}) => ({
   name: 'corp',
   type: 'oidc',
   oidc_config: { issuer_url: issuer, client_id: CLIENT_ID, ...more },
 });
 
-export const oauth2Entry = ({ url }: Pick<ScriptedProvider, 'url'>, more: Partial<OAuth2Config> = {}) => ({
+export const oauth2Entry = ({ url }: Pick<ScriptedProvider, 'url'>, more: Partial<OAuth2ProviderConfig> = {}) => ({
   name: 'corp',
   type: 'oauth2',
   oauth2_config: {

@@ -2,7 +2,7 @@ import type { Problem } from '../../contract/problem.ts';
 import { rule, type Rule } from '../../contract/rule.ts';
 
 /** Parameters of an authorization request that the gateway sets itself, or that change what it asks for. */
-const RESERVED: readonly string[] = [
+const AUTHORIZATION: readonly string[] = [
   'client_id',
   'client_secret',
   'code',
@@ -21,26 +21,57 @@ const RESERVED: readonly string[] = [
   'state',
 ];
 
+/** Parameters of a token request that the gateway sets itself, or that say who asks. */
+const TOKEN: readonly string[] = [
+  'assertion',
+  'client_assertion',
+  'client_assertion_type',
+  'client_id',
+  'client_secret',
+  'code',
+  'code_verifier',
+  'grant_type',
+  'redirect_uri',
+  'refresh_token',
+  'scope',
+];
+
 const MAX_PARAMETERS = 16;
 const MAX_LENGTH = 2048;
 
-/** `additionalAuthorizationParams` of a resource. */
-export const reservedParameters = (): Rule =>
-  rule<Record<string, string>>('additionalAuthorizationParams', {
-    rule: `!self.exists(p, p in [${RESERVED.map((name) => `'${name}'`).join(', ')}])`,
+const reservedRule = (member: string, reserved: readonly string[]): Rule =>
+  rule<Record<string, string>>(member, {
+    rule: `!self.exists(p, p in [${reserved.map((name) => `'${name}'`).join(', ')}])`,
     message: 'parameters that the gateway sets itself cannot be overridden',
-    check: (self) => !Object.keys(self).some((name) => RESERVED.includes(name)),
+    check: (self) => !Object.keys(self).some((name) => reserved.includes(name)),
   });
 
-/** `additional_authorization_params` of a configuration. */
-export function parameterProblems(parameters: Readonly<Record<string, string>>): Problem[] {
-  const at = 'additional_authorization_params';
+/** For the parameters that a resource adds to requests. */
+export const parameterRules: readonly Rule[] = [
+  reservedRule('additionalAuthorizationParams', AUTHORIZATION),
+  reservedRule('additionalTokenParams', TOKEN),
+];
+
+type Parameters = Readonly<Record<string, string>>;
+
+interface Additional {
+  readonly additional_authorization_params?: Parameters | undefined;
+  readonly additional_token_params?: Parameters | undefined;
+}
+
+/** What is wrong with the parameters that a configuration adds to requests. */
+export const parameterProblems = (config: Additional): Problem[] => [
+  ...problemsOf('additional_authorization_params', AUTHORIZATION, config.additional_authorization_params),
+  ...problemsOf('additional_token_params', TOKEN, config.additional_token_params),
+];
+
+function problemsOf(at: string, reserved: readonly string[], parameters: Parameters = {}): Problem[] {
   const problem = (path: string, message: string): Problem => ({ reason: 'InvalidValue', path, message });
   const names = Object.keys(parameters);
   return [
     ...(names.length > MAX_PARAMETERS ? [problem(at, `give at most ${String(MAX_PARAMETERS)} parameters`)] : []),
     ...names
-      .filter((name) => RESERVED.includes(name))
+      .filter((name) => reserved.includes(name))
       .map((name) => problem(`${at}.${name}`, 'the gateway sets this parameter itself: remove it')),
     ...names
       .filter((name) => name === '' || name.length + (parameters[name] ?? '').length > MAX_LENGTH)
@@ -50,7 +81,7 @@ export function parameterProblems(parameters: Readonly<Record<string, string>>):
 
 /** A parameter of ours that the query of an authorization endpoint holds already: providers would get it twice. */
 export const reservedInQuery = (endpoint: string): string | undefined =>
-  [...(URL.parse(endpoint)?.searchParams.keys() ?? [])].find((name) => RESERVED.includes(name));
+  [...(URL.parse(endpoint)?.searchParams.keys() ?? [])].find((name) => AUTHORIZATION.includes(name));
 
 /** `prompt` of OpenID Connect Core §3.1.2.1: a set of words, of which `none` stands alone. */
 export function withLoginPrompt(parameters: Readonly<Record<string, string>>): Record<string, string> {

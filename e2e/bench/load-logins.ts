@@ -1,0 +1,140 @@
+/**
+ * Load of W8: `--workers` browsers that log in at the authorization server of the gateway, over and over for `--seconds`.
+ * Prints one `Load` as a JSON line, a request being a whole grant: authorize, consent, the way to the provider and back,
+ * token. Every browser logs in once before the time begins; from then on it remembers its approval, unless `--ask`.
+ */
+import { createHash } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import type { Load } from './load.ts';
+import { cookiesOf, headerOf, RawConnection, type RawReply } from './raw-connection.ts';
+import { percentile } from './statistics.ts';
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '' },
+    client: { type: 'string', default: '' },
+    redirect: { type: 'string', default: '' },
+    resource: { type: 'string', default: '' },
+    users: { type: 'string', default: '32' },
+    workers: { type: 'string', default: '16' },
+    seconds: { type: 'string', default: '4' },
+    ask: { type: 'boolean', default: false },
+  },
+});
+const port = Number(values.port);
+const origin = `http://127.0.0.1:${values.port}`;
+const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n';
+// As browsers send them from a page with `Referrer-Policy: no-referrer`.
+const SAME_ORIGIN = 'Origin: null\r\nSec-Fetch-Site: same-origin\r\n';
+// What a client computes once more for every login is not what is measured here.
+const VERIFIER = 'v'.repeat(64);
+const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: values.client,
+  redirect_uri: values.redirect,
+  code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+  code_challenge_method: 'S256',
+  scope: 'openid offline_access',
+  resource: values.resource,
+  state: 'state-of-the-client',
+}).toString()}`;
+const TOKEN = `${new URLSearchParams({
+  grant_type: 'authorization_code',
+  client_id: values.client,
+  redirect_uri: values.redirect,
+  code_verifier: VERIFIER,
+  resource: values.resource,
+}).toString()}&code=`;
+
+const latencies: number[] = [];
+const failures: Record<string, number> = {};
+let grants = 0;
+
+/** Where a reply redirects to; throws with what it says otherwise. */
+function locationOf(reply: RawReply, step: string): string {
+  const location = headerOf(reply, 'location');
+  if (reply.status === 303 && location !== undefined) return location;
+  const said = /<h1>[^<]*/u.exec(reply.body)?.[0].slice(4) ?? reply.body.slice(0, 200);
+  throw new Error(`${step} answered ${String(reply.status)}: ${said}`);
+}
+
+const pathOf = (url: string): string => {
+  if (!url.startsWith(origin)) throw new Error(`a redirect to ${url.slice(0, 100)}`);
+  return url.slice(origin.length);
+};
+
+const queryValue = (url: string, name: string): string => new RegExp(`[?&]${name}=([^&]*)`, 'u').exec(url)?.[1] ?? '';
+const fieldOf = (html: string, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`, 'u').exec(html)?.[1] ?? '';
+
+/** A browser, and the client that waits for it on the same machine. */
+class Browser {
+  readonly #connection = new RawConnection(port);
+  /** Of approvals, which outlive a login. */
+  #remembered = '';
+
+  async grant(): Promise<void> {
+    const consent = locationOf(await this.#connection.send('GET', AUTHORIZE), 'authorize');
+    const { location, cookies } = await this.#consent(pathOf(consent));
+    const user = `user-${String(grants++ % Number(values.users))}`;
+    const state = queryValue(location, 'state');
+    const callback = `/oauth/callback?code=${user}.${queryValue(location, 'nonce')}&state=${state}`;
+    const back = await this.#connection.send('GET', callback, `Cookie: ${cookies}\r\n`);
+    const code = queryValue(locationOf(back, 'callback'), 'code');
+    if (code === '') throw new Error(`callback sent ${locationOf(back, 'callback')}`);
+    const reply = await this.#connection.send('POST', '/oauth/token', FORM, TOKEN + code);
+    if (reply.status !== 200 || !reply.body.includes('"refresh_token":"')) {
+      throw new Error(`token answered ${String(reply.status)}: ${reply.body.slice(0, 200)}`);
+    }
+  }
+
+  /** The page, and the approval where it is asked for. Resolves to the provider's address and this login's cookies. */
+  async #consent(path: string): Promise<{ location: string; cookies: string }> {
+    const known = values.ask || this.#remembered === '' ? '' : `Cookie: ${this.#remembered}\r\n`;
+    const page = await this.#connection.send('GET', path, known);
+    const cookies = cookiesOf(page).join('; ');
+    if (page.status !== 200) return { location: locationOf(page, 'consent'), cookies };
+    if (known !== '') throw new Error('an approval was not remembered');
+    const names = ['transaction', 'csrf'].map((name) => `${name}=${encodeURIComponent(fieldOf(page.body, name))}`);
+    const headers = `${FORM}${SAME_ORIGIN}Cookie: ${cookies}\r\n`;
+    const answer = await this.#connection.send(
+      'POST',
+      '/oauth/consent',
+      headers,
+      `${names.join('&')}&decision=approve`,
+    );
+    this.#remembered = cookiesOf(answer).join('; ');
+    return { location: locationOf(answer, 'approval'), cookies };
+  }
+}
+
+async function worker(browser: Browser, deadline: number): Promise<void> {
+  while (performance.now() < deadline) {
+    const begun = performance.now();
+    try {
+      await browser.grant();
+      latencies.push(performance.now() - begun);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      failures[reason] = (failures[reason] ?? 0) + 1;
+      if (failures[reason] > 100) return; // it goes on like this
+    }
+  }
+}
+
+const browsers = Array.from({ length: Number(values.workers) }, () => new Browser());
+await Promise.all(browsers.map((browser) => browser.grant()));
+const startedAt = performance.now();
+await Promise.all(browsers.map((browser) => worker(browser, startedAt + Number(values.seconds) * 1_000)));
+const measured = latencies.length === 0 ? [0] : latencies;
+const load: Load = {
+  requests: latencies.length,
+  seconds: (performance.now() - startedAt) / 1_000,
+  bytes: 0,
+  p50Ms: percentile(measured, 50),
+  p99Ms: percentile(measured, 99),
+  failures,
+};
+process.stdout.write(`${JSON.stringify(load)}\n`);
+// The connections would keep this process.
+process.exit(0);

@@ -1,0 +1,84 @@
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  readonly secure: boolean;
+  readonly httpOnly: boolean;
+  readonly sameSite: string;
+  readonly expiresAt: number;
+}
+
+export interface CookieRequest {
+  /** A request that another site brought about. */
+  readonly crossSite: boolean;
+  readonly method: string;
+}
+
+/**
+ * Cookies of one host each; ports do not count, as in every browser. A `Domain` attribute is refused: nothing here may
+ * need one. @see RFC 6265bis §5
+ */
+export class CookieJar {
+  readonly #byHost = new Map<string, Map<string, Cookie>>();
+
+  /** Values of `Set-Cookie`. Throws an Error for a cookie that a browser would not take. */
+  keep(url: URL, lines: readonly string[]): void {
+    for (const line of lines) {
+      const cookie = parse(line);
+      const refusal = refusalOf(cookie, line, url);
+      if (refusal !== undefined) throw new Error(`a browser refuses the cookie ${cookie.name}: ${refusal}`);
+      const cookies = this.#byHost.get(url.hostname) ?? new Map<string, Cookie>();
+      const key = `${cookie.name} ${cookie.path}`;
+      if (cookie.expiresAt <= Date.now()) cookies.delete(key);
+      else cookies.set(key, cookie);
+      this.#byHost.set(url.hostname, cookies);
+    }
+  }
+
+  /** Value of `Cookie`; empty for none. */
+  header(url: URL, { crossSite, method }: CookieRequest): string {
+    return this.of(url.hostname)
+      .filter(({ expiresAt }) => expiresAt > Date.now())
+      .filter(({ secure }) => !secure || url.protocol === 'https:')
+      .filter(({ path }) => isBelow(url.pathname, path))
+      .filter(({ sameSite }) => !crossSite || sameSite === 'none' || (sameSite === 'lax' && method === 'GET'))
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ');
+  }
+
+  of(hostname: string): readonly Cookie[] {
+    return [...(this.#byHost.get(hostname)?.values() ?? [])];
+  }
+}
+
+function parse(line: string): Cookie {
+  const [pair = '', ...attributes] = line.split(/; */u);
+  const at = (wanted: string): string | undefined => {
+    const found = attributes.find((attribute) => attribute.toLowerCase().split('=')[0] === wanted);
+    return found === undefined ? undefined : found.slice(wanted.length + 1);
+  };
+  const maxAge = at('max-age');
+  const expires = at('expires');
+  const end = expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires);
+  const split = pair.indexOf('=');
+  return {
+    name: pair.slice(0, split),
+    value: pair.slice(split + 1),
+    path: at('path') ?? '/',
+    secure: at('secure') !== undefined,
+    httpOnly: at('httponly') !== undefined,
+    sameSite: (at('samesite') ?? 'lax').toLowerCase(),
+    expiresAt: maxAge === undefined ? end : Date.now() + Number(maxAge) * 1_000,
+  };
+}
+
+function refusalOf({ name, path, secure, sameSite }: Cookie, line: string, url: URL): string | undefined {
+  if (/; *domain=/iu.test(line)) return 'it has a Domain';
+  if (secure && url.protocol !== 'https:') return 'it is Secure, the page is not';
+  if (name.startsWith('__Host-') && (!secure || path !== '/')) return '__Host- asks for Secure and Path=/';
+  if (sameSite === 'none' && !secure) return 'SameSite=None asks for Secure';
+  return line.length > 4_096 ? 'it is too long' : undefined;
+}
+
+const isBelow = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);

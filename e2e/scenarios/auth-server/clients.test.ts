@@ -1,0 +1,136 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { decodeJwt } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createAuthority } from '../../../gateway/outbound/testdata/authority.ts';
+import { MCP_HEADERS, raw, rpc } from '../../harness/clients/raw.ts';
+import { eventually } from '../../harness/poll.ts';
+import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
+import { temporaryFolder } from '../../harness/vmcp.ts';
+import { bearer } from '../bearer-session.ts';
+import { CLIENT_METADATA, ScriptedLogin } from '../scripted-login.ts';
+import { SDKS } from '../sdk-login.ts';
+import { startAuthServer, type Gateway } from './gateway.ts';
+import { credentialAt, type BackendName } from './surroundings.ts';
+
+const authority = createAuthority('authority of the tests');
+const scope = blockScope();
+let gateway: Gateway;
+let documentUrl: string;
+
+beforeAll(async () => {
+  const caFile = join(await temporaryFolder(scope), 'ca.pem');
+  await writeFile(caFile, authority.cert);
+  documentUrl = await publishDocument(scope);
+  const authServer = { cimd: { allowLoopbackHTTP: true } };
+  gateway = await startAuthServer(scope, { authServer }, { env: { NODE_EXTRA_CA_CERTS: caFile } });
+}, 60_000);
+
+/** URL of a metadata document of the scripted client, over TLS as client libraries ask for it. */
+async function publishDocument(owner: Scope): Promise<string> {
+  const server = createServer(authority.sign('DNS:localhost,IP:127.0.0.1'), (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ ...CLIENT_METADATA, client_id: documentUrl }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  owner.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `https://127.0.0.1:${String((server.address() as AddressInfo).port)}/client.json`;
+}
+
+const initialize = (token: string) =>
+  raw(gateway.url, { method: 'POST', headers: { ...MCP_HEADERS, ...bearer(token) }, body: rpc('tools/list') });
+
+const revoke = (token: string, clientId: string) =>
+  fetch(`${gateway.issuer}/oauth/revoke`, {
+    method: 'POST',
+    body: new URLSearchParams({ token, client_id: clientId }),
+  });
+
+/** Credentials that the three backends got for the calls of one login. */
+const credentials = (): Record<BackendName, string> => {
+  const { files, posts, vault } = gateway.around.backends;
+  return { files: credentialAt(files) ?? '', posts: credentialAt(posts) ?? '', vault: credentialAt(vault) ?? '' };
+};
+
+const WAYS = SDKS.flatMap(([name, connect]) => [
+  { name, connect, how: 'registers' as const },
+  { name, connect, how: 'publishes its metadata' as const },
+]);
+
+describe('a client that knows the URL of the gateway and nothing else', () => {
+  it('is told where to go', async () => {
+    const answer = await raw(gateway.url, { method: 'POST', headers: MCP_HEADERS, body: rpc('tools/list') });
+    const metadata = `${gateway.issuer}/.well-known/oauth-protected-resource/mcp`;
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toContain(`resource_metadata="${metadata}"`);
+    const document: unknown = await (await fetch(metadata)).json();
+    expect(document).toMatchObject({ resource: gateway.url, authorization_servers: [gateway.issuer] });
+  });
+
+  it.each(WAYS)(
+    '$name $how, logs in at two providers, calls three backends, refreshes and revokes',
+    async ({ name, connect, how }) => {
+      const user = `${name}-${how}`.toLowerCase().replaceAll(/\W+/gu, '-');
+      const published = how === 'publishes its metadata' ? { clientMetadataUrl: documentUrl } : {};
+      const login = new ScriptedLogin(user, published);
+      const client = await connect(testScope(), gateway.url, login);
+      if (how === 'publishes its metadata') expect(login.clientId).toBe(documentUrl);
+      else expect(login.clientId).not.toBe('');
+      expect(login.logins).toBe(1);
+      expect(login.browser.visited.map(({ host }) => host)).toEqual(
+        expect.arrayContaining([
+          new URL(gateway.around.corp.issuer).host,
+          new URL(gateway.around.chat.tokenEndpoint).host,
+        ]),
+      );
+
+      expect(await client.tools()).toEqual(expect.arrayContaining(['files_whoami', 'posts_whoami', 'vault_whoami']));
+      expect(JSON.parse(await client.call('files_whoami'))).toMatchObject({ sub: user });
+      expect(JSON.parse(await client.call('posts_whoami'))).toEqual({ opaque: true });
+      const { sub } = decodeJwt(login.accessToken);
+      expect(JSON.parse(await client.call('vault_whoami'))).toEqual({ sub, aud: 'vault' });
+      const sent = credentials();
+      expect(decodeJwt(sent.files).iss).toBe(gateway.around.corp.issuer);
+      expect(gateway.around.chat.userOf(sent.posts)).toBe(user);
+      expect(decodeJwt(sent.vault).iss).toBe(gateway.around.exchanger.url);
+      expect(new Set([...Object.values(sent), login.accessToken]).size).toBe(4);
+
+      const before = login.accessToken;
+      login.spoilAccessToken();
+      expect(JSON.parse(await client.call('files_whoami'))).toMatchObject({ sub: user });
+      expect({ logins: login.logins, grants: login.grants }).toEqual({ logins: 1, grants: 2 });
+      expect(login.accessToken).not.toBe(before);
+      expect(decodeJwt(login.accessToken).sub).toBe(sub);
+
+      expect((await revoke(login.refreshToken, login.clientId)).status).toBe(200);
+      await eventually(
+        'the access token is refused',
+        async () => (await initialize(login.accessToken)).status === 401,
+        {
+          timeoutMs: 6_000,
+        },
+      );
+      const refused = await initialize(login.accessToken);
+      expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
+    },
+    60_000,
+  );
+});
+
+describe('a credential of a login', () => {
+  it('reaches no backend but its own', () => {
+    const { files, posts, vault } = gateway.around.backends;
+    const issuers = (tokens: readonly (string | undefined)[]) =>
+      new Set(tokens.filter((token) => token?.startsWith('ey')).map((token) => decodeJwt(token ?? '').iss));
+    const seen = ({ seen: requests }: typeof files) =>
+      requests.map(({ headers }) => headers.authorization?.replace('Bearer ', '')).filter((one) => one !== undefined);
+    expect(issuers(seen(files))).toEqual(new Set([gateway.around.corp.issuer]));
+    expect(issuers(seen(vault))).toEqual(new Set([gateway.around.exchanger.url]));
+    expect(seen(posts).filter((token) => !gateway.around.chat.issued.has(token))).toEqual([]);
+  });
+});

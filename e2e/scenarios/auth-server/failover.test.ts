@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { eventually } from '../../harness/poll.ts';
+import { hasRedis, startSentinelTrio } from '../../harness/redis.ts';
+import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { testScope } from '../../harness/scope.ts';
+import { openBearerSession } from '../bearer-session.ts';
+import { newKeys } from './manifests.ts';
+import { OAuthClient } from './oauth-client.ts';
+import { startAuthServer } from './gateway.ts';
+
+it.runIf(hasRedis)('a failover of the store loses no session', { timeout: 90_000 }, async () => {
+  const scope = testScope();
+  const trio = await startSentinelTrio(scope);
+  const sentinelAddrs = trio.sentinels.map(({ port }) => `127.0.0.1:${String(port)}`);
+  const kvstore = { sentinelConfig: { masterName: trio.masterName, sentinelAddrs } };
+  const gateway = await startAuthServer(scope, { kvstore, keys: newKeys() });
+  const client = await OAuthClient.register(gateway.issuer);
+  const browsers = ['ann', 'bob', 'carl'].map((user) => new ScriptedBrowser({ user }));
+  const sessions = await Promise.all(
+    browsers.map(async (browser) => {
+      const tokens = await client.login(browser);
+      return { tokens, mcp: await openBearerSession(gateway.url, tokens.access_token) };
+    }),
+  );
+  const before = await trio.master();
+  // What was acknowledged by the master alone may go with it: Redis replicates afterwards.
+  expect(await before.cli('WAIT', '2', '5000')).toBe('2');
+  await before.kill();
+  await eventually('there is another master', async () => (await trio.master()).port !== before.port);
+  await eventually('logins are possible', async () => {
+    const answer = await fetch(
+      `${gateway.issuer}/oauth/authorize?${(await client.begin()).url.searchParams.toString()}`,
+      {
+        redirect: 'manual',
+      },
+    );
+    return answer.status === 303;
+  });
+  for (const { tokens, mcp } of sessions) {
+    expect((await mcp.call('posts_whoami')).status).toBe(200);
+    const renewed = await client.refresh(tokens.refresh_token ?? '');
+    expect((await (await openBearerSession(gateway.url, renewed.access_token)).call('files_whoami')).status).toBe(200);
+  }
+  expect(gateway.around.chat.counts.login).toBe(3);
+});

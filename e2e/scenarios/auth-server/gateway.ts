@@ -1,0 +1,31 @@
+import { freePort } from '../../harness/free-port.ts';
+import type { Scope } from '../../harness/scope.ts';
+import { startVmcp, type StartOptions, type Vmcp } from '../../harness/vmcp.ts';
+import { manifestsOf, type Variant } from './manifests.ts';
+import { startSurroundings, type Surroundings } from './surroundings.ts';
+
+export interface Gateway {
+  readonly issuer: string;
+  /** The MCP endpoint, which is the resource too. */
+  readonly url: string;
+  readonly around: Surroundings;
+  readonly vmcp: Vmcp;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Runs `vmcp up` on the port that its issuer names. */
+export async function startAuthServer(scope: Scope, variant: Variant = {}, more: StartOptions = {}): Promise<Gateway> {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${String(port)}`;
+  const around = await startSurroundings(scope, issuer);
+  const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };
+  const vmcp = await startVmcp(scope, { files, port, ...more });
+  return { issuer, url: `${issuer}/mcp`, around, vmcp, files };
+}
+
+/** Ends the process and runs another one of the same files in its place. */
+export async function restart(scope: Scope, gateway: Gateway): Promise<Gateway> {
+  await gateway.vmcp.stop();
+  const { port, state } = gateway.vmcp;
+  return { ...gateway, vmcp: await startVmcp(scope, { files: gateway.files, port, state }) };
+}

@@ -1,0 +1,116 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { entry, group, secret, virtualServer, yaml, type Manifest } from '../../harness/manifests.ts';
+import type { Surroundings } from './surroundings.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What differs between the scenarios. */
+export interface Variant {
+  /** Member `kvstore` of the storage; in memory when absent. */
+  readonly kvstore?: Fields;
+  /** New ones at every start when absent. */
+  readonly keys?: Keys;
+  /** Further keys of the Secret `keys`. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Further members of `authServerConfig`. */
+  readonly authServer?: Fields;
+  /** Members of `spec.config.operational`. */
+  readonly operational?: Fields;
+}
+
+/** PEM key that signs, and HMAC secret. */
+export interface Keys {
+  readonly signing: string;
+  readonly hmac: string;
+}
+
+export function newKeys(): Keys {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    signing: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    hmac: randomBytes(48).toString('base64url'),
+  };
+}
+
+const resource = (kind: string, name: string, spec: Fields): Manifest => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind,
+  metadata: { name },
+  spec,
+});
+
+/** Providers in the order in which they are visited: the first one is the identity. */
+const providers = ({ corp, corpClient, chat }: Surroundings) => [
+  {
+    name: 'corp',
+    type: 'oidc',
+    oidcConfig: {
+      issuerUrl: corp.issuer,
+      clientId: corpClient.id,
+      clientSecretRef: { name: 'corp', key: 'secret' },
+      scopes: ['openid', 'offline_access'],
+    },
+  },
+  {
+    name: 'chat',
+    type: 'oauth2',
+    oauth2Config: {
+      authorizationEndpoint: chat.authorizationEndpoint,
+      tokenEndpoint: chat.tokenEndpoint,
+      clientId: chat.clientId,
+      clientSecretRef: { name: 'chat', key: 'secret' },
+      scopes: ['chat:read'],
+      userInfo: { endpointUrl: chat.userInfoEndpoint, fieldMapping: { subjectFields: ['id'], nameFields: ['name'] } },
+      tokenResponseMapping: {
+        accessTokenPath: 'authed_user.access_token',
+        refreshTokenPath: 'authed_user.refresh_token',
+        expiresInPath: 'authed_user.expires_in',
+        scopePath: 'authed_user.scope',
+      },
+    },
+  },
+];
+
+const exchangeAt = ({ tokenUrl, clientId }: Surroundings['exchanger']) => ({
+  type: 'tokenExchange',
+  tokenExchange: { tokenUrl, clientId, clientSecretRef: { name: 'exchanger', key: 'secret' }, audience: 'vault' },
+});
+
+const KEY_REFS = {
+  signingKeySecretRefs: [{ name: 'keys', key: 'signing.pem' }],
+  hmacSecretRefs: [{ name: 'keys', key: 'hmac' }],
+};
+
+/** What a user would write: a server behind two logins, and three backends that each get a credential of their own. */
+export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
+  const { kvstore, keys, secrets, authServer = {}, operational = {} } = variant;
+  const { corpClient, chat, exchanger, backends } = around;
+  const inject = (providerName: string) => ({ type: 'upstreamInject', upstreamInject: { providerName } });
+  const backend = (name: keyof typeof backends): Manifest =>
+    entry(name, backends[name].url, 'streamable-http', { externalAuthConfigRef: { name: `for-${name}` } });
+  return yaml(
+    group(),
+    resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer } }),
+    virtualServer(
+      { operational },
+      {
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: `${issuer}/mcp`, clockSkewSeconds: 0 },
+        authServerConfig: {
+          issuer,
+          upstreamProviders: providers(around),
+          ...(keys && KEY_REFS),
+          ...(kvstore && { storage: { type: 'kvstore', kvstore } }),
+          ...authServer,
+        },
+      },
+    ),
+    resource('MCPExternalAuthConfig', 'for-files', inject('corp')),
+    resource('MCPExternalAuthConfig', 'for-posts', inject('chat')),
+    resource('MCPExternalAuthConfig', 'for-vault', exchangeAt(exchanger)),
+    ...(['files', 'posts', 'vault'] as const).map(backend),
+    secret('corp', { secret: corpClient.secret }),
+    secret('chat', { secret: chat.clientSecret }),
+    secret('exchanger', { secret: exchanger.clientSecret }),
+    ...(keys ? [secret('keys', { ...secrets, 'signing.pem': keys.signing, hmac: keys.hmac })] : []),
+  );
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { decodeJwt } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { hasRedis, startRedis } from '../../harness/redis.ts';
+import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { testScope, type Scope } from '../../harness/scope.ts';
+import { bearer, openBearerSession } from '../bearer-session.ts';
+import { MCP_HEADERS, initializeRequest, raw } from '../../harness/clients/raw.ts';
+import { newKeys, type Variant } from './manifests.ts';
+import { OAuthClient } from './oauth-client.ts';
+import { restart, startAuthServer, type Gateway } from './gateway.ts';
+
+/** A login, and a second one whose code nobody has redeemed, before a restart; what is left of them after it. */
+async function afterRestart(scope: Scope, variant: Variant) {
+  const before = await startAuthServer(scope, variant);
+  const client = await OAuthClient.register(before.issuer);
+  const browser = new ScriptedBrowser({ user: 'ann' });
+  const tokens = await client.login(browser);
+  const flow = await client.begin();
+  const callback = await browser.login(flow.url);
+  const gateway = await restart(scope, before);
+  return { gateway, client, browser, tokens, redeem: () => client.redeem(callback, flow) };
+}
+
+async function initialize({ url }: Gateway, token: string): Promise<number> {
+  const headers = { ...MCP_HEADERS, ...bearer(token) };
+  return (await raw(url, { method: 'POST', headers, body: initializeRequest() })).status;
+}
+
+const errorOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'granted',
+    (error: unknown) => (error instanceof oauth.ResponseBodyError ? error.error : String(error)),
+  );
+
+const kvstoreOf = async (scope: Scope) => ({ addr: `127.0.0.1:${String((await startRedis(scope)).port)}` });
+
+describe('after a restart', () => {
+  it.runIf(hasRedis)('with persistent keys and a store, everything goes on', async () => {
+    const scope = testScope();
+    const { gateway, client, browser, tokens, redeem } = await afterRestart(scope, {
+      kvstore: await kvstoreOf(scope),
+      keys: newKeys(),
+    });
+    const session = await openBearerSession(gateway.url, tokens.access_token);
+    expect((await session.call('files_whoami')).status).toBe(200);
+    expect((await session.call('posts_whoami')).status).toBe(200);
+    const redeemed = await redeem();
+    expect(decodeJwt(redeemed.access_token).sub).toBe(decodeJwt(tokens.access_token).sub);
+    expect((await client.refresh(tokens.refresh_token ?? '')).access_token).toBeDefined();
+    const asked = browser.pages.length;
+    expect(await errorOf(client.login(browser))).toBe('granted');
+    expect(browser.pages.slice(asked).filter(({ url }) => url.origin === gateway.issuer)).toEqual([]);
+  });
+
+  it('with keys and memory of its own, row 71: old tokens, codes and clients are refused, and new logins work', async () => {
+    const { gateway, client, browser, tokens, redeem } = await afterRestart(testScope(), {});
+    expect(await initialize(gateway, tokens.access_token)).toBe(401);
+    expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(redeem()));
+    expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(client.refresh(tokens.refresh_token ?? '')));
+    for (const warning of [
+      'no signing key is configured',
+      'no HMAC secret is configured',
+      'keeps everything in memory',
+    ])
+      expect(gateway.vmcp.output()).toContain(warning);
+    const again = await OAuthClient.register(gateway.issuer);
+    const renewed = await again.login(browser);
+    expect(await initialize(gateway, renewed.access_token)).toBe(200);
+  });
+
+  it.runIf(hasRedis)(
+    'with keys of its own and a store, row 71: tokens and codes are invalid, clients are still known',
+    async () => {
+      const scope = testScope();
+      const { gateway, client, browser, tokens, redeem } = await afterRestart(scope, {
+        kvstore: await kvstoreOf(scope),
+      });
+      expect(await initialize(gateway, tokens.access_token)).toBe(401);
+      expect(await errorOf(redeem())).toBe('invalid_grant');
+      expect(await errorOf(client.refresh(tokens.refresh_token ?? ''))).toBe('invalid_grant');
+      // Whoever has read the key set before reads it again.
+      const known = new OAuthClient(await OAuthClient.discover(gateway.issuer, 'oidc'), client.client);
+      const renewed = await known.login(browser);
+      expect(decodeJwt(renewed.access_token).sub).toBe(decodeJwt(tokens.access_token).sub);
+      expect(await initialize(gateway, renewed.access_token)).toBe(200);
+    },
+  );
+
+  it('with persistent keys and memory, what was stored is gone and no token outlives it', async () => {
+    const { gateway, client, tokens, redeem } = await afterRestart(testScope(), { keys: newKeys() });
+    expect(await initialize(gateway, tokens.access_token)).toBe(401);
+    expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(redeem()));
+    expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(client.refresh(tokens.refresh_token ?? '')));
+  });
+});

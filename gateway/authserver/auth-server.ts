@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
+import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
+import { createClientDirectory } from './clients/directory.ts';
+import type { AuthServerContext } from './context.ts';
+import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
+import type { EmitEvent } from './events.ts';
+import { answerRefusal } from './http/answer-refusal.ts';
+import { clientAddresses } from './http/client-address.ts';
+import { route } from './http/router.ts';
+import { HmacSecrets } from './keys/hmac-secrets.ts';
+import { signingKeyFiles } from './keys/key-files.ts';
+import { SigningKeys } from './keys/signing-keys.ts';
+import type { Logger } from './logger.ts';
+import { settingsOf } from './read-settings.ts';
+import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
+import { createSessions } from './sessions/sessions.ts';
+import type { AuthServerSettings } from './settings.ts';
+import { isShared, openStore } from './storage/index.ts';
+import type { Store } from './storage/store.ts';
+import { createUpstream } from './upstream/index.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+export interface AuthServerDeps {
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Cryptographic randomness: so many bytes. */
+  readonly random: (bytes: number) => Buffer;
+  readonly env: (name: string) => string | undefined;
+  /** Every request goes through a guard of its own policy. */
+  readonly outbound: (options: OutboundOptions) => Outbound;
+  /** Content of a secret file as it is now. Throws an Error that names the file. */
+  readonly readSecret: (file: string) => string;
+  readonly emit: EmitEvent;
+  readonly log: Logger;
+}
+
+type Config = NonNullable<GatewayConfig['embedded_auth_server_config']>;
+
+/** What outlives a change of other settings: a session must not end because a scope was added. */
+interface Foundation {
+  readonly store: Store;
+  readonly keys: SigningKeys;
+  readonly secrets: HmacSecrets;
+}
+
+interface Generation {
+  readonly config: Config;
+  readonly context: AuthServerContext;
+  readonly metadata: RequestHandler;
+  readonly endpoints: RequestHandler;
+}
+
+/** Requests that began under the settings before may finish: logins wait for providers. */
+const RETIRE_MS = 30_000;
+
+/** The authorization server of one virtual server: its endpoints, and what the rest of the gateway asks it. */
+export class AuthServer {
+  readonly #deps: AuthServerDeps;
+  #foundation: Foundation;
+  #now: Generation;
+  readonly #retiring = new Map<NodeJS.Timeout, () => Promise<void>>();
+
+  /** Rejects with an Error that says what in the configuration cannot be used. A store or provider that is down is none. */
+  static async open(config: GatewayConfig, deps: AuthServerDeps): Promise<AuthServer> {
+    const foundation = await openFoundation(configOf(config), config, deps);
+    return new AuthServer(config, foundation, deps);
+  }
+
+  private constructor(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps) {
+    this.#deps = deps;
+    this.#foundation = foundation;
+    this.#now = generationOf(config, foundation, deps);
+  }
+
+  /** Takes another configuration. Rejects as `open` does, and then everything is as it was. */
+  async reconfigure(config: GatewayConfig): Promise<void> {
+    const { config: before, context: old } = this.#now;
+    const next = configOf(config);
+    const sameFoundation = isDeepStrictEqual(foundationOf(before), foundationOf(next));
+    const foundation = sameFoundation ? this.#foundation : await openFoundation(next, config, this.#deps);
+    const former = this.#foundation;
+    this.#now = generationOf(config, foundation, this.#deps);
+    this.#foundation = foundation;
+    this.#retire(async () => {
+      await closeGeneration(old);
+      if (!sameFoundation) await former.store.close();
+    });
+  }
+
+  /** Answers requests for what anybody may read under any name of the host, and hands on the others. */
+  readonly metadata: RequestHandler = (req, res, next) => {
+    this.#now.metadata(req, res, next);
+  };
+
+  /** Answers requests for the other endpoints, and hands on the others. */
+  readonly endpoints: RequestHandler = (req, res, next) => {
+    this.#now.endpoints(req, res, next);
+  };
+
+  /** Of the access tokens that are issued here. */
+  readonly keys: Pick<SigningKeys, 'latest' | 'current' | 'renew'> = keySource(() => this.#foundation.keys);
+
+  readonly liveness: LoginLiveness = {
+    isLive: (login) => this.#now.context.sessions.liveness.isLive(login),
+    forget: (tsid) => {
+      this.#now.context.sessions.liveness.forget(tsid);
+    },
+  };
+
+  readonly upstreamTokens: UpstreamTokens = {
+    get: (owner, provider, need) => this.#now.context.sessions.upstreamTokens.get(owner, provider, need),
+  };
+
+  /** Ready even when a provider cannot be asked: who has logged in goes on. */
+  status(): { readonly ready: true; readonly reason?: string; readonly message?: string } {
+    const down = [...this.#now.context.upstreams.values()].filter((upstream) => !upstream.status().ready);
+    if (down.length === 0) return { ready: true };
+    const names = down.map(({ name }) => `"${name}"`).join(', ');
+    return { ready: true, reason: 'IdentityProviderUnavailable', message: `no login at ${names}: the log says why` };
+  }
+
+  async close(): Promise<void> {
+    const retired = [...this.#retiring];
+    this.#retiring.clear();
+    for (const [timer] of retired) clearTimeout(timer);
+    await Promise.all(retired.map(([, close]) => close()));
+    await closeGeneration(this.#now.context);
+    await this.#foundation.store.close();
+  }
+
+  #retire(close: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#retiring.delete(timer);
+      close().catch((error: unknown) => {
+        this.#deps.log.warn('closing what a configuration had opened failed', { error: String(error) });
+      });
+    }, RETIRE_MS).unref();
+    this.#retiring.set(timer, close);
+  }
+}
+
+function configOf({ embedded_auth_server_config: config }: GatewayConfig): Config {
+  if (!config) throw new Error('embedded_auth_server_config is missing');
+  return config;
+}
+
+/** The members whose change needs another store or other keys. Contents of files are followed without. */
+const foundationOf = ({ storage, signing_key_config, hmac_secret_files }: Config): unknown => ({
+  storage,
+  signing_key_config,
+  hmac_secret_files,
+});
+
+async function openFoundation(
+  config: Config,
+  { name, vmcp }: GatewayConfig,
+  deps: AuthServerDeps,
+): Promise<Foundation> {
+  const { log, now, env } = deps;
+  const { storage = {} } = config;
+  const keys = new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
+  const secrets = new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
+  if (isShared(storage) && (keys.ephemeral || secrets.ephemeral))
+    log.warn('the store outlives the keys of this process, and no other process can use what it keeps: configure keys');
+  const store = await openStore(storage, {
+    now,
+    log,
+    env,
+    secrets: () => secrets.ring(),
+    keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${name ?? 'vmcp'}}:`,
+  });
+  return { store, keys, secrets };
+}
+
+function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {
+  const settings = settingsOf(config);
+  const context = contextOf(configOf(config), settings, foundation, deps);
+  const { emit, log } = deps;
+  const refusals = answerRefusal({ server: new URL(settings.urls.issuer).host, emit, log });
+  const routed = (endpoints: typeof ENDPOINTS): RequestHandler =>
+    route(
+      endpoints.map((endpoint) => endpoint(context)),
+      refusals,
+    );
+  for (const upstream of context.upstreams.values()) upstream.warmUp();
+  return {
+    config: configOf(config),
+    context,
+    metadata: routed(METADATA_ENDPOINTS),
+    endpoints: routed(ENDPOINTS),
+  };
+}
+
+function contextOf(
+  config: Config,
+  settings: AuthServerSettings,
+  { store, keys, secrets }: Foundation,
+  deps: AuthServerDeps,
+): AuthServerContext {
+  const { now, random, emit, log, outbound } = deps;
+  const upstreams = upstreamsOf(config, settings, deps);
+  const addressOf: (req: IncomingMessage) => string = clientAddresses(settings.trustedProxies);
+  const liveness = createLoginLiveness(store, now);
+  return {
+    settings,
+    store,
+    keys,
+    secrets: () => secrets.ring(),
+    clients: createClientDirectory({ settings, store, now, log, outbound }),
+    sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
+    upstreams,
+    now,
+    random,
+    addressOf,
+    emit,
+    log,
+  };
+}
+
+function upstreamsOf(config: Config, settings: AuthServerSettings, deps: AuthServerDeps): Map<string, Upstream> {
+  const { now, log, outbound, readSecret, env } = deps;
+  const common = { redirectUri: settings.callbackUrl, now, log, outbound, readSecret, readEnvironment: env };
+  const entries = config.upstreams ?? [];
+  return new Map(
+    entries.map((entry, index) => {
+      const name = settings.providers[index] ?? entry.name ?? 'default';
+      return [name, createUpstream(entry, { name, ...common })];
+    }),
+  );
+}
+
+async function closeGeneration({ upstreams, clients }: AuthServerContext): Promise<void> {
+  await Promise.all([...[...upstreams.values()].map((upstream) => upstream.close()), clients.close()]);
+}
+
+const keySource = (keys: () => SigningKeys): Pick<SigningKeys, 'latest' | 'current' | 'renew'> => ({
+  get latest() {
+    return keys().latest;
+  },
+  current: () => keys().current(),
+  renew: () => keys().renew(),
+});

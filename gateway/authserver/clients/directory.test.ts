@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { createOutbound, type OutboundOptions } from '../../outbound/fetch.ts';
+import { onEnd, serve } from '../../outbound/testdata/servers.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import { memoryStore } from '../storage/memory.ts';
+import type { Store } from '../storage/store.ts';
+import { client } from '../storage/testdata/samples.ts';
+import { createClientDirectory, type ClientDirectory } from './directory.ts';
+import { METADATA_RULES } from './testdata/rules.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const HERE = '203.0.113.7';
+const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
+const DOCUMENTS = {
+  hosts: { allowedHosts: [], deniedHosts: [], allowLoopbackHttp: true },
+  allowCrossOriginRedirects: true,
+  cacheSize: 256,
+  fallbackTtlMs: 300_000,
+};
+
+function world({ documents = true }: { documents?: boolean } = {}) {
+  let ms = Date.now();
+  const now = (): number => ms;
+  const store = memoryStore(now);
+  const limit = { capacity: 10, perSecond: 10 / 60 };
+  const settings: Pick<AuthServerSettings, 'clients' | 'limits'> = {
+    clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: DOCUMENTS }) },
+    limits: {
+      ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },
+      ...{ documentFetchesPerAddress: limit, failuresPerClient: limit },
+    },
+  };
+  const directory = (over: Partial<Store> = {}): ClientDirectory => {
+    const outbound = (options: OutboundOptions) => createOutbound(options);
+    const made = createClientDirectory({ settings, store: { ...store, ...over }, now, log: silent, outbound });
+    onEnd(() => made.close());
+    return made;
+  };
+  return { store, directory, pass: (by: number) => void (ms += by) };
+}
+
+/** A host of documents that counts how often it was asked. */
+async function host() {
+  let asked = 0;
+  let up = true;
+  const { port } = await serve((req, res) => {
+    asked += 1;
+    if (!up) return void req.socket.destroy();
+    const client_id = `http://${req.headers.host ?? ''}${req.url ?? ''}`;
+    const body = { client_id, client_name: 'Tool', redirect_uris: ['https://client.example/cb'] };
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  return {
+    url: (path = 'client.json') => `http://127.0.0.1:${String(port)}/${path}`,
+    asked: () => asked,
+    goDown: () => void (up = false),
+  };
+}
+
+describe('a registered client', () => {
+  it('is found by its id until it dies of disuse, and lives on by use', async () => {
+    const { store, directory, pass } = world();
+    const [used, unused] = [client(), client()];
+    for (const one of [used, unused]) await store.clients.register(one, DAY_MS, 0);
+    const clients = directory();
+    expect(await clients.find(used.client_id, HERE)).toEqual({ ok: true, client: used });
+    await clients.renew(used);
+    pass(DAY_MS + 1);
+    expect(await clients.known(used.client_id)).toEqual(used);
+    expect(await clients.known(unused.client_id)).toBeUndefined();
+    expect(await clients.find(unused.client_id, HERE)).toMatchObject({ ok: false, reason: 'unknown' });
+    await clients.renew(used);
+    pass(30 * DAY_MS - 1);
+    expect(await clients.known(used.client_id)).toEqual(used);
+  });
+
+  it('is not renewed with every token', async () => {
+    const { store, directory, pass } = world();
+    const one = client();
+    await store.clients.register(one, DAY_MS, 0);
+    let renewals = 0;
+    const renew: Store['clients']['renew'] = (...args) => ((renewals += 1), store.clients.renew(...args));
+    const clients = directory({ clients: { ...store.clients, renew } });
+    for (let count = 0; count < 100; count += 1) await clients.renew(one);
+    expect(renewals).toBe(1);
+    pass(3_600_001);
+    await clients.renew(one);
+    expect(renewals).toBe(2);
+  });
+});
+
+describe('a client that is a document', () => {
+  it('is fetched once, and known to another replica that has never asked its host', async () => {
+    const { directory } = world();
+    const [one, other] = [directory(), directory()];
+    const { url, asked, goDown } = await host();
+    const found = await one.find(url(), HERE);
+    expect(found).toMatchObject({ ok: true, client: { client_id: url(), source: 'document' } });
+    await one.find(url(), HERE);
+    goDown();
+    expect(await other.known(url())).toMatchObject({ client_id: url() });
+    expect(asked()).toBe(1);
+  });
+
+  it('regression 7: is never fetched for a token request', async () => {
+    const { directory } = world();
+    const { url, asked } = await host();
+    const clients = directory();
+    for (let count = 0; count < 100; count += 1)
+      expect(await clients.known(url(`client-${String(count)}.json`))).toBeUndefined();
+    expect(asked()).toBe(0);
+  });
+
+  it('row 44: costs the budget of the address that asks', async () => {
+    const { directory, pass } = world();
+    const { url, asked } = await host();
+    const clients = directory();
+    const find = (index: number, address = HERE) => clients.find(url(`${String(index)}.json`), address);
+    for (let index = 0; index < 10; index += 1) expect(await find(index)).toMatchObject({ ok: true });
+    expect(await find(10)).toMatchObject({ ok: false, reason: 'busy' });
+    expect(await find(3)).toMatchObject({ ok: true });
+    expect(await find(11, '203.0.113.8')).toMatchObject({ ok: true });
+    expect(asked()).toBe(11);
+    pass(6_000);
+    expect(await find(10)).toMatchObject({ ok: true });
+  });
+
+  it('in use is not forgotten because somebody else begins a login', async () => {
+    const { directory, pass } = world();
+    const { url } = await host();
+    const [one, other] = [directory(), directory()];
+    const found = await one.find(url(), HERE);
+    if (!found.ok) throw new Error(found.detail);
+    await one.renew(found.client);
+    await other.find(url(), HERE);
+    pass(2 * DAY_MS);
+    expect(await directory().known(url())).toMatchObject({ client_id: url() });
+  });
+
+  it('goes after a day when no token came of it', async () => {
+    const { directory, pass } = world();
+    const { url } = await host();
+    await directory().find(url(), HERE);
+    pass(DAY_MS + 1);
+    expect(await directory().known(url())).toBeUndefined();
+  });
+
+  it('that cannot be used is told from one that is unknown', async () => {
+    const { directory } = world();
+    expect(await directory().find('https://127.0.0.1/client.json', HERE)).toMatchObject({
+      ok: false,
+      reason: 'document',
+    });
+    expect(await directory().find('vcl_nobody', HERE)).toMatchObject({ ok: false, reason: 'unknown' });
+  });
+
+  it('is unknown where documents are off, also with a copy in the store', async () => {
+    const { directory, store } = world({ documents: false });
+    const { url, asked } = await host();
+    await store.clients.put(client({ client_id: url(), source: 'document' }), DAY_MS);
+    expect(await directory().find(url(), HERE)).toMatchObject({ ok: false, reason: 'unknown' });
+    expect(await directory().known(url())).toBeUndefined();
+    expect(asked()).toBe(0);
+  });
+});

@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { given } from '../testdata/given-config.ts';
+import { authServerProblems } from './problems.ts';
+
+type Change = Partial<EmbeddedAuthServerConfig>;
+
+const PREFIX = 'embedded_auth_server_config.';
+/** `reason path` of each problem. */
+const reasons = (config: GatewayConfig): string[] =>
+  authServerProblems(config).map(({ reason, path }) => `${reason} ${path.replace(PREFIX, '')}`);
+
+const oidc = (more: object = {}) => ({
+  type: 'oidc',
+  oidc_config: { issuer_url: 'https://idp.example', client_id: 'desk', ...more },
+});
+const oauth2 = (more: object = {}) => ({
+  type: 'oauth2',
+  oauth2_config: {
+    authorization_endpoint: 'https://git.example/authorize',
+    token_endpoint: 'https://git.example/token',
+    client_id: 'desk',
+    ...more,
+  },
+});
+const two = [
+  { name: 'corp', ...oidc() },
+  { name: 'git', ...oauth2() },
+];
+const keys = { signing_key_config: { key_dir: '/keys', signing_key_file: 'a.pem' }, hmac_secret_files: ['/hmac'] };
+const KVSTORE = 'storage.kvstore_config';
+
+describe('a configuration of the authorization server', () => {
+  it('may be absent', () => {
+    const { embedded_auth_server_config: _, ...rest } = given();
+    expect(authServerProblems(rest)).toEqual([]);
+  });
+
+  it.each<[string, Change]>([
+    ['short', {}],
+    ['with one provider without a name', { upstreams: [oidc()] }],
+    [
+      'with two providers and a filter',
+      { upstreams: two, upstream_filter: { rules: [{ groups: ['a'], upstream_providers: ['git'] }] } },
+    ],
+    ['with a store and keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis:6379' } }, ...keys }],
+    ['with a store that outlives its keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis' } } }],
+    ['with hosts of clients', { cimd: { allowed_hosts: ['*.example.com', 'app.example'], cache_fallback_ttl: '1s' } }],
+    [
+      'with its pages elsewhere',
+      {
+        authorization_endpoint_base_url: 'https://login.example/x',
+        upstreams: [oidc({ redirect_uri: 'https://login.example/oauth/callback' })],
+      },
+    ],
+  ])('may be %s', (_, change) => {
+    expect(reasons(given(change))).toEqual([]);
+  });
+
+  it('may be http on loopback, or where that is allowed', () => {
+    const at = (issuer: string, change: Change = {}): string[] =>
+      reasons({ ...given({ issuer, ...change }), oidc_config: { issuer, audience: `${issuer}/mcp` } });
+    expect(at('http://127.0.0.1:4483')).toEqual([]);
+    expect(at('http://desk.example')).toEqual(['InsecureUrl issuer']);
+    expect(at('http://desk.example', { insecure_allow_http: true })).toEqual([]);
+    expect(at('http://127.0.0.1', { allow_confidential_client_registration: true })).toEqual([
+      'RuleViolated allow_confidential_client_registration',
+    ]);
+    const confidential = {
+      allow_confidential_client_registration: true,
+      insecure_allow_confidential_over_loopback_http: true,
+    };
+    expect(at('http://127.0.0.1', confidential)).toEqual([]);
+    expect(at('http://desk.example', { ...confidential, insecure_allow_http: true })).toEqual([
+      'RuleViolated allow_confidential_client_registration',
+    ]);
+  });
+
+  it.each<[string, Change, string[]]>([
+    ['an issuer that is no URL', { issuer: 'desk' }, ['InvalidUrl issuer']],
+    ['an issuer of another scheme', { issuer: 'ftp://desk.example' }, ['InvalidUrl issuer']],
+    ['a user in the issuer', { issuer: 'https://a:b@desk.example' }, ['CredentialsInUrl issuer']],
+    ['a slash at the end', { issuer: 'https://desk.example/' }, ['InvalidUrl issuer']],
+    ['a query', { issuer: 'https://desk.example?a' }, ['InvalidUrl issuer']],
+    ['a bare question mark', { issuer: 'https://desk.example/x?' }, ['InvalidUrl issuer']],
+    ['a fragment', { issuer: 'https://desk.example#a' }, ['InvalidUrl issuer']],
+    ['capitals in the host', { issuer: 'https://Desk.example' }, ['InvalidUrl issuer']],
+    ['dot segments', { issuer: 'https://desk.example/a/../b' }, ['InvalidUrl issuer']],
+    [
+      'a base with a slash',
+      { authorization_endpoint_base_url: 'https://x.example/' },
+      ['InvalidUrl authorization_endpoint_base_url'],
+    ],
+    [
+      'a base without TLS',
+      { authorization_endpoint_base_url: 'http://x.example' },
+      ['InsecureUrl authorization_endpoint_base_url'],
+    ],
+    [
+      'a life that is too short',
+      { token_lifespans: { auth_code_lifespan: '1s' } },
+      ['InvalidLifespan token_lifespans.auth_code_lifespan'],
+    ],
+    [
+      'a key outside of its folder',
+      { signing_key_config: { key_dir: '/k', signing_key_file: '../a' } },
+      ['InvalidKeyFile signing_key_config.signing_key_file'],
+    ],
+    ['one secret twice', { hmac_secret_files: ['/a', '/b', '/a'] }, ['InvalidValue hmac_secret_files[2]']],
+    [
+      'six secrets',
+      { hmac_secret_files: ['1', '2', '3', '4', '5', ''] },
+      ['InvalidValue hmac_secret_files', 'InvalidValue hmac_secret_files[5]'],
+    ],
+    ['no provider', { upstreams: [] }, ['MissingField upstreams']],
+    ['a provider of no type', { upstreams: [{ name: 'a' }] }, ['InvalidValue upstreams[0].type']],
+    [
+      'a provider with a mistake',
+      { upstreams: [{ name: 'a', ...oidc({ issuer_url: 'http://idp.example' }) }] },
+      ['InsecureUrl upstreams[0].oidc_config.issuer_url'],
+    ],
+    [
+      'two without a name',
+      { upstreams: [oidc(), oauth2()] },
+      ['MissingField upstreams[0].name', 'MissingField upstreams[1].name'],
+    ],
+    [
+      'two of one name',
+      { upstreams: [two[0], { ...two[1], name: 'corp' }] as Change['upstreams'] & {} },
+      ['InvalidValue upstreams[1].name'],
+    ],
+    ['a name that is no label', { upstreams: [{ name: 'Corp_1', ...oidc() }] }, ['InvalidValue upstreams[0].name']],
+    [
+      'nine providers',
+      { upstreams: Array.from({ length: 9 }, (_, index) => ({ name: `p${String(index)}`, ...oidc() })) },
+      ['InvalidValue upstreams'],
+    ],
+    [
+      'a way back to somewhere else',
+      { upstreams: [oidc({ redirect_uri: 'https://else.example/oauth/callback' })] },
+      ['RedirectOriginMismatch upstreams[0].oidc_config.redirect_uri'],
+    ],
+    [
+      'ways back to two origins',
+      {
+        authorization_endpoint_base_url: 'https://login.example',
+        upstreams: [
+          { name: 'corp', ...oidc() },
+          { name: 'git', ...oauth2({ redirect_uri: 'https://login.example/oauth/callback' }) },
+        ],
+      },
+      ['RedirectOriginMismatch upstreams[1].oauth2_config.redirect_uri'],
+    ],
+    ['a scope of two words', { scopes_supported: ['openid', 'a b'] }, ['InvalidValue scopes_supported[1]']],
+    ['no scope', { scopes_supported: [] }, ['InvalidValue scopes_supported']],
+    [
+      'a baseline scope that nobody has',
+      { baseline_client_scopes: ['openid', 'x'] },
+      ['RuleViolated baseline_client_scopes[1]'],
+    ],
+    [
+      'secrets for clients that get none',
+      { force_confidential_redirect_uris: ['https://app.example/cb'] },
+      ['RuleViolated force_confidential_redirect_uris'],
+    ],
+    [
+      'secrets for a client without TLS',
+      { allow_confidential_client_registration: true, force_confidential_redirect_uris: ['http://127.0.0.1/cb'] },
+      ['InvalidUrl force_confidential_redirect_uris[0]'],
+    ],
+    [
+      'hosts that are URLs',
+      { cimd: { allowed_hosts: ['https://a.example'], denied_hosts: ['a.*'] } },
+      ['InvalidValue cimd.allowed_hosts[0]', 'InvalidValue cimd.denied_hosts[0]'],
+    ],
+    [
+      'documents remembered for no time',
+      { cimd: { cache_fallback_ttl: '10ms' } },
+      ['InvalidDuration cimd.cache_fallback_ttl'],
+    ],
+    [
+      'a filter of one provider',
+      { upstream_filter: { rules: [{ groups: ['a'], upstream_providers: ['corp'] }] } },
+      ['RuleViolated upstream_filter'],
+    ],
+    [
+      'a filter that says little',
+      { upstreams: two, upstream_filter: { claim: '', rules: [{}], default_upstreams: ['x'] } },
+      [
+        'InvalidValue upstream_filter.claim',
+        'MissingField upstream_filter.rules[0].groups',
+        'MissingField upstream_filter.rules[0].upstream_providers',
+        'UpstreamProviderUnknown upstream_filter.default_upstreams[0]',
+      ],
+    ],
+    ['a filter that says nothing', { upstreams: two, upstream_filter: {} }, ['MissingField upstream_filter.rules']],
+    [
+      'a filter that names somebody else',
+      { upstreams: two, upstream_filter: { rules: [{ groups: ['a'], upstream_providers: ['git', 'x'] }] } },
+      ['UpstreamProviderUnknown upstream_filter.rules[0].upstream_providers[1]'],
+    ],
+    ['an unknown store', { storage: { type: 'disk' } }, ['InvalidValue storage.type']],
+    ['a store that is nowhere', { storage: { type: 'kvstore' }, ...keys }, [`MissingField ${KVSTORE}`]],
+    ['a place for what is in memory', { storage: { kvstore_config: { addr: 'a' } } }, [`RuleViolated ${KVSTORE}`]],
+    [
+      'a store in two places',
+      { storage: { type: 'kvstore', kvstore_config: { addr: 'a', sentinel_config: {} } }, ...keys },
+      [`InvalidValue ${KVSTORE}.addr`],
+    ],
+    [
+      'a store at no address',
+      { storage: { type: 'kvstore', kvstore_config: { addr: 'a b' } }, ...keys },
+      [`InvalidValue ${KVSTORE}.addr`],
+    ],
+    [
+      'an audience that is no URL',
+      { allowed_audiences: ['https://desk.example/mcp', 'desk'] },
+      ['AudienceMismatch allowed_audiences[1]'],
+    ],
+    [
+      'an audience with a fragment',
+      { allowed_audiences: ['https://desk.example/mcp', 'https://desk.example/#a'] },
+      ['AudienceMismatch allowed_audiences[1]'],
+    ],
+    [
+      'tokens for others only',
+      { allowed_audiences: ['https://desk.example/other'] },
+      ['AudienceMismatch allowed_audiences'],
+    ],
+  ])('is refused: %s', (_, change, expected) => {
+    const { issuer = 'https://desk.example' } = change;
+    const config = given(change);
+    expect(reasons({ ...config, oidc_config: { ...config.oidc_config, issuer } })).toEqual(expected);
+  });
+
+  it('is refused without an issuer', () => {
+    const { issuer: _, ...rest } = given().embedded_auth_server_config ?? {};
+    expect(reasons({ ...given(), embedded_auth_server_config: rest })).toEqual([
+      'MissingField issuer',
+      'IssuerMismatch oidc_config.issuer',
+    ]);
+  });
+
+  it('is refused for all reasons at once, each with what to do', () => {
+    const problems = authServerProblems(given({ issuer: 'desk', upstreams: [], storage: { type: 'disk' } }));
+    expect(problems.map(({ path }) => path.replace(PREFIX, ''))).toEqual([
+      'issuer',
+      'upstreams',
+      'storage.type',
+      'oidc_config.issuer',
+    ]);
+    for (const { message } of problems) expect(message).toMatch(/write|name|set|must|make/u);
+  });
+});
+
+describe('what the authorization server must fit', () => {
+  const fits = (change: Partial<GatewayConfig['vmcp']['incoming']>, oidc_config: object = {}): string[] => {
+    const config = given();
+    const { vmcp } = config;
+    return reasons({
+      ...config,
+      oidc_config: { ...config.oidc_config, ...oidc_config },
+      vmcp: { ...vmcp, incoming: { ...vmcp.incoming, ...change } },
+    });
+  };
+
+  it.each<[string, Parameters<typeof fits>, string[]]>([
+    ['callers without tokens', [{ type: 'anonymous' }], ['RuleViolated vmcp.incoming.type']],
+    ['tokens of service accounts', [{ source: 'kubernetes' }], ['IssuerMismatch vmcp.incoming.source']],
+    ['another issuer', [{}, { issuer: 'https://desk.example/' }], ['IssuerMismatch oidc_config.issuer']],
+    ['an audience that is no URL', [{}, { audience: 'desk' }], ['AudienceMismatch oidc_config.audience']],
+    [
+      'another public URL',
+      [{}, { resourceURL: 'https://desk.example/mcp/' }],
+      ['AudienceMismatch oidc_config.audience'],
+    ],
+    [
+      'scopes that nobody gets',
+      [{ required_scopes: ['openid', 'mcp'] }],
+      ['RuleViolated vmcp.incoming.required_scopes[1]'],
+    ],
+  ])('is not %s', (_, change, expected) => {
+    expect(fits(...change)).toEqual(expected);
+  });
+
+  it('is its own issuer and audience', () => {
+    expect(fits({ required_scopes: ['openid'] }, { resourceURL: 'https://desk.example/mcp' })).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { DNS_LABEL_PATTERN } from '../../contract/fields.ts';
+import type { Problem } from '../../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { providerNames } from '../read-settings.ts';
+import { upstreamProblems } from '../upstream/index.ts';
+import { below, invalid, missing, problem } from './problem.ts';
+
+const MAX_PROVIDERS = 8;
+const MAX_NAME_LENGTH = 63;
+
+/** Where users log in, and who visits which provider. */
+export function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
+  const { upstreams = [] } = config;
+  if (upstreams.length === 0) return [missing('upstreams', 'name an identity provider: users log in there')];
+  return [
+    ...(upstreams.length > MAX_PROVIDERS
+      ? [invalid('upstreams', `name at most ${String(MAX_PROVIDERS)} providers`)]
+      : []),
+    ...nameProblems(config),
+    ...upstreams.flatMap((entry, index) => below(`upstreams[${String(index)}]`, upstreamProblems(entry))),
+    ...filterProblems(config),
+  ];
+}
+
+function nameProblems({ upstreams = [] }: EmbeddedAuthServerConfig): Problem[] {
+  const names = upstreams.map(({ name }) => name);
+  return names.flatMap((name, index): Problem[] => {
+    const path = `upstreams[${String(index)}].name`;
+    if (name === undefined) {
+      return names.length === 1 ? [] : [missing(path, 'only a provider that is the only one needs no name: set it')];
+    }
+    if (!new RegExp(DNS_LABEL_PATTERN, 'u').test(name) || name.length > MAX_NAME_LENGTH) {
+      const message = `"${name}" is not a DNS label: use at most 63 lower-case letters, digits and hyphens`;
+      return [invalid(path, message)];
+    }
+    return names.indexOf(name) === index ? [] : [invalid(path, `two providers are named "${name}": rename one`)];
+  });
+}
+
+function filterProblems(config: EmbeddedAuthServerConfig): Problem[] {
+  const { upstream_filter: filter } = config;
+  if (!filter) return [];
+  const path = 'upstream_filter';
+  const { rules = [], default_upstreams: others = [], claim } = filter;
+  return [
+    ...(providerNames(config).length > 1
+      ? []
+      : [problem('RuleViolated', path, 'with one provider there is nothing to choose from: remove it')]),
+    ...(claim === '' ? [invalid(`${path}.claim`, 'name the claim')] : []),
+    ...(rules.length === 0 ? [missing(`${path}.rules`, 'say who visits which provider')] : []),
+    ...rules.flatMap(({ groups = [], upstream_providers: providers = [] }, index) => {
+      const here = `${path}.rules[${String(index)}]`;
+      return [
+        ...(groups.length === 0 ? [missing(`${here}.groups`, 'say whom the rule is for')] : []),
+        ...(providers.length === 0 ? [missing(`${here}.upstream_providers`, 'say which providers they visit')] : []),
+        ...unknownNames(config, providers, `${here}.upstream_providers`),
+      ];
+    }),
+    ...unknownNames(config, others, `${path}.default_upstreams`),
+  ];
+}
+
+function unknownNames(config: EmbeddedAuthServerConfig, names: readonly string[], path: string): Problem[] {
+  const known = providerNames(config);
+  return names.flatMap((name, index) => {
+    if (known.includes(name)) return [];
+    const message = `no upstream provider has this name (there is ${known.join(', ')}): correct it`;
+    return [problem('UpstreamProviderUnknown', `${path}[${String(index)}]`, message)];
+  });
+}

@@ -1,0 +1,104 @@
+import type { Request, Response } from 'express';
+import type { Client } from '../clients/client.ts';
+import { matchesRedirectUri } from '../clients/redirect-uri.ts';
+import type { AuthServerContext } from '../context.ts';
+import {
+  checkAuthorizationRequest,
+  clientIdOf,
+  type AuthorizationOutcome,
+  type AuthorizationRequest,
+} from '../core/authorization-request.ts';
+import { errorResponseUrl } from '../core/authorization-response.ts';
+import { endpointPath, endpointUrl } from '../core/metadata.ts';
+import type { RequestParameters } from '../core/request-parameters.ts';
+import { redirectTo } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { spendOfAddress } from '../http/limits.ts';
+import { Refused } from '../http/refused.ts';
+import { formOf, queryOf } from '../http/request-body.ts';
+import { begin, stepMs } from '../login/transition.ts';
+
+const HANDLE_BYTES = 32;
+/** 128 bits: useless outside of issued tokens, but nobody shall guess it either. */
+const TSID_BYTES = 16;
+const BUSY_SECONDS = 5;
+
+/** Judges the request and sends the browser on to the consent page. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
+export function authorizeEndpoint(context: AuthServerContext): Endpoint {
+  const { urls } = context.settings;
+  const answer = async (
+    req: Request,
+    res: Response,
+    parameters: () => RequestParameters | Promise<RequestParameters>,
+  ) => {
+    const address = await spend(req, context);
+    const asked = await parameters();
+    const client = await clientOf(asked, address, context);
+    const outcome = judge(asked, client, context);
+    redirectTo(res, outcome.ok ? await consentUrl(outcome.request, context) : refusalUrl(req, outcome, context));
+  };
+  return {
+    paths: [...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname])],
+    answers: 'page',
+    cors: false,
+    methods: {
+      GET: (req, res) => answer(req, res, () => queryOf(req)),
+      POST: (req, res) => answer(req, res, () => formOf(req)),
+    },
+  };
+}
+
+async function spend(req: Request, { addressOf, store, settings }: AuthServerContext): Promise<string> {
+  const address = addressOf(req);
+  await spendOfAddress(store.rates, 'authorize', address, settings.limits.authorizationsPerAddress);
+  return address;
+}
+
+async function clientOf(asked: RequestParameters, address: string, { clients }: AuthServerContext): Promise<Client> {
+  const clientId = clientIdOf(asked);
+  if (!clientId.ok) throw new Refused(clientId.reason);
+  const found = await clients.find(clientId.value, address);
+  if (found.ok) return found.client;
+  const facts = { client_id: clientId.value, detail: found.detail };
+  switch (found.reason) {
+    case 'unknown':
+      throw new Refused('client_unknown', { facts });
+    case 'document':
+      throw new Refused('client_document', { facts });
+    case 'busy':
+      throw new Refused('rate_limited', { facts, retryAfterSeconds: BUSY_SECONDS });
+  }
+}
+
+const judge = (asked: RequestParameters, client: Client, { settings }: AuthServerContext): AuthorizationOutcome =>
+  checkAuthorizationRequest(asked, {
+    client: client.metadata,
+    scopesSupported: settings.scopesSupported,
+    audiences: settings.audiences,
+    matchesRedirectUri,
+  });
+
+/** Back to the client, or, where that is not safe, to a page: then it throws `Refused`. */
+function refusalUrl(
+  { path }: Request,
+  { refusal }: Extract<AuthorizationOutcome, { ok: false }>,
+  { settings, emit }: AuthServerContext,
+): string {
+  if (refusal.to === 'page') throw new Refused(refusal.reason);
+  emit('request_refused', { path, reason: refusal.reason });
+  return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
+}
+
+async function consentUrl(
+  request: AuthorizationRequest,
+  { store, settings, now, random }: AuthServerContext,
+): Promise<string> {
+  const handle = random(HANDLE_BYTES).toString('base64url');
+  const tsid = random(TSID_BYTES).toString('base64url');
+  const transaction = begin(request, { tsid, providers: settings.providers, now: now() });
+  if (!(await store.transactions.put(handle, transaction, stepMs(transaction, now()))))
+    throw new Error('a fresh handle is in use');
+  const url = new URL(settings.consentUrl);
+  url.searchParams.set('transaction', handle);
+  return url.href;
+}

@@ -1,0 +1,176 @@
+import { onTestFinished, describe, expect, it } from 'vitest';
+import { startIdentityProvider } from '../../../examples/identity-provider/provider.ts';
+import { isGenuine } from '../core/opaque-token.ts';
+import { fileWith, oidcEntry } from '../upstream/testdata/upstream-under-test.ts';
+import { browserServer, CLIENT, CLIENT_REDIRECT, RESOURCE, type BrowserServer } from './testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc } from './testdata/scripted-login.ts';
+
+/** What stands with the code that a way ended in. */
+async function grantOf(server: BrowserServer, end: string) {
+  const code = new URL(end).searchParams.get('code') ?? '';
+  expect(isGenuine('code', code, server.context.secrets())).toBe(true);
+  const taken = await server.store.codes.take(code, 1_000);
+  if (taken.kind !== 'taken') throw new Error('there is no such code');
+  return taken.grant;
+}
+
+/** `corp` says who it is, `git` comes second. */
+async function chain(settings: Parameters<typeof browserServer>[1] = {}) {
+  const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
+  const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }), settings);
+  return { corp, git, server };
+}
+
+describe('the way of a browser', () => {
+  it('leads through consent and every provider, in their order, back to the client with a code', async () => {
+    const { corp, git, server } = await chain();
+    const browser = server.browser();
+    const asked = await browser.visit(server.authorizeUrl({ nonce: 'n-1', scope: 'openid tools' }));
+    expect(asked.status).toBe(303);
+    expect(asked.headers.getSetCookie()).toEqual([]);
+    const consent = await browser.visit(asked.location ?? '');
+    expect(consent.status).toBe(200);
+    for (const part of [
+      'Claude &lt;b&gt;Code&lt;/b&gt;',
+      'client.example',
+      'know that it is you',
+      RESOURCE,
+      new URL(corp.issuer).host,
+    ])
+      expect(consent.page).toContain(part);
+    expect(consent.page.indexOf(new URL(corp.issuer).host)).toBeLessThan(
+      consent.page.indexOf(new URL(git.issuer).host),
+    );
+    expect(corp.provider.to('token')).toEqual([]);
+    const form = browser.fill(consent.page, consent.url, '');
+    const first = await browser.visit(form.url, form.body, { 'sec-fetch-site': 'same-origin', origin: 'null' });
+    expect(first.status).toBe(303);
+    expect(first.location?.startsWith(corp.provider.url('authorize'))).toBe(true);
+    const second = await browser.visit(
+      corp.callbackFor(first.location ?? '', { claims: { name: 'Ann', email: 'a@b.c' } }),
+    );
+    expect(second.location?.startsWith(git.provider.url('authorize'))).toBe(true);
+    const end = await browser.visit(git.callbackFor(second.location ?? '', { subject: '4711' }));
+    expect(end.status).toBe(303);
+    expect(end.location).toMatch(/^https:\/\/client\.example\/cb\?from=vmcp&code=vac_/u);
+    const answer = new URL(end.location ?? '').searchParams;
+    expect([answer.get('state'), answer.get('iss')]).toEqual(['state of the client', server.issuer]);
+    expect([...browser.cookies.keys()].filter((name) => name.includes('flow'))).toEqual([]);
+    const grant = await grantOf(server, end.location ?? '');
+    expect(grant).toMatchObject({
+      ...{ clientId: CLIENT.client_id, scopes: ['openid', 'tools'], resource: RESOURCE, nonce: 'n-1' },
+      ...{ redirectUri: CLIENT_REDIRECT, login: { name: 'Ann', email: 'a@b.c' } },
+    });
+    expect(grant.login.userId).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/u);
+    const rows = await server.store.upstreamTokens.all(grant.tsid);
+    expect(rows.map(({ provider, upstreamSubject, userId }) => [provider, upstreamSubject, userId])).toEqual([
+      ['corp', 'ann', grant.login.userId],
+      ['git', '4711', grant.login.userId],
+    ]);
+    expect(server.events.map(([event]) => event)).toEqual([
+      ...['consent_granted', 'login_leg_ok', 'login_leg_ok', 'code_issued'],
+    ]);
+  });
+
+  it('takes the authorization request as a form too', async () => {
+    const { server } = await chain();
+    const url = new URL(server.authorizeUrl());
+    const answer = await server.browser().visit(`${server.issuer}/oauth/authorize`, url.search.slice(1));
+    expect(answer.status).toBe(303);
+    expect(answer.location).toContain('/oauth/consent?transaction=');
+  });
+
+  it('knows the user again, and stays with the same one whatever else changes', async () => {
+    const { corp, git, server } = await chain({ settings: { reuseUpstreamTokens: false } });
+    const run = async (email: string) => {
+      const browser = server.browser();
+      const first = await browser.visit(corp.callbackFor(await server.toProvider(browser), { claims: { email } }));
+      const end = await browser.visit(git.callbackFor(first.location ?? ''));
+      return (await grantOf(server, end.location ?? '')).login;
+    };
+    const [one, other] = [await run('old@corp.example'), await run('new@corp.example')];
+    expect(other.userId).toBe(one.userId);
+    expect([one.email, other.email]).toEqual(['old@corp.example', 'new@corp.example']);
+  });
+
+  it('gives somebody whom the provider does not name a new identity at each login', async () => {
+    const nobody = await scriptedOauth2('nobody', { synthetic: true });
+    const server = await browserServer(() => ({ nobody: nobody.entry }));
+    const run = async () => {
+      const browser = server.browser();
+      const end = await browser.visit(nobody.callbackFor(await server.toProvider(browser)));
+      return (await grantOf(server, end.location ?? '')).login.userId;
+    };
+    const [one, other] = [await run(), await run()];
+    expect(one).toMatch(/^tk-[\da-f]{32}$/u);
+    expect(other).not.toBe(one);
+    expect(await server.store.users.get(one)).toBeUndefined();
+    expect(server.events.filter(([event]) => event === 'login_leg_ok').map(([, { synthetic }]) => synthetic)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it('leads a real browser through two chained oidc-providers', async () => {
+    const idps = await Promise.all(
+      [0, 1].map(() => startIdentityProvider({ port: 0, opaque: false, accessTokenSeconds: 60, log: () => undefined })),
+    );
+    for (const idp of idps) onTestFinished(() => idp.close());
+    const register = async (issuer: string, redirectUri: string) => {
+      const response = await fetch(`${issuer}/reg`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] }),
+      });
+      const { client_id, client_secret } = (await response.json()) as { client_id: string; client_secret: string };
+      return oidcEntry(
+        { issuer },
+        { client_id, client_secret_file: await fileWith(client_secret), scopes: ['openid', 'email'] },
+      );
+    };
+    const server = await browserServer(async (callbackUrl) => {
+      const [one, two] = await Promise.all(idps.map(({ issuer }) => register(issuer, callbackUrl)));
+      if (!one || !two) throw new Error('a provider is missing');
+      return { one, two };
+    });
+    const end = await server.browser().login(server.authorizeUrl(), 'ann');
+    const grant = await grantOf(server, end.href);
+    expect(grant.login.email).toBe('ann@example.com');
+    const rows = await server.store.upstreamTokens.all(grant.tsid);
+    expect(rows.map(({ provider, upstreamSubject }) => [provider, upstreamSubject])).toEqual([
+      ['one', 'ann'],
+      ['two', 'ann'],
+    ]);
+    expect(rows.every(({ refreshToken, idToken }) => refreshToken !== undefined && idToken !== undefined)).toBe(true);
+  });
+
+  it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines (row 57)', async () => {
+    const { corp, git, server } = await chain();
+    const browser = server.browser();
+    const location = await server.toProvider(browser);
+    const cookie = [...browser.cookies].find(([name]) => name.includes('flow'))?.[1] ?? 'none';
+    const handle = new URL(location).searchParams.get('state') ?? '';
+    const transaction = await server.store.transactions.get(handle);
+    const first = corp.callbackFor(location, { reply: { access_token: 'upstream-secret-1' } });
+    const next = await browser.visit(first);
+    const end = await browser.visit(
+      git.callbackFor(next.location ?? '', { reply: { error: 'boom upstream-secret-2' } }),
+    );
+    expect(new URL(end.location ?? '').searchParams.get('error')).toBe('server_error');
+    const { tsid = '', leg } = transaction ?? {};
+    const all = JSON.stringify([server.events, server.logged]);
+    expect(server.logged.length).toBeGreaterThan(0);
+    for (const secret of [
+      cookie,
+      handle,
+      tsid,
+      leg?.codeVerifier ?? '',
+      leg?.nonce ?? '',
+      'upstream-secret-1',
+      first,
+    ]) {
+      expect(secret.length).toBeGreaterThan(15);
+      expect(all).not.toContain(secret);
+    }
+  });
+});

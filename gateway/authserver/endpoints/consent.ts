@@ -1,0 +1,191 @@
+import type { Request, Response } from 'express';
+import type { Client } from '../clients/client.ts';
+import { CONSENT_FIELDS, consentPage, DECISIONS, type ConsentQuestion } from '../consent/consent-page.ts';
+import { isTrusted, mayRemember } from '../consent/remembering.ts';
+import { describeScopes } from '../consent/scope-text.ts';
+import type { AuthServerContext } from '../context.ts';
+import { endpointPath } from '../core/metadata.ts';
+import { sendPage, redirectTo } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { PageRefused } from '../http/refused.ts';
+import { formOf, queryOf } from '../http/request-body.ts';
+import { refusalUrl } from '../login/code.ts';
+import { isConsentRemembered, rememberConsent, REMEMBERED_DAYS } from '../login/consent-cookie.ts';
+import {
+  clearFlowCookie,
+  csrfToken,
+  flowCookieOf,
+  giveFlowCookie,
+  isCsrfToken,
+  type FlowCookie,
+} from '../login/flow-cookie.ts';
+import { goOn } from '../login/legs.ts';
+import { bind, isBeforeConsent, stepMs } from '../login/transition.ts';
+import type { Transaction } from '../storage/records.ts';
+
+/** A visit before consent, in the browser that it belongs to. */
+interface Visit {
+  readonly handle: string;
+  readonly transaction: Transaction;
+  readonly cookie: FlowCookie;
+}
+
+/** Asks the user before anything reaches an identity provider. @see contract/auth.md 3.6 */
+export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
+  paths: pathsOf(context),
+  answers: 'page',
+  cors: false,
+  methods: {
+    async GET(req, res) {
+      const visit = await openVisit(req, res, context);
+      const client = await clientOf(visit, context);
+      if (isAsked(req, visit, context)) sendPage(res, consentPage(questionOf(visit, client, context)));
+      else await proceed(res, visit, context);
+    },
+    async POST(req, res) {
+      refuseForeignOrigin(req, context);
+      const { visit, approved } = await answeredVisit(req, context);
+      if (approved) await approve(res, visit, context);
+      else await deny(res, visit, context);
+    },
+  },
+});
+
+/** Where the page is sent for may be another path than that below the issuer: behind `authorizationEndpointBaseUrl`. */
+const pathsOf = ({ settings }: AuthServerContext): readonly string[] => [
+  ...new Set([endpointPath('consent', settings.urls.issuer), new URL(settings.consentUrl).pathname]),
+];
+
+/** The visit of the page's address: bound to this browser now if to none yet, or before. */
+async function openVisit(req: Request, res: Response, context: AuthServerContext): Promise<Visit> {
+  const { transactions } = context.store;
+  const handle = queryOf(req).one('transaction');
+  if (handle === undefined) throw new PageRefused('bad_request', { parameter: 'transaction' });
+  const found = await transactions.get(handle);
+  if (!found || !isBeforeConsent(found)) throw new PageRefused('sign_in_over');
+  if (found.cookieHash !== undefined) {
+    const cookie = flowCookieOf(req, found, context);
+    if (!cookie) throw foreignBrowser(found, context, 'other_browser');
+    return { handle, transaction: found, cookie };
+  }
+  const unbound = await transactions.take(handle); // of two browsers at once, one gets it
+  if (!unbound) throw new PageRefused('sign_in_over');
+  const cookie = giveFlowCookie(res, context);
+  const transaction = bind(unbound, cookie.hash);
+  await transactions.put(handle, transaction, stepMs(transaction, context.now()));
+  return { handle, transaction, cookie };
+}
+
+function foreignBrowser(
+  { clientId }: Transaction,
+  { emit }: AuthServerContext,
+  page: 'other_browser' | 'consent_out_of_date',
+): PageRefused {
+  emit('login_foreign_browser', { endpoint: 'consent', client_id: clientId });
+  return new PageRefused(page, { client_id: clientId });
+}
+
+async function clientOf({ transaction }: Visit, { clients }: AuthServerContext): Promise<Client> {
+  const client = await clients.known(transaction.clientId);
+  if (!client) throw new PageRefused('unknown_client', { client_id: transaction.clientId });
+  return client;
+}
+
+function isAsked(req: Request, { transaction }: Visit, context: AuthServerContext): boolean {
+  const { consent } = context.settings;
+  if (transaction.askConsent === true) return true;
+  if (isTrusted(transaction.clientId, consent)) return false;
+  return !mayRemember(transaction, consent.mode) || !isConsentRemembered(req, transaction, context);
+}
+
+function questionOf(
+  { handle, transaction, cookie }: Visit,
+  client: Client,
+  context: AuthServerContext,
+): ConsentQuestion {
+  const { settings, upstreams } = context;
+  const { redirectUri, scopes, resource, remaining } = transaction;
+  const { client_id: id, source, metadata } = client;
+  return {
+    server: new URL(settings.urls.issuer).host,
+    client: { id, source, name: metadata.client_name },
+    redirectUri,
+    scopes: describeScopes(scopes),
+    resource: { uri: resource },
+    providers: remaining.map((name) => ({ name, host: upstreams.get(name)?.host })),
+    ...(mayRemember(transaction, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
+    form: {
+      action: new URL(settings.consentUrl).pathname,
+      transaction: handle,
+      csrf: csrfToken(handle, cookie, context),
+    },
+  };
+}
+
+/**
+ * Only our own page posts here. Its `no-referrer` makes `Origin` say `null`; browsers that send no `Sec-Fetch-Site`, as
+ * over plain http, are left to the token of the form.
+ */
+function refuseForeignOrigin({ headers }: Request, { settings }: AuthServerContext): void {
+  const site = headers['sec-fetch-site'];
+  const { origin } = headers;
+  const isOurs = origin === undefined || origin === 'null' || origin === new URL(settings.consentUrl).origin;
+  if (isOurs && (site === undefined || site === 'same-origin')) return;
+  throw new PageRefused('consent_out_of_date', { origin, site });
+}
+
+/** The visit that the form is about, and what its user has said. All checks come before anything changes. */
+async function answeredVisit(
+  req: Request,
+  context: AuthServerContext,
+): Promise<{ readonly visit: Visit; readonly approved: boolean }> {
+  const form = await formOf(req);
+  const [handle, csrf, decision] = [CONSENT_FIELDS.transaction, CONSENT_FIELDS.csrf, CONSENT_FIELDS.decision].map(
+    (field) => form.one(field),
+  );
+  const isDecision = decision === DECISIONS.approve || decision === DECISIONS.deny;
+  if (form.duplicated.length > 0 || !isDecision) throw new PageRefused('bad_request');
+  const transaction = await context.store.transactions.get(handle ?? '');
+  if (handle === undefined || !transaction || !isBeforeConsent(transaction))
+    throw new PageRefused('consent_out_of_date');
+  const cookie = flowCookieOf(req, transaction, context);
+  if (!cookie) throw foreignBrowser(transaction, context, 'consent_out_of_date');
+  if (!isCsrfToken(csrf ?? '', handle, cookie, context)) throw new PageRefused('consent_out_of_date');
+  return { visit: { handle, transaction, cookie }, approved: decision === DECISIONS.approve };
+}
+
+async function approve(res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
+  const { transaction } = visit;
+  const taken = await take(visit, context, 'consent_out_of_date');
+  context.emit('consent_granted', { client_id: transaction.clientId, scopes: transaction.scopes });
+  if (mayRemember(transaction, context.settings.consent.mode)) rememberConsent(res, transaction, context);
+  await leave(res, taken, context);
+}
+
+async function deny(res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
+  const taken = await take(visit, context, 'consent_out_of_date');
+  context.emit('consent_denied', { client_id: taken.transaction.clientId });
+  clearFlowCookie(res, visit.cookie.hash, context);
+  redirectTo(res, refusalUrl('consent_denied', taken.transaction, context));
+}
+
+const proceed = async (res: Response, visit: Visit, context: AuthServerContext): Promise<void> =>
+  leave(res, await take(visit, context, 'sign_in_over'), context);
+
+/** Once: who answers twice finds nothing the second time. */
+async function take(
+  visit: Visit,
+  { store }: AuthServerContext,
+  page: 'consent_out_of_date' | 'sign_in_over',
+): Promise<Visit> {
+  const transaction = await store.transactions.take(visit.handle);
+  if (!transaction) throw new PageRefused(page);
+  return { ...visit, transaction };
+}
+
+/** To the first provider; back to the client if that cannot be asked. */
+async function leave(res: Response, { transaction, cookie }: Visit, context: AuthServerContext): Promise<void> {
+  const { location, over } = await goOn(context, transaction);
+  if (over) clearFlowCookie(res, cookie.hash, context);
+  redirectTo(res, location);
+}

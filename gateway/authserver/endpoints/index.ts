@@ -1,0 +1,33 @@
+import type { AuthServerContext } from '../context.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { authorizeEndpoint } from './authorize.ts';
+import { callbackEndpoint } from './callback.ts';
+import { consentEndpoint } from './consent.ts';
+import { introspectEndpoint } from './introspect.ts';
+import { jwksEndpoint } from './jwks.ts';
+import { logoutEndpoint } from './logout.ts';
+import { metadataEndpoint } from './metadata.ts';
+import { registerEndpoint } from './register.ts';
+import { registrationEndpoint } from './registration.ts';
+import { revokeEndpoint } from './revoke.ts';
+import { tokenEndpoint } from './token.ts';
+import { userinfoEndpoint } from './userinfo.ts';
+
+type CreateEndpoint = (context: AuthServerContext) => Endpoint;
+
+/** What the server says of itself: public, and the same under every name of the host. */
+export const METADATA_ENDPOINTS: readonly CreateEndpoint[] = [metadataEndpoint, jwksEndpoint];
+
+/** What it does. A new endpoint is one file and one line here. */
+export const ENDPOINTS: readonly CreateEndpoint[] = [
+  authorizeEndpoint,
+  consentEndpoint,
+  callbackEndpoint,
+  tokenEndpoint,
+  registerEndpoint,
+  registrationEndpoint,
+  revokeEndpoint,
+  introspectEndpoint,
+  userinfoEndpoint,
+  logoutEndpoint,
+];

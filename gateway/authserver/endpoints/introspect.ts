@@ -1,0 +1,67 @@
+import type { AuthServerContext } from '../context.ts';
+import { endpointPath } from '../core/metadata.ts';
+import { formatScope } from '../core/scope.ts';
+import { acceptedValue } from '../http/accepted-value.ts';
+import { sendJson } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { Refused } from '../http/refused.ts';
+import { formOf } from '../http/request-body.ts';
+import { BASIC_CHALLENGE, clientOfRequest } from '../tokens/client-of-request.ts';
+import { failureBudget } from '../tokens/failure-budget.ts';
+import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
+import { tokenOf } from '../tokens/token-of-form.ts';
+
+/** What a confidential client may know of its own tokens. @see RFC 7662 §2 */
+export function introspectEndpoint(context: AuthServerContext): Endpoint {
+  const authenticate = clientOfRequest(context, failureBudget(context));
+  return {
+    paths: [endpointPath('introspect', context.settings.urls.issuer)],
+    answers: 'json',
+    cors: false,
+    methods: {
+      POST: async (req, res) => {
+        const form = await formOf(req);
+        const token = acceptedValue(tokenOf(form));
+        const client = await authenticate(req, form);
+        if (client.metadata.token_endpoint_auth_method === 'none')
+          throw new Refused('client_authentication', { challenge: BASIC_CHALLENGE, facts: { cause: 'public_client' } });
+        sendJson(res, 200, (await describe(context, token, client.client_id)) ?? { active: false });
+      },
+    },
+  };
+}
+
+/** Undefined: no token of this client that counts. */
+const describe = async (context: AuthServerContext, token: string, clientId: string): Promise<object | undefined> =>
+  (await describeRefreshToken(context, token, clientId)) ?? describeAccessToken(context, token, clientId);
+
+async function describeRefreshToken(
+  context: AuthServerContext,
+  token: string,
+  clientId: string,
+): Promise<object | undefined> {
+  const found = await familyOfRefreshToken(context, token);
+  if (found?.current !== true || found.family.clientId !== clientId) return undefined;
+  const { scopes, resource, login, createdAt, expiresAt } = found.family;
+  return {
+    active: true,
+    iss: context.settings.urls.issuer,
+    client_id: clientId,
+    sub: login.userId,
+    aud: resource,
+    scope: formatScope(scopes),
+    iat: Math.floor(createdAt / 1_000),
+    exp: Math.floor(expiresAt / 1_000),
+  };
+}
+
+async function describeAccessToken(
+  context: AuthServerContext,
+  token: string,
+  clientId: string,
+): Promise<object | undefined> {
+  const claims = (await liveAccessToken(context, token))?.claims;
+  if (claims?.client_id !== clientId) return undefined;
+  const { iss, sub, aud, scope, iat, exp, jti } = claims;
+  return { active: true, token_type: 'Bearer', iss, client_id: clientId, sub, aud, scope, iat, exp, jti };
+}

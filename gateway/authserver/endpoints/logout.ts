@@ -1,0 +1,98 @@
+import type { Request, Response } from 'express';
+import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../consent/logout-page.ts';
+import type { AuthServerContext } from '../context.ts';
+import { logoutResponseUrl } from '../core/authorization-response.ts';
+import { endpointPath } from '../core/metadata.ts';
+import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../core/opaque-token.ts';
+import type { RequestParameters } from '../core/request-parameters.ts';
+import { redirectTo, sendPage } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { PageRefused, Refused } from '../http/refused.ts';
+import { formOf, queryOf } from '../http/request-body.ts';
+import { cookieName, cookiesNamed, setCookie } from '../login/cookies.ts';
+import { forgetConsents } from '../login/forget-consents.ts';
+import { readIdTokenHint, type IdTokenHint } from '../tokens/presented-token.ts';
+
+/**
+ * Ends the login that `id_token_hint` names. Without one, the user may let the browser forget its approvals.
+ * @see OpenID Connect RP-Initiated Logout §2, contract/auth.md 3.11
+ */
+export const logoutEndpoint = (context: AuthServerContext): Endpoint => ({
+  paths: [endpointPath('logout', context.settings.urls.issuer)],
+  answers: 'page',
+  cors: false,
+  methods: {
+    GET: (req, res) => logout(context, res, queryOf(req)),
+    POST: async (req, res) => {
+      const form = await formOf(req);
+      const csrf = form.one(LOGOUT_FIELD);
+      if (csrf === undefined) await logout(context, res, form);
+      else forgetApprovals(context, req, res, csrf);
+    },
+  },
+});
+
+async function logout(context: AuthServerContext, res: Response, asked: RequestParameters): Promise<void> {
+  if (asked.duplicated.length > 0) throw new PageRefused('bad_request', { cause: 'parameter_duplicated' });
+  const token = asked.one('id_token_hint');
+  const hint = token === undefined ? undefined : await readIdTokenHint(context, token);
+  if (!hint) {
+    askToForget(context, res);
+    return;
+  }
+  const target = await redirectTarget(context, hint, asked);
+  await endLogin(context, hint);
+  if (target === undefined) sendPage(res, loggedOutPage(hostOf(context), 'login'));
+  else redirectTo(res, target);
+}
+
+const MAX_STATE_BYTES = 2048;
+
+/** Where the client wants the browser to go; undefined: nowhere. Throws `Refused` for what it has not registered. */
+async function redirectTarget(
+  { clients }: AuthServerContext,
+  { clientId }: IdTokenHint,
+  asked: RequestParameters,
+): Promise<string | undefined> {
+  const state = asked.one('state');
+  if ((asked.one('client_id') ?? clientId) !== clientId || Buffer.byteLength(state ?? '') > MAX_STATE_BYTES)
+    throw new PageRefused('bad_request', { client_id: clientId });
+  const target = asked.one('post_logout_redirect_uri');
+  if (target === undefined) return undefined;
+  const registered = (await clients.known(clientId))?.metadata.post_logout_redirect_uris ?? [];
+  if (!registered.includes(target)) throw new Refused('logout_redirect', { facts: { client_id: clientId } });
+  return logoutResponseUrl(target, state);
+}
+
+async function endLogin({ store, sessions, emit }: AuthServerContext, hint: IdTokenHint): Promise<void> {
+  const family = await store.families.get(hint.familyId);
+  if (family?.clientId !== hint.clientId || family.login.userId !== hint.userId) return;
+  await sessions.end(family);
+  emit('revoked', { client_id: family.clientId, sub: family.login.userId, family: family.id });
+}
+
+const COOKIE = 'vmcp-logout';
+const COOKIE_SECONDS = 600;
+const csrfText = (cookie: string): string => `logout ${cookie}`;
+
+function askToForget(context: AuthServerContext, res: Response): void {
+  const { settings, secrets, random } = context;
+  const cookie = issueToken('cookie', random(RANDOM_BYTES), secrets()).reveal();
+  setCookie(res, cookieName(COOKIE, settings), cookie, { ...settings, maxAgeSeconds: COOKIE_SECONDS });
+  const action = endpointPath('logout', settings.urls.issuer);
+  sendPage(res, logoutPage({ server: hostOf(context), action, csrf: tagOf('csrf', csrfText(cookie), secrets()) }));
+}
+
+function forgetApprovals(context: AuthServerContext, req: Request, res: Response, csrf: string): void {
+  const { settings, secrets } = context;
+  const name = cookieName(COOKIE, settings);
+  const asked = cookiesNamed(req, name).some(
+    (cookie) => isGenuine('cookie', cookie, secrets()) && hasTag('csrf', csrfText(cookie), csrf, secrets()),
+  );
+  if (!asked) throw new PageRefused('consent_out_of_date');
+  forgetConsents(req, res, settings);
+  setCookie(res, name, '', { ...settings, maxAgeSeconds: 0 });
+  sendPage(res, loggedOutPage(hostOf(context), 'approvals'));
+}
+
+const hostOf = ({ settings }: AuthServerContext): string => new URL(settings.urls.issuer).host;

@@ -1,0 +1,32 @@
+import type { AuthServerContext } from '../context.ts';
+import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
+import { sendPublicJson } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+
+/** @see RFC 8414 §3, OpenID Connect Discovery §4 */
+export const metadataEndpoint = (context: AuthServerContext): Endpoint => ({
+  paths: metadataPaths(context.settings.urls.issuer),
+  answers: 'json',
+  cors: true,
+  head: true,
+  methods: {
+    GET: (_req, res) => {
+      sendPublicJson(res, serverMetadata(context.settings.urls, featuresOf(context)));
+    },
+  },
+});
+
+/** Asked every time: the keys may have changed. */
+const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
+  const { metadata, documents } = settings.clients;
+  return {
+    scopesSupported: settings.scopesSupported,
+    audiences: settings.audiences,
+    clientAuthenticationMethods: [
+      'none',
+      ...(metadata.allowConfidential ? ['client_secret_basic', 'client_secret_post'] : []),
+    ],
+    signingAlgorithms: keys.algorithms(),
+    clientIdMetadataDocuments: documents !== undefined,
+  };
+};

@@ -1,0 +1,60 @@
+import { CLIENT_LIFE_MS } from '../clients/directory.ts';
+import type { RegistrationErrorCode } from '../clients/metadata-members.ts';
+import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
+import type { ClientMetadata } from '../clients/client.ts';
+import type { AuthServerContext } from '../context.ts';
+import { endpointPath } from '../core/metadata.ts';
+import type { RefusalReason } from '../core/refusal.ts';
+import { sendJson } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { spend, spendOfAddress } from '../http/limits.ts';
+import { Refused } from '../http/refused.ts';
+import { jsonTextOf } from '../http/request-body.ts';
+import { registrationUrl } from '../clients/registration-url.ts';
+
+/** @see RFC 7591 §3, contract/auth.md 3.4 */
+export function registerEndpoint(context: AuthServerContext): Endpoint {
+  const { settings, store, addressOf, now, random, emit } = context;
+  return {
+    paths: [endpointPath('register', settings.urls.issuer)],
+    answers: 'json',
+    cors: true,
+    methods: {
+      POST: async (req, res) => {
+        await spendOfAddress(store.rates, 'register', addressOf(req), settings.limits.registrationsPerAddress);
+        await spend(store.rates, 'register', 'all', settings.limits.registrations);
+        const metadata = metadataOf(await jsonTextOf(req), context);
+        const registration = register(metadata, { now: now(), random });
+        await keep(context, registration.client);
+        emit('client_registered', { client_id: registration.client.client_id });
+        const url = registrationUrl(settings.urls, registration.client.client_id);
+        sendJson(res, 201, registrationReply(registration, url));
+      },
+    },
+  };
+}
+
+const REASONS: Readonly<Record<RegistrationErrorCode, RefusalReason>> = {
+  invalid_redirect_uri: 'registration_redirect_uri',
+  invalid_client_metadata: 'registration_metadata',
+  invalid_software_statement: 'registration_statement',
+};
+
+function metadataOf(body: string, { settings }: AuthServerContext): ClientMetadata {
+  const reading = readRegistration(body, settings.clients.metadata);
+  if (reading.ok) return reading.metadata;
+  const { error, error_description: description } = registrationError(reading.problems).body;
+  throw new Refused(REASONS[error], { description });
+}
+
+async function keep({ store, settings }: AuthServerContext, client: Parameters<typeof store.clients.register>[0]) {
+  const outcome = await store.clients.register(client, CLIENT_LIFE_MS.unused, settings.clients.maxRegistered);
+  switch (outcome.kind) {
+    case 'registered':
+      return;
+    case 'full':
+      throw new Refused('capacity', { retryAfterSeconds: Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)) });
+    case 'exists':
+      throw new Error('a random client id was given out twice');
+  }
+}

@@ -1,0 +1,186 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { onTestFinished } from 'vitest';
+import { createOutbound } from '../../../outbound/fetch.ts';
+import type { Client } from '../../clients/client.ts';
+import { createClientDirectory, type ClientDirectory } from '../../clients/directory.ts';
+import { METADATA_RULES } from '../../clients/testdata/rules.ts';
+import type { AuthServerContext } from '../../context.ts';
+import type { SecretRing } from '../../core/opaque-token.ts';
+import type { AuthServerEvent } from '../../events.ts';
+import { answerRefusal } from '../../http/answer-refusal.ts';
+import { route } from '../../http/router.ts';
+import { HmacSecrets } from '../../keys/hmac-secrets.ts';
+import { SigningKeys } from '../../keys/signing-keys.ts';
+import { createLoginLiveness } from '../../sessions/liveness.ts';
+import { createSessions } from '../../sessions/sessions.ts';
+import type { AuthServerSettings } from '../../settings.ts';
+import { memoryStore } from '../../storage/memory.ts';
+import type { Store } from '../../storage/store.ts';
+import type { UpstreamEntry } from '../../upstream/index.ts';
+import { Browser, type Visited } from '../../upstream/testdata/browser.ts';
+import { upstreamFor } from '../../upstream/testdata/upstream-under-test.ts';
+import { authorizeEndpoint } from '../authorize.ts';
+import { callbackEndpoint } from '../callback.ts';
+import { consentEndpoint } from '../consent.ts';
+
+export const RESOURCE = 'https://gateway.example/mcp';
+export const CLIENT_REDIRECT = 'https://client.example/cb?from=vmcp';
+export const VERIFIER = 'v'.repeat(43);
+const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
+
+export const CLIENT: Client = {
+  client_id: 'vcl_1',
+  source: 'registered',
+  metadata: {
+    redirect_uris: [CLIENT_REDIRECT, 'http://127.0.0.1:7000/cb', 'cursor://app/cb'],
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    scope: 'openid profile tools',
+    client_name: 'Claude <b>Code</b>',
+  },
+  issuedAt: 1_700_000_000_000,
+};
+
+/** By name, in their order; made when the callback URL is known. */
+export type Entries = (callbackUrl: string) => EntriesByName | Promise<EntriesByName>;
+type EntriesByName = Readonly<Record<string, UpstreamEntry>>;
+
+export interface ServerOptions {
+  readonly settings?: Partial<AuthServerSettings>;
+  readonly store?: Store;
+  readonly clients?: readonly Client[];
+  /** HMAC secrets of several replicas; else new ones. */
+  readonly secrets?: SecretRing;
+  /** `__Host-` cookies: what the server believes of itself, the connection stays plain. */
+  readonly https?: boolean;
+}
+
+export interface BrowserServer {
+  readonly issuer: string;
+  /** Origin at which this process really listens. */
+  readonly listening: string;
+  readonly callbackUrl: string;
+  readonly store: Store;
+  readonly context: AuthServerContext;
+  /** Name and facts of every event. */
+  readonly events: [AuthServerEvent, Readonly<Record<string, unknown>>][];
+  readonly logged: string[];
+  advance(ms: number): void;
+  /** An authorization URL; undefined leaves a member out. */
+  authorizeUrl(changes?: Readonly<Record<string, string | undefined>>, more?: string): string;
+  /** A browser that stops at the client's redirect URI. */
+  browser(stopAt?: string): Browser;
+  /** From the authorization request to its consent page. */
+  toConsent(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<Visited>;
+  /** To the first provider: consent is given. */
+  toProvider(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<string>;
+}
+
+/** The three endpoints of the browser's way on a real listener. Ends with the test. */
+export async function browserServer(entries: Entries, options: ServerOptions = {}): Promise<BrowserServer> {
+  const app = express();
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const issuer = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const made = await makeContext(issuer, entries, options);
+  const { context, emit } = made;
+  const endpoints = [authorizeEndpoint(context), consentEndpoint(context), callbackEndpoint(context)];
+  app.use(route(endpoints, answerRefusal({ server: new URL(issuer).host, emit, log: context.log })));
+  return { issuer, listening: issuer, callbackUrl: context.settings.callbackUrl, ...made, ...driver(issuer) };
+}
+
+async function makeContext(issuer: string, entries: Entries, options: ServerOptions) {
+  let ms = Date.now();
+  const now = () => ms;
+  const logged: string[] = [];
+  const events: BrowserServer['events'] = [];
+  const line = (message: string, facts: object = {}) => void logged.push(`${message} ${JSON.stringify(facts)}`);
+  const log = { error: line, warn: line, info: line, debug: line };
+  const emit: AuthServerContext['emit'] = (event, facts = {}) => void events.push([event, facts]);
+  const { store = memoryStore(now), clients: known = [CLIENT] } = options;
+  for (const client of known) await store.clients.register(client, 86_400_000, 0);
+  const callbackUrl = `${issuer}/oauth/callback`;
+  const named = Object.entries(await entries(callbackUrl));
+  const upstreams = new Map(
+    named.map(([name, entry]) => [name, upstreamFor(entry, { name, redirectUri: callbackUrl, now, log }).upstream]),
+  );
+  const settings = settingsFor(issuer, [...upstreams.keys()], options);
+  const keys = new SigningKeys({ files: [], log });
+  const ring = new HmacSecrets({ files: [], log });
+  const clients: ClientDirectory = createClientDirectory({ settings, store, now, log, outbound: createOutbound });
+  const liveness = createLoginLiveness(store, now);
+  const context: AuthServerContext = {
+    ...{ settings, store, keys, clients, upstreams, now, emit, log },
+    secrets: () => options.secrets ?? ring.ring(),
+    sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
+    random: randomBytes,
+    addressOf: (req) => req.socket.remoteAddress ?? '',
+  };
+  return { context, emit, store, events, logged, advance: (by: number) => void (ms += by) };
+}
+
+function settingsFor(issuer: string, names: readonly string[], { settings, https }: ServerOptions): AuthServerSettings {
+  const [first = 'none', ...others] = names;
+  const limit = { capacity: 10_000, perSecond: 1_000 };
+  return {
+    urls: { issuer },
+    consentUrl: `${https === true ? issuer.replace('http:', 'https:') : issuer}/oauth/consent`,
+    callbackUrl: `${issuer}/oauth/callback`,
+    callbackPaths: ['/oauth/callback'],
+    audiences: [RESOURCE],
+    scopesSupported: METADATA_RULES.scopesSupported,
+    lifespans: { accessToken: 3_600, refreshToken: 604_800, code: 60 },
+    refreshGraceMs: 60_000,
+    clients: { metadata: METADATA_RULES, maxRegistered: 0 },
+    consent: { mode: 'remember', trustedClients: new Set() },
+    reuseUpstreamTokens: true,
+    providers: [first, ...others],
+    limits: {
+      ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },
+      ...{ documentFetchesPerAddress: limit, failuresPerClient: limit },
+    },
+    trustedProxies: [],
+    ...settings,
+  };
+}
+
+function driver(issuer: string): Pick<BrowserServer, 'authorizeUrl' | 'browser' | 'toConsent' | 'toProvider'> {
+  const authorizeUrl: BrowserServer['authorizeUrl'] = (changes = {}, more = '') => {
+    const members: [string, string | undefined][] = Object.entries({
+      response_type: 'code',
+      client_id: CLIENT.client_id,
+      redirect_uri: CLIENT_REDIRECT,
+      code_challenge: CHALLENGE,
+      code_challenge_method: 'S256',
+      state: 'state of the client',
+      resource: RESOURCE,
+      ...changes,
+    });
+    const sent = members.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+    return `${issuer}/oauth/authorize?${new URLSearchParams(sent).toString()}${more}`;
+  };
+  const toConsent: BrowserServer['toConsent'] = async (browser, changes) => {
+    const { location = '' } = await browser.visit(authorizeUrl(changes));
+    return browser.visit(plain(location));
+  };
+  const plain = (url: string): string => url.replace('https:', 'http:');
+  return {
+    authorizeUrl,
+    toConsent,
+    browser: (stopAt = CLIENT_REDIRECT) => new Browser(stopAt),
+    async toProvider(browser, changes) {
+      const { page, url, location } = await toConsent(browser, changes);
+      if (location !== undefined) return location;
+      const form = browser.fill(page, url, '');
+      return (await browser.visit(form.url, form.body)).location ?? '';
+    },
+  };
+}

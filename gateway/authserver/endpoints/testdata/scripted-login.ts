@@ -1,0 +1,95 @@
+import type { UpstreamEntry } from '../../upstream/index.ts';
+import {
+  json,
+  openidProvider,
+  scriptedProvider,
+  type Claims,
+  type ScriptedProvider,
+} from '../../upstream/testdata/scripted-provider.ts';
+import { oauth2Entry, oidcEntry } from '../../upstream/testdata/upstream-under-test.ts';
+
+export interface LoginAt {
+  readonly subject?: string;
+  /** Further claims of the ID token, or members of userinfo; undefined leaves one out. */
+  readonly claims?: Claims;
+  /** Further members of the token reply; undefined leaves one out. */
+  readonly reply?: Claims;
+}
+
+/** A provider that its tests log in at, without a page of its own: the code knows who it is for. */
+export interface ScriptedLogin {
+  readonly issuer: string;
+  readonly entry: UpstreamEntry;
+  /** Codes that were exchanged. */
+  readonly exchanged: string[];
+  readonly provider: ScriptedProvider;
+  /** The callback that an authorization URL ends in, once somebody has logged in. */
+  callbackFor(authorizationUrl: string, login?: LoginAt): string;
+}
+
+interface Issued extends LoginAt {
+  readonly nonce: string | null;
+}
+
+let made = 0;
+
+/** Each code gives tokens of its own: `<name>-access-<n>`, `<name>-refresh-<n>`. */
+export async function scriptedOidc(name: string, metadata: Claims = {}): Promise<ScriptedLogin> {
+  const provider = await openidProvider(metadata);
+  const codes = codesOf(provider, name, ({ subject = 'ann', claims, nonce }) => ({
+    id_token: provider.idToken({ sub: subject, nonce, ...claims }),
+  }));
+  return { issuer: provider.issuer, entry: oidcEntry(provider), provider, ...codes };
+}
+
+/** `synthetic`: nothing says who has logged in. */
+export async function scriptedOauth2(name: string, { synthetic = false } = {}): Promise<ScriptedLogin> {
+  const provider = await scriptedProvider();
+  const users = new Map<string, object>();
+  const codes = codesOf(provider, name, ({ subject = 'ann', claims }, token) => {
+    users.set(`Bearer ${token}`, { sub: subject, ...claims });
+    return {};
+  });
+  provider.answers['userinfo'] = (res, request) =>
+    json(users.get(request.headers.authorization ?? '') ?? {})(res, request);
+  const entry = oauth2Entry(provider, synthetic ? {} : { userinfo: { endpoint_url: provider.url('userinfo') } });
+  return { issuer: provider.issuer, entry, provider, ...codes };
+}
+
+function codesOf(
+  { answers }: ScriptedProvider,
+  name: string,
+  more: (issued: Issued, accessToken: string) => object,
+): Pick<ScriptedLogin, 'exchanged' | 'callbackFor'> {
+  const issued = new Map<string, Issued>();
+  const exchanged: string[] = [];
+  answers['token'] = (res, request) => {
+    const code = request.form.get('code') ?? '';
+    const found = issued.get(code);
+    if (!found) return json({ error: 'invalid_grant' }, 400)(res, request);
+    issued.delete(code);
+    exchanged.push(code);
+    const [accessToken, refreshToken] = ['access', 'refresh'].map((kind) => code.replace('code', kind));
+    return json({
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      token_type: 'Bearer',
+      expires_in: 3_600,
+      ...more(found, accessToken ?? ''),
+      ...found.reply,
+    })(res, request);
+  };
+  return {
+    exchanged,
+    callbackFor(authorizationUrl, login = {}) {
+      const asked = new URL(authorizationUrl).searchParams;
+      made += 1;
+      const code = `${name}-code-${String(made)}`;
+      issued.set(code, { nonce: asked.get('nonce'), ...login });
+      const callback = new URL(asked.get('redirect_uri') ?? '');
+      callback.searchParams.set('code', code);
+      callback.searchParams.set('state', asked.get('state') ?? '');
+      return callback.href;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { AuthServerContext } from '../context.ts';
+import type { Client } from '../clients/client.ts';
+import { endpointPath } from '../core/metadata.ts';
+import { wireError } from '../core/refusal.ts';
+import type { RequestParameters } from '../core/request-parameters.ts';
+import { grantTypeOf } from '../core/token-request.ts';
+import { acceptedValue } from '../http/accepted-value.ts';
+import { sendJson } from '../http/answers.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { Refused } from '../http/refused.ts';
+import { formOf } from '../http/request-body.ts';
+import { clientOfRequest } from '../tokens/client-of-request.ts';
+import { failureBudget } from '../tokens/failure-budget.ts';
+import { GRANTS } from '../tokens/index.ts';
+import type { TokenReply } from '../tokens/issue.ts';
+
+/** @see RFC 6749 §3.2, contract/auth.md 3.9 */
+export function tokenEndpoint(context: AuthServerContext): Endpoint {
+  const budget = failureBudget(context);
+  const authenticate = clientOfRequest(context, budget);
+
+  const grant = (form: RequestParameters, client: Client): Promise<TokenReply> => {
+    const type = acceptedValue(grantTypeOf(form));
+    if (!client.metadata.grant_types.includes(type)) throw new Refused('grant_type_unregistered');
+    return GRANTS[type](context, { client, form });
+  };
+
+  return {
+    paths: [endpointPath('token', context.settings.urls.issuer)],
+    answers: 'json',
+    cors: true,
+    methods: {
+      POST: async (req, res) => {
+        const form = await formOf(req);
+        acceptedValue(grantTypeOf(form));
+        const client = await authenticate(req, form);
+        try {
+          sendJson(res, 200, await grant(form, client));
+        } catch (thrown) {
+          if (isGuess(thrown)) await budget.charge(client.client_id, req, thrown);
+          throw thrown;
+        }
+      },
+    },
+  };
+}
+
+/** A code or token that was not good for this client. */
+const isGuess = (thrown: unknown): thrown is Refused =>
+  thrown instanceof Refused && wireError(thrown.reason).error === 'invalid_grant';

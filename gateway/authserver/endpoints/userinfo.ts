@@ -1,0 +1,52 @@
+import type { Request } from 'express';
+import { readBearer } from '../../incoming/bearer-header.ts';
+import type { AuthServerContext } from '../context.ts';
+import { userinfoClaims } from '../core/issued-claims.ts';
+import { endpointPath } from '../core/metadata.ts';
+import { wireError } from '../core/refusal.ts';
+import { sendJson } from '../http/answers.ts';
+import type { Endpoint, Handler } from '../http/endpoint.ts';
+import { Refused } from '../http/refused.ts';
+import { liveAccessToken, type LiveAccessToken } from '../tokens/presented-token.ts';
+
+/** Who has logged in, as far as the scopes of the access token go. @see OpenID Connect Core §5.3 */
+export function userinfoEndpoint(context: AuthServerContext): Endpoint {
+  const answer: Handler = async (req, res) => {
+    const { claims, liveness } = await accessTokenOf(context, req);
+    const scopes = (claims.scope ?? '').split(' ');
+    if (!scopes.includes('openid')) throw refusal('bearer_scope', 'scope="openid"');
+    const family = await context.store.families.get(liveness.familyId);
+    if (!family) throw refusal('bearer_invalid');
+    sendJson(res, 200, userinfoClaims({ scopes, login: family.login }));
+  };
+  return {
+    paths: [endpointPath('userinfo', context.settings.urls.issuer)],
+    answers: 'json',
+    cors: true,
+    methods: { GET: answer, POST: answer },
+  };
+}
+
+async function accessTokenOf(context: AuthServerContext, req: Request): Promise<LiveAccessToken> {
+  const bearer = readBearer(req.rawHeaders);
+  switch (bearer.kind) {
+    case 'none':
+      throw new Refused('bearer_missing', { challenge: 'Bearer' });
+    case 'malformed':
+      throw refusal('bearer_malformed');
+    case 'not_a_token':
+      throw refusal('bearer_invalid');
+    case 'token': {
+      const found = await liveAccessToken(context, bearer.token);
+      if (!found) throw refusal('bearer_invalid');
+      return found;
+    }
+  }
+}
+
+/** @see RFC 6750 §3 */
+function refusal(reason: 'bearer_malformed' | 'bearer_invalid' | 'bearer_scope', ...parameters: string[]): Refused {
+  const { error, description } = wireError(reason);
+  const members = [...parameters, `error="${error}"`, `error_description="${description}"`];
+  return new Refused(reason, { challenge: `Bearer ${members.join(', ')}` });
+}

@@ -1,0 +1,35 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { clientAddresses } from './client-address.ts';
+
+/** What a request from this machine with these headers counts as. */
+async function addressOf(trusted: readonly string[], lines: readonly string[]): Promise<string> {
+  const read: (req: IncomingMessage) => string = clientAddresses(trusted);
+  const server = createServer((req, res) => res.end(read(req)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const headers = new Headers();
+  for (const line of lines) headers.append('x-forwarded-for', line);
+  const { port } = server.address() as AddressInfo;
+  return (await fetch(`http://127.0.0.1:${String(port)}/`, { headers })).text();
+}
+
+const HERE = '127.0.0.1';
+
+it.each([
+  ['nobody is trusted', [], ['203.0.113.7'], HERE],
+  ['the peer is not trusted', ['10.0.0.0/8'], ['203.0.113.7'], HERE],
+  ['there is no header', [HERE], [], HERE],
+  ['one proxy is trusted', [HERE], ['203.0.113.7'], '203.0.113.7'],
+  ['the client wrote an address in front', [HERE], ['198.51.100.1, 203.0.113.7'], '203.0.113.7'],
+  ['the client wrote a header of its own', [HERE], ['198.51.100.1', '203.0.113.7'], '203.0.113.7'],
+  ['there is a row of proxies', ['127.0.0.0/8', '10.0.0.0/8'], ['203.0.113.7, 10.1.2.3, 10.3.2.1'], '203.0.113.7'],
+  ['all are proxies', ['127.0.0.0/8', '10.0.0.0/8'], ['10.1.2.3'], HERE],
+  ['the header is junk', [HERE], ['203.0.113.7, unknown'], HERE],
+  ['the proxy has an IPv6 address', ['127.0.0.0/8', '2001:db8::/32'], ['203.0.113.7, 2001:db8::1'], '203.0.113.7'],
+  ['the client has one', [HERE], ['2001:db8::7'], '2001:db8::7'],
+  ['a proxy is written as a mapped address', [HERE, '10.0.0.1'], ['203.0.113.7, ::ffff:10.0.0.1'], '203.0.113.7'],
+] as const)('row 50: when %s', async (_what, trusted, lines, expected) => {
+  expect(await addressOf(trusted, lines)).toBe(expected);
+});

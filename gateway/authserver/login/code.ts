@@ -1,0 +1,47 @@
+import type { AuthServerContext } from '../context.ts';
+import { codeResponseUrl, errorResponseUrl } from '../core/authorization-response.ts';
+import { issueToken, RANDOM_BYTES } from '../core/opaque-token.ts';
+import type { RefusalReason } from '../core/refusal.ts';
+import type { CodeGrant, Login, Transaction } from '../storage/records.ts';
+
+const FAMILY_ID_BYTES = 16;
+/** The upstream tokens outlive the code by this, so that whoever redeems it in its last moment finds them. */
+const SPARE_MS = 60_000;
+
+const answerTo = ({ redirectUri, state }: Transaction, { settings }: AuthServerContext) => ({
+  redirectUri,
+  state,
+  issuer: settings.urls.issuer,
+});
+
+/** The way back to the client with a refusal. */
+export const refusalUrl = (reason: RefusalReason, transaction: Transaction, context: AuthServerContext): string =>
+  errorResponseUrl(reason, answerTo(transaction, context));
+
+/** The way back to the client with a code. Undefined: the first login is not stored as that of this user. */
+export async function codeUrl(
+  context: AuthServerContext,
+  transaction: Transaction,
+  login: Login,
+): Promise<string | undefined> {
+  const { store, settings, random, secrets, now, emit } = context;
+  const { tsid, clientId } = transaction;
+  const row = await store.upstreamTokens.get(tsid, settings.providers[0]);
+  if (row?.userId !== login.userId || row.clientId !== clientId) return undefined;
+  const lifeMs = settings.lifespans.code * 1_000;
+  const familyId = random(FAMILY_ID_BYTES).toString('base64url');
+  const code = issueToken('code', random(RANDOM_BYTES), secrets()).reveal();
+  await store.upstreamTokens.extend(tsid, lifeMs + SPARE_MS);
+  const isNew = await store.codes.put(code, grantOf(transaction, login, familyId, now() + lifeMs), lifeMs);
+  if (!isNew) throw new Error('a fresh code is in use');
+  emit('code_issued', { client_id: clientId, sub: login.userId, family: familyId });
+  return codeResponseUrl(code, answerTo(transaction, context));
+}
+
+function grantOf(transaction: Transaction, login: Login, familyId: string, expiresAt: number): CodeGrant {
+  const { clientId, scopes, resource, tsid, redirectUri, codeChallenge, nonce } = transaction;
+  return {
+    ...{ clientId, scopes, resource, tsid, redirectUri, codeChallenge, familyId, expiresAt, login },
+    ...(nonce !== undefined && { nonce }),
+  };
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationRequest } from '../core/authorization-request.ts';
+import type { Login, Transaction } from '../storage/records.ts';
+import {
+  begin,
+  beginLeg,
+  bind,
+  endLeg,
+  identify,
+  isBeforeConsent,
+  leaveOut,
+  nextStep,
+  postpone,
+  remainingMs,
+  stepMs,
+} from './transition.ts';
+
+const REQUEST: AuthorizationRequest = {
+  clientId: 'vcl_1',
+  redirectUri: 'https://client.example/cb',
+  state: 's',
+  codeChallenge: 'c'.repeat(43),
+  scopes: ['openid'],
+  resource: 'https://gateway.example/mcp',
+  nonce: undefined,
+  reauthenticate: false,
+  askConsent: false,
+};
+const LOGIN: Login = { userId: 'user-1', authTime: 7 };
+const MINUTE = 60_000;
+
+const begun = (providers: readonly string[], request: Partial<AuthorizationRequest> = {}): Transaction =>
+  begin({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000 });
+const leg = (provider: string) => ({ provider, codeVerifier: `v-${provider}`, nonce: `n-${provider}` });
+
+describe('a visit', () => {
+  it('begins with what the client asked for, and belongs to no browser', () => {
+    expect(begun(['a', 'b'])).toEqual({
+      clientId: 'vcl_1',
+      scopes: ['openid'],
+      resource: 'https://gateway.example/mcp',
+      tsid: 'tsid-1',
+      redirectUri: 'https://client.example/cb',
+      codeChallenge: 'c'.repeat(43),
+      state: 's',
+      createdAt: 1_000,
+      remaining: ['a', 'b'],
+    });
+    const whole = begun(['a'], { reauthenticate: true, askConsent: true, nonce: 'n', state: undefined });
+    expect(whole).toMatchObject({ forceLogin: true, askConsent: true, nonce: 'n' });
+    expect(Object.keys(whole)).not.toContain('state');
+  });
+
+  it('may take 10 minutes for a step and 30 in all', () => {
+    const visit = begun(['a']);
+    expect(stepMs(visit, 1_000)).toBe(10 * MINUTE);
+    expect(stepMs(visit, 1_000 + 25 * MINUTE)).toBe(5 * MINUTE);
+    expect(stepMs(visit, 1_000 + 30 * MINUTE)).toBe(0);
+    expect(remainingMs(visit, 1_000 + MINUTE)).toBe(29 * MINUTE);
+  });
+
+  it('belongs to one browser for ever', () => {
+    const bound = bind(begun(['a']), 'hash');
+    expect(bound.cookieHash).toBe('hash');
+    expect(() => bind(bound, 'other')).toThrow('belongs to a browser already');
+    expect(() => beginLeg(begun(['a']), leg('a'))).toThrow('belongs to no browser');
+  });
+
+  it('has a consent page until the first leg begins', () => {
+    const bound = bind(begun(['a', 'b']), 'hash');
+    expect([begun(['a']), bound].map(isBeforeConsent)).toEqual([true, true]);
+    const first = beginLeg(bound, leg('a'));
+    const after = identify(first, LOGIN, ['b']);
+    expect([first, after, beginLeg(after, leg('b'))].map(isBeforeConsent)).toEqual([false, false, false]);
+  });
+
+  it('is not led past the first provider', () => {
+    const bound = bind(begun(['a', 'b']), 'hash');
+    expect(() => beginLeg(bound, leg('b'))).toThrow('the first provider comes first');
+    expect(() => leaveOut(bound, 'a')).toThrow('never the first one');
+    expect(() => postpone(bound, ['a'])).toThrow('never for the first one');
+    expect(() => endLeg(beginLeg(bound, leg('a')))).toThrow('must say who the user is');
+    expect(() => nextStep(bind(begun([]), 'hash'))).toThrow('no provider has said who the user is');
+  });
+
+  it('takes one leg at a time, and no provider that is not in the chain', () => {
+    const running = beginLeg(bind(begun(['a', 'b']), 'hash'), leg('a'));
+    expect(running.remaining).toEqual(['b']);
+    expect(() => beginLeg(running, leg('b'))).toThrow('under way');
+    expect(() => nextStep(running)).toThrow('under way');
+    const later = identify(running, LOGIN, ['b']);
+    expect(() => beginLeg(later, leg('c'))).toThrow('not to be visited');
+    expect(() => beginLeg(later, leg('a'))).toThrow('not to be visited');
+    expect(() => endLeg(later)).toThrow('no leg is under way');
+    expect(() => identify(later, LOGIN, [])).toThrow('no leg is under way');
+  });
+
+  it('never changes who the user is', () => {
+    const later = beginLeg(identify(beginLeg(bind(begun(['a', 'b']), 'hash'), leg('a')), LOGIN, ['b']), leg('b'));
+    expect(() => identify(later, { ...LOGIN, userId: 'user-2' }, [])).toThrow('settled by the first leg');
+  });
+});
+
+/** Numbers that look random and are the same in every run. */
+function* numbers(seed: number): Generator<number, never> {
+  let state = seed;
+  for (;;) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    yield state >>> 16; // the lower bits repeat soon
+  }
+}
+
+it.each(Array.from({ length: 200 }, (_, seed) => seed))('ends after every provider once at most: chain %i', (seed) => {
+  const next = numbers(seed + 1);
+  const draw = (below: number): number => next.next().value % below;
+  const providers = Array.from({ length: 1 + draw(8) }, (_, index) => `p${String(index)}`);
+  const allowed = providers.slice(1).filter(() => draw(3) > 0);
+  let visit = bind(begun(providers), 'hash');
+  const visited: string[] = [];
+  const skipped: string[] = [];
+  for (let rounds = 0; rounds < 50; rounds += 1) {
+    const step = nextStep(visit);
+    if (step.kind === 'finish') {
+      expect(step.login).toBe(LOGIN);
+      break;
+    }
+    const late = visit.remaining.filter(() => draw(3) === 0);
+    const [postpones, leavesOut] = [draw(4) === 0, draw(4) === 0];
+    if (visit.login && postpones) visit = postpone(visit, late);
+    else if (visit.login && leavesOut) {
+      visit = leaveOut(visit, step.provider);
+      skipped.push(step.provider);
+    } else {
+      const running = beginLeg(visit, leg(step.provider));
+      expect(running.leg).toEqual(leg(step.provider));
+      visited.push(step.provider);
+      visit = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
+      expect([visit.leg, visit.login]).toEqual([undefined, LOGIN]);
+    }
+  }
+  expect(nextStep(visit)).toEqual({ kind: 'finish', login: LOGIN });
+  expect(visited[0]).toBe('p0');
+  const seen = [...visited, ...skipped];
+  expect(seen.toSorted()).toEqual(['p0', ...allowed].toSorted());
+  expect(visit).toEqual({ ...begun(providers), remaining: [], cookieHash: 'hash', login: LOGIN });
+});

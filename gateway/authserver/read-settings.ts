@@ -1,0 +1,152 @@
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { durationMs } from '../contract/fields.ts';
+import type { EmbeddedAuthServerConfig } from '../contract/run-config-auth-server.ts';
+import { lifespansOf } from './core/lifespans.ts';
+import { endpointUrl } from './core/metadata.ts';
+import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
+import type { RateLimit } from './storage/store.ts';
+
+/** What the server knows a provider without a name by; there is one provider then. */
+const UNNAMED = 'default';
+
+const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access'];
+const DEFAULT_GRACE_SECONDS = 60;
+const DEFAULT_MAX_REGISTERED = 10_000;
+const DEFAULT_DOCUMENTS = { cacheSize: 256, fallbackTtl: '5m' };
+const DEFAULT_FILTER_CLAIM = 'groups';
+
+const USUAL_LIMITS: AuthServerLimits = {
+  authorizationsPerAddress: { capacity: 60, perSecond: 1 },
+  registrationsPerAddress: { capacity: 10, perSecond: 5 / 60 },
+  registrations: { capacity: 20, perSecond: 2 },
+  documentFetchesPerAddress: { capacity: 10, perSecond: 10 / 60 },
+  failuresPerClient: { capacity: 10, perSecond: 10 / 60 },
+};
+
+/**
+ * What the server goes by, of a configuration in which `authServerProblems` finds nothing. Throws an Error where there
+ * is no `embedded_auth_server_config`. @see contract/auth.md 3.12, 4.2
+ */
+export function settingsOf({
+  embedded_auth_server_config: config,
+  oidc_config,
+  vmcp,
+}: GatewayConfig): AuthServerSettings {
+  if (!config) throw new Error('embedded_auth_server_config is missing');
+  const [first, ...others] = providerNames(config);
+  if (first === undefined) throw new Error('embedded_auth_server_config.upstreams is empty');
+  const { refresh_grace_seconds: grace = DEFAULT_GRACE_SECONDS, consent, reuse_upstream_tokens: reuse } = config;
+  return {
+    ...addresses(config),
+    audiences: audiencesOf(config, oidc_config),
+    scopesSupported: scopesOf(config),
+    lifespans: lifespansOf(config.token_lifespans).lifespans,
+    refreshGraceMs: grace * 1000,
+    clients: clientsOf(config),
+    consent: { mode: consent?.mode ?? 'remember', trustedClients: new Set(consent?.trusted_clients) },
+    reuseUpstreamTokens: reuse ?? true,
+    providers: [first, ...others],
+    upstreamFilter: filterOf(config.upstream_filter),
+    limits: limitsOf(config.rate_limits),
+    trustedProxies: vmcp.incoming.trusted_proxies ?? [],
+  };
+}
+
+/** In the configured order. */
+export const providerNames = ({ upstreams = [] }: EmbeddedAuthServerConfig): string[] =>
+  upstreams.map(({ name }) => name ?? UNNAMED);
+
+/** What `resource` may name, as the specification has it: where nothing is configured, the one server this is for. */
+export function audiencesOf(
+  { allowed_audiences: audiences = [] }: EmbeddedAuthServerConfig,
+  oidc: GatewayConfig['oidc_config'],
+): readonly string[] {
+  if (audiences.length > 0) return audiences;
+  const own = oidc?.resourceURL ?? oidc?.audience;
+  return own === undefined ? [] : [own];
+}
+
+export const scopesOf = ({ scopes_supported: scopes }: EmbeddedAuthServerConfig): readonly string[] =>
+  scopes ?? DEFAULT_SCOPES;
+
+/** Where providers send browsers back to, decides where consent is asked for: its cookies must come back there. */
+function addresses(
+  config: EmbeddedAuthServerConfig,
+): Pick<AuthServerSettings, 'urls' | 'consentUrl' | 'callbackUrl' | 'callbackPaths'> {
+  const { issuer = '', authorization_endpoint_base_url: base } = config;
+  const urls = { issuer, ...(base !== undefined && { authorizationEndpointBaseUrl: base }) };
+  const callbackUrl = endpointUrl('callback', urls);
+  const configured = redirectUris(config).filter((uri) => uri !== undefined);
+  const [returned = callbackUrl] = configured;
+  const atBase = base !== undefined && originOf(returned) !== originOf(issuer);
+  return {
+    urls,
+    callbackUrl,
+    callbackPaths: [...new Set([callbackUrl, ...configured].map((uri) => new URL(uri).pathname))],
+    consentUrl: endpointUrl('consent', { issuer: atBase ? base : issuer }),
+  };
+}
+
+/** Of each provider; undefined where it is the server's own callback. */
+export const redirectUris = ({ upstreams = [] }: EmbeddedAuthServerConfig): (string | undefined)[] =>
+  upstreams.map(({ oauth2_config, oidc_config }) => (oauth2_config ?? oidc_config)?.redirect_uri);
+
+const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
+
+function clientsOf(config: EmbeddedAuthServerConfig): AuthServerSettings['clients'] {
+  const { cimd = {} } = config;
+  const scopes = scopesOf(config);
+  return {
+    metadata: {
+      scopesSupported: scopes,
+      defaultScopes: scopes,
+      baselineScopes: config.baseline_client_scopes ?? [],
+      allowConfidential: config.allow_confidential_client_registration === true,
+      forceConfidentialRedirectUris: config.force_confidential_redirect_uris ?? [],
+      privateAddresses: config.insecure_allow_http === true,
+    },
+    maxRegistered: config.storage?.max_dcr_clients ?? DEFAULT_MAX_REGISTERED,
+    documents: cimd.enabled === false ? undefined : documentsOf(cimd),
+  };
+}
+
+function documentsOf(
+  cimd: NonNullable<EmbeddedAuthServerConfig['cimd']>,
+): NonNullable<AuthServerSettings['clients']['documents']> {
+  return {
+    hosts: {
+      allowedHosts: cimd.allowed_hosts ?? [],
+      deniedHosts: cimd.denied_hosts ?? [],
+      allowLoopbackHttp: cimd.allow_loopback_http === true,
+    },
+    allowCrossOriginRedirects: cimd.allow_cross_origin_redirects ?? true,
+    cacheSize: cimd.cache_max_size ?? DEFAULT_DOCUMENTS.cacheSize,
+    fallbackTtlMs: durationMs(cimd.cache_fallback_ttl ?? DEFAULT_DOCUMENTS.fallbackTtl),
+  };
+}
+
+function filterOf(filter: EmbeddedAuthServerConfig['upstream_filter']): UpstreamFilter | undefined {
+  return (
+    filter && {
+      claim: filter.claim ?? DEFAULT_FILTER_CLAIM,
+      rules: (filter.rules ?? []).map(({ groups = [], upstream_providers: providers = [] }) => ({ groups, providers })),
+      defaultProviders: filter.default_upstreams ?? [],
+    }
+  );
+}
+
+/** What may come at once grows and shrinks with what may come in a minute. */
+function limitsOf(configured: EmbeddedAuthServerConfig['rate_limits'] = {}): AuthServerLimits {
+  const limit = (usual: RateLimit, perMinute: number | undefined): RateLimit => {
+    if (perMinute === undefined) return usual;
+    const perSecond = perMinute / 60;
+    return { capacity: Math.max(1, Math.round((usual.capacity * perSecond) / usual.perSecond)), perSecond };
+  };
+  return {
+    authorizationsPerAddress: limit(USUAL_LIMITS.authorizationsPerAddress, configured.authorizations_per_minute),
+    registrationsPerAddress: limit(USUAL_LIMITS.registrationsPerAddress, configured.registrations_per_minute),
+    registrations: limit(USUAL_LIMITS.registrations, configured.registrations_per_minute_overall),
+    documentFetchesPerAddress: limit(USUAL_LIMITS.documentFetchesPerAddress, configured.document_fetches_per_minute),
+    failuresPerClient: limit(USUAL_LIMITS.failuresPerClient, configured.failures_per_minute),
+  };
+}

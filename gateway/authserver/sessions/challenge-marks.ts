@@ -1,0 +1,65 @@
+import type { UpstreamTokenOwner } from '../../outgoing/upstream-tokens.ts';
+import type { UpstreamRow } from '../storage/records.ts';
+import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
+import type { LoginLiveness } from './liveness.ts';
+import { RowLock } from './row-lock.ts';
+import { isRenewed, missingRow, rowKey } from './upstream-row.ts';
+
+export interface ChallengeMarkDeps {
+  readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
+  readonly liveness: LoginLiveness;
+  /** How long a mark stays that stands for a missing row: as long as a refresh token of ours may rest. */
+  readonly keepMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Remembers that a client was told to log in again. Its next refresh then fails: else it would go round with fresh
+ * access tokens that open nothing.
+ */
+export class ChallengeMarks {
+  readonly #deps: ChallengeMarkDeps;
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(deps: ChallengeMarkDeps) {
+    this.#deps = deps;
+  }
+
+  /** `row` is what was found. Once is enough; a store that is down now is asked at the next challenge. Never rejects. */
+  async add(owner: UpstreamTokenOwner, provider: string, row: UpstreamRow | undefined): Promise<void> {
+    if (row?.dead === true || row?.challenged === true) return;
+    const key = rowKey(owner.tsid, provider);
+    const running = this.#running.get(key) ?? this.#mark(owner, provider, row).finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    await running;
+  }
+
+  async #mark(owner: UpstreamTokenOwner, provider: string, row: UpstreamRow | undefined): Promise<void> {
+    try {
+      if (row) await this.#markRow(row);
+      else await this.#markMissing(owner, provider);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    }
+  }
+
+  async #markMissing({ clientId, ...owner }: UpstreamTokenOwner, provider: string): Promise<void> {
+    const { store, liveness, now, keepMs } = this.#deps;
+    if (clientId === undefined) return;
+    if (!(await liveness.isLive({ tsid: owner.tsid, userId: owner.subject, clientId }))) return;
+    await store.upstreamTokens.put(missingRow({ ...owner, clientId }, provider, now()), keepMs);
+  }
+
+  async #markRow(row: UpstreamRow): Promise<void> {
+    const { upstreamTokens: rows, locks } = this.#deps.store;
+    const lock = await RowLock.acquire(locks, upstreamLock(row.tsid, row.provider));
+    if (!lock) return; // somebody gets other tokens
+    try {
+      const present = await rows.get(row.tsid, row.provider);
+      if (present && !isRenewed(present, row)) await rows.replace({ ...present, challenged: true }, lock.current);
+    } finally {
+      await lock.release();
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Logger } from '../logger.ts';
+import type { UpstreamRow } from '../storage/records.ts';
+import { StoreUnavailable, type Store } from '../storage/store.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { grantOf } from './upstream-row.ts';
+
+export interface RevokeUpstreamDeps {
+  readonly store: Pick<Store, 'upstreamTokens'>;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly log: Logger;
+}
+
+/**
+ * Revokes tokens whose row is gone at their provider, best effort. Not while another login of the same person is there:
+ * many providers end all that was granted to a client with one token of it. Never rejects.
+ */
+export async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }: RevokeUpstreamDeps): Promise<void> {
+  const upstream = upstreams.get(row.provider);
+  if (!upstream || row.accessToken === '' || row.upstreamClientId !== upstream.clientId) return;
+  try {
+    const other = await store.upstreamTokens.latestForUser(row.userId, row.provider);
+    if (other?.upstreamSubject === row.upstreamSubject) return;
+    const revoked = await upstream.revoke(grantOf(row));
+    log.debug('upstream tokens of a login that has ended', { provider: row.provider, revoked });
+  } catch (error) {
+    const cause = error instanceof StoreUnavailable ? error.message : 'unexpected';
+    log.warn('upstream tokens were not revoked', { provider: row.provider, error: cause });
+  }
+}

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RecentlyUsed } from '../../outgoing/recently-used.ts';
+import type { EmitEvent } from '../events.ts';
+import type { UpstreamRow } from '../storage/records.ts';
+import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
+import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
+import { RowLock } from './row-lock.ts';
+import { deadRow, grantOf, isRenewed, refreshedRow, rowKey } from './upstream-row.ts';
+
+/** How long a caller waits. What has begun goes on: a rotated refresh token must not get lost. */
+export const REFRESH_LIMIT_MS = 30_000;
+/** Between two looks of those who wait for another process. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 250;
+/** After the tries to write a row. */
+const WRITE_PAUSES_MS = [200, 1_000, 0];
+const MAX_UNSAVED = 1_000;
+
+/** What a refresh has come to. */
+export type Renewal =
+  /** As it stands now, whoever renewed it: with other tokens, dead, or without a refresh token. */
+  | { readonly kind: 'row'; readonly row: UpstreamRow }
+  /** There is no row any more. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unavailable'; readonly reason: string }
+  | { readonly kind: 'store_unavailable'; readonly reason: string };
+
+export interface RowRefreshDeps {
+  readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
+  readonly emit: EmitEvent;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Got for a login that has ended meanwhile. */
+  readonly unwanted: (row: UpstreamRow) => void;
+}
+
+/** Redeems refresh tokens: of all callers in all processes one at a time for each row. @see contract/auth.md 2.5 */
+export class RowRefresh {
+  readonly #deps: RowRefreshDeps;
+  readonly #flights = new Map<string, Promise<Renewal>>();
+  /** Rows that could be neither written nor deleted, by that of the refresh token that was used up. */
+  readonly #unsaved = new RecentlyUsed<UpstreamRow>(MAX_UNSAVED);
+
+  constructor(deps: RowRefreshDeps) {
+    this.#deps = deps;
+  }
+
+  /** Other tokens than those of `row`, after `limitMs` at the latest. Never rejects. */
+  async renew(row: UpstreamRow, upstream: Upstream, limitMs = REFRESH_LIMIT_MS): Promise<Renewal> {
+    const late = new AbortController();
+    const limit = sleep(limitMs, unavailable('the refresh takes too long'), { signal: late.signal });
+    try {
+      return await Promise.race([this.#shared(row, upstream), limit]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  async #shared(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
+    const key = rowKey(row.tsid, row.provider);
+    const found = await this.#flights.get(key);
+    // what ended just now may have brought the very tokens that have to be replaced
+    if (found && !(found.kind === 'row' && !isRenewed(found.row, row))) return found;
+    const flying = this.#flights.get(key);
+    if (flying) return flying;
+    const flight = this.#fly(row, upstream).finally(() => this.#flights.delete(key));
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  async #fly(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
+    try {
+      let pauseMs = FIRST_PAUSE_MS;
+      for (let waitedMs = 0; waitedMs < REFRESH_LIMIT_MS; waitedMs += pauseMs) {
+        const renewal = await this.#attempt(row, upstream);
+        if (renewal) return renewal;
+        await sleep(pauseMs);
+        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      }
+      return unavailable('another process has not come to an end with it');
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return { kind: 'store_unavailable', reason: error.message };
+      return unavailable('the refresh failed: unexpected');
+    }
+  }
+
+  /** Undefined: another process is at it. */
+  async #attempt(row: UpstreamRow, upstream: Upstream): Promise<Renewal | undefined> {
+    const { upstreamTokens: rows, locks } = this.#deps.store;
+    const lock = await RowLock.acquire(locks, upstreamLock(row.tsid, row.provider));
+    try {
+      const present = await rows.get(row.tsid, row.provider);
+      if (!present) return { kind: 'missing' };
+      if (isRenewed(present, row) || present.refreshToken === undefined) return { kind: 'row', row: present };
+      return lock && (await (this.#saveLate(present, lock) ?? this.#redeem(present, upstream, lock)));
+    } finally {
+      await lock?.release();
+    }
+  }
+
+  async #redeem(row: UpstreamRow, upstream: Upstream, lock: RowLock): Promise<Renewal> {
+    const outcome = await upstream.refresh({ grant: grantOf(row), subject: row.upstreamSubject });
+    this.#report(row, outcome);
+    switch (outcome.outcome) {
+      case 'refreshed':
+        return this.#keep(row, refreshedRow(row, outcome.grant), lock, outcome.rotated);
+      case 'dead':
+        return this.#bury(row, lock);
+      case 'unavailable': {
+        if (!outcome.rotated) return unavailable(outcome.reason);
+        const kept = await this.#keep(row, { ...row, refreshToken: outcome.rotated.reveal() }, lock, true);
+        return kept.kind === 'row' && !isRenewed(kept.row, row) ? unavailable(outcome.reason) : kept;
+      }
+    }
+  }
+
+  /** What must be kept is kept, or the row goes: a refresh token that was used up would end the grant at its next use. */
+  async #keep(before: UpstreamRow, next: UpstreamRow, lock: RowLock, rotated: boolean): Promise<Renewal> {
+    const written = await this.#write(before, next, lock);
+    if (written === 'ended') {
+      this.#deps.unwanted(next);
+      return { kind: 'missing' };
+    }
+    if (written !== 'failed') return { kind: 'row', row: written };
+    if (!rotated) return { kind: 'row', row: next };
+    this.#unsaved.set(before.refreshToken ?? '', next, this.#deps.now());
+    await this.#deps.store.upstreamTokens.delete(next.tsid, next.provider);
+    return { kind: 'missing' };
+  }
+
+  /** The store is back, and has the row whose refresh token was used up while it was away. */
+  #saveLate(present: UpstreamRow, lock: RowLock): Promise<Renewal> | undefined {
+    const key = present.refreshToken ?? '';
+    const next = this.#unsaved.get(key, this.#deps.now());
+    if (!next || rowKey(next.tsid, next.provider) !== rowKey(present.tsid, present.provider)) return undefined;
+    this.#unsaved.delete(key);
+    return this.#keep(present, next, lock, true);
+  }
+
+  async #bury(row: UpstreamRow, lock: RowLock): Promise<Renewal> {
+    const present = await this.#deps.store.upstreamTokens.get(row.tsid, row.provider);
+    if (!present) return { kind: 'missing' };
+    if (present.refreshToken !== row.refreshToken) return { kind: 'row', row: present }; // the race was lost, not the grant
+    const dead = deadRow(row);
+    const written = await this.#write(row, dead, lock);
+    return { kind: 'row', row: typeof written === 'string' ? dead : written };
+  }
+
+  /** The row as it stands then: `next`, or that of somebody who was faster. */
+  async #write(before: UpstreamRow, next: UpstreamRow, lock: RowLock): Promise<UpstreamRow | 'ended' | 'failed'> {
+    const { upstreamTokens: rows } = this.#deps.store;
+    for (const pauseMs of WRITE_PAUSES_MS) {
+      try {
+        if (await rows.replace(next, lock.current)) return next;
+        const present = await rows.get(next.tsid, next.provider);
+        if (!present) return 'ended';
+        if (isRenewed(present, before) && present.dead !== true) return present;
+        await lock.regain();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+      await sleep(pauseMs);
+    }
+    return 'failed';
+  }
+
+  #report({ provider, userId, clientId }: UpstreamRow, outcome: RefreshOutcome): void {
+    const { emit } = this.#deps;
+    const facts = { provider, sub: userId, client_id: clientId };
+    if (outcome.outcome === 'refreshed') emit('upstream_refreshed', facts);
+    else if (outcome.outcome === 'dead') emit('upstream_token_dead', { ...facts, reason: outcome.reason });
+    else emit('upstream_refresh_failed', { ...facts, reason: outcome.reason });
+  }
+}
+
+const unavailable = (reason: string): Renewal => ({ kind: 'unavailable', reason });

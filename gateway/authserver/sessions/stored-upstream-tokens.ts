@@ -1,0 +1,159 @@
+import { CredentialError } from '../../outgoing/authenticator.ts';
+import type {
+  UpstreamToken,
+  UpstreamTokenNeed,
+  UpstreamTokenOwner,
+  UpstreamTokens,
+} from '../../outgoing/upstream-tokens.ts';
+import type { UpstreamRow } from '../storage/records.ts';
+import { StoreUnavailable, type Store } from '../storage/store.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { ChallengeMarks } from './challenge-marks.ts';
+import { HeldTokens, type HeldRow } from './held-tokens.ts';
+import type { Renewal, RowRefresh } from './row-refresh.ts';
+import { judge } from './token-freshness.ts';
+import { isOf } from './upstream-row.ts';
+
+/** How long a provider that was asked in vain is left alone while the token at hand can still be used. */
+const QUIET_MS = 5_000;
+/** How long no ID token is asked for where a refresh has brought none. */
+const ID_TOKEN_QUIET_MS = 300_000;
+
+export interface StoredUpstreamTokensDeps {
+  readonly store: Pick<Store, 'upstreamTokens'>;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly refresh: RowRefresh;
+  readonly marks: ChallengeMarks;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** One `get`, while it lasts. */
+interface Asked {
+  readonly owner: UpstreamTokenOwner;
+  readonly upstream: Upstream;
+  readonly need: UpstreamTokenNeed;
+}
+
+/** The upstream tokens of the store, refreshed when they are needed. @see contract/auth.md 2.5 */
+export class StoredUpstreamTokens implements UpstreamTokens {
+  readonly #deps: StoredUpstreamTokensDeps;
+  readonly #held: HeldTokens;
+
+  constructor(deps: StoredUpstreamTokensDeps) {
+    this.#deps = deps;
+    this.#held = new HeldTokens(deps.now);
+  }
+
+  get(
+    owner: UpstreamTokenOwner,
+    provider: string,
+    need: UpstreamTokenNeed = {},
+  ): UpstreamToken | Promise<UpstreamToken> {
+    const held = this.#held.find(owner.tsid, provider);
+    if (held && isOf(held.row, owner) && this.#serves(held, need)) return held.token;
+    return this.#look(owner, provider, need);
+  }
+
+  /** The login has ended. */
+  forget(tsid: string): void {
+    for (const provider of this.#deps.upstreams.keys()) this.#held.forget(tsid, provider);
+  }
+
+  async #look(owner: UpstreamTokenOwner, provider: string, need: UpstreamTokenNeed): Promise<UpstreamToken> {
+    const upstream = this.#deps.upstreams.get(provider);
+    if (!upstream) throw new CredentialError('misconfigured', `there is no upstream provider "${provider}"`);
+    const asked = { owner, upstream, need };
+    const row = await this.#read(owner.tsid, provider);
+    if (!row) throw await this.#loginNeeded(asked, undefined);
+    if (!isOf(row, owner)) throw nothingUsable(provider); // nobody's mark on what is another's
+    const held = await this.#usableRow(asked, row);
+    if (this.#serves(held, need)) return held.token;
+    if (row.refreshToken === undefined) return this.#withoutRefresh(asked, held);
+    return this.#renewed(asked, held, await this.#deps.refresh.renew(row, upstream));
+  }
+
+  #serves(held: HeldRow, need: UpstreamTokenNeed): boolean {
+    const now = this.#deps.now();
+    const { fresh, usable } = judge(held.row, held.idTokenQuietUntil > now ? { ...need, idToken: false } : need, now);
+    return fresh || (usable && held.quietUntil > now);
+  }
+
+  /** Rejects with `CredentialError` when nothing in the row is good for this provider as it is configured. */
+  async #usableRow(asked: Asked, row: UpstreamRow): Promise<HeldRow> {
+    const { name, clientId } = asked.upstream;
+    if (row.excluded === true) {
+      throw new CredentialError('forbidden', `logins of this user leave provider "${name}" out`, name);
+    }
+    if (row.accessToken === '' || row.upstreamClientId !== clientId) throw await this.#loginNeeded(asked, row);
+    return this.#held.remember(row);
+  }
+
+  async #withoutRefresh(asked: Asked, { row, token }: HeldRow): Promise<UpstreamToken> {
+    const now = this.#deps.now();
+    if (!judge(row, { ...asked.need, idToken: false }, now).usable) throw await this.#loginNeeded(asked, row);
+    await this.#markIdToken(asked, row, now);
+    return token;
+  }
+
+  /** Who wants an ID token that cannot be had will ask for a login. */
+  async #markIdToken({ owner, need }: Asked, row: UpstreamRow, now: number): Promise<void> {
+    if (need.idToken === true && !judge(row, { idToken: true }, now).usable) {
+      await this.#deps.marks.add(owner, row.provider, row);
+    }
+  }
+
+  async #renewed(asked: Asked, before: HeldRow, renewal: Renewal): Promise<UpstreamToken> {
+    switch (renewal.kind) {
+      case 'row':
+        return this.#afterRefresh(asked, await this.#usableRow(asked, renewal.row));
+      case 'missing':
+        throw await this.#loginNeeded(asked, undefined);
+      case 'unavailable':
+      case 'store_unavailable': {
+        const now = this.#deps.now();
+        const { kind, reason } = renewal;
+        if (!judge(before.row, asked.need, now).usable) throw new CredentialError(kind, reason);
+        this.#held.note(before, { quietUntil: now + QUIET_MS });
+        return before.token;
+      }
+    }
+  }
+
+  /** Once is enough: what a provider gives that is short-lived or lacks an ID token is all that can be had. */
+  async #afterRefresh(asked: Asked, held: HeldRow): Promise<UpstreamToken> {
+    const { row, token } = held;
+    const now = this.#deps.now();
+    if (judge(row, asked.need, now).fresh) return token;
+    if (row.refreshToken === undefined) return this.#withoutRefresh(asked, held);
+    if (!judge(row, { ...asked.need, idToken: false }, now).usable) {
+      if (asked.need.refused?.reveal() === row.accessToken) throw await this.#loginNeeded(asked, row);
+      throw new CredentialError('unavailable', `provider "${row.provider}" gives tokens that have run out`);
+    }
+    const shortLived = !judge(row, {}, now).fresh;
+    this.#held.note(held, {
+      ...(shortLived && { quietUntil: now + ((row.expiresAt ?? now) - now) / 2 }),
+      ...(asked.need.idToken === true && { idTokenQuietUntil: now + ID_TOKEN_QUIET_MS }),
+    });
+    await this.#markIdToken(asked, row, now);
+    return token;
+  }
+
+  async #read(tsid: string, provider: string): Promise<UpstreamRow | undefined> {
+    try {
+      return await this.#deps.store.upstreamTokens.get(tsid, provider);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw new CredentialError('store_unavailable', error.message);
+      throw error;
+    }
+  }
+
+  async #loginNeeded({ owner, upstream }: Asked, row: UpstreamRow | undefined): Promise<CredentialError> {
+    this.#held.forget(owner.tsid, upstream.name);
+    await this.#deps.marks.add(owner, upstream.name, row);
+    return nothingUsable(upstream.name);
+  }
+}
+
+const nothingUsable = (provider: string): CredentialError =>
+  new CredentialError('reauthenticate', `nothing usable of provider "${provider}" is stored for this login`, provider);

@@ -1,0 +1,29 @@
+import type { UpstreamTokenNeed } from '../../outgoing/upstream-tokens.ts';
+import type { UpstreamRow } from '../storage/records.ts';
+
+/** How long before its end a token is replaced. */
+const ACCESS_TOKEN_MARGIN_MS = 60_000;
+const ID_TOKEN_MARGIN_MS = 30_000;
+
+type Tokens = Pick<UpstreamRow, 'accessToken' | 'idToken' | 'expiresAt' | 'idTokenExpiresAt'>;
+
+export interface Judgement {
+  /** They serve the need, with time to spare. */
+  readonly fresh: boolean;
+  /** They serve the need, although others should be got. */
+  readonly usable: boolean;
+}
+
+const lasts = (end: number | undefined, until: number): boolean => end === undefined || end > until;
+
+/** What a need can make of tokens. @param now ms since the epoch. */
+export function judge(tokens: Tokens, need: UpstreamTokenNeed, now: number): Judgement {
+  const { accessToken, expiresAt, idToken, idTokenExpiresAt } = tokens;
+  if (need.refused?.reveal() === accessToken) return { fresh: false, usable: false };
+  const idTokenLasts = (until: number): boolean =>
+    need.idToken !== true || (idToken !== undefined && lasts(idTokenExpiresAt, until));
+  return {
+    fresh: lasts(expiresAt, now + ACCESS_TOKEN_MARGIN_MS) && idTokenLasts(now + ID_TOKEN_MARGIN_MS),
+    usable: lasts(expiresAt, now) && idTokenLasts(now),
+  };
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '../clients/client.ts';
+import type { AuthServerContext } from '../context.ts';
+import { redeemCode } from '../core/code-redemption.ts';
+import { FIXED_LIFESPANS } from '../core/lifespans.ts';
+import { isGenuine } from '../core/opaque-token.ts';
+import { loginEnd } from '../core/refresh-decision.ts';
+import { readCodeRequest } from '../core/token-request.ts';
+import { acceptedValue } from '../http/accepted-value.ts';
+import { Refused } from '../http/refused.ts';
+import type { CodeGrant, Family, FamilyRef } from '../storage/records.ts';
+import type { GrantHandler } from './grant.ts';
+import { newRefreshToken, signTokens, type TokenReply } from './issue.ts';
+import { familySpans, mayRefresh, upstreamTtlMs } from './spans.ts';
+
+/** @see RFC 6749 §4.1.3, OAuth 2.1 §4.1.3 */
+export const redeemAuthorizationCode: GrantHandler = async (context, { client, form }) => {
+  const { code, ...asked } = acceptedValue(readCodeRequest(form));
+  if (!isGenuine('code', code, context.secrets())) throw new Refused('code_tag');
+  const bound = await takeCode(context, client, code);
+  const { redirect_uris: registered } = client.metadata;
+  const redemption = { ...asked, clientId: client.client_id, hasOneRedirectUri: registered.length === 1 };
+  return foundFamily(context, client, acceptedValue(redeemCode(bound, redemption, context.now())));
+};
+
+async function takeCode(context: AuthServerContext, { client_id }: Client, code: string): Promise<CodeGrant> {
+  const taken = await context.store.codes.take(code, FIXED_LIFESPANS.usedCode * 1_000);
+  switch (taken.kind) {
+    case 'taken':
+      return taken.grant;
+    case 'unknown':
+      throw new Refused('code_unknown');
+    case 'used':
+      await endReplayed(context, taken.family);
+      context.emit('code_replay', { client_id, family: taken.family.id });
+      throw new Refused('code_replayed', { facts: { client_id, family: taken.family.id } });
+  }
+}
+
+/** Longer than the first use of a code takes to make its family. */
+const FIRST_USE_MS = 250;
+
+/**
+ * Ends what the first use of the code has founded. Of requests that race one must get tokens, even if they end at once:
+ * a replay that overtakes its first use lets it finish.
+ */
+async function endReplayed({ store, sessions }: AuthServerContext, family: FamilyRef): Promise<void> {
+  if ((await store.families.get(family.id)) === undefined) await sleep(FIRST_USE_MS);
+  await sessions.end(family);
+}
+
+async function foundFamily(context: AuthServerContext, client: Client, grant: CodeGrant): Promise<TokenReply> {
+  const { store, settings, clients, emit } = context;
+  const now = context.now();
+  const { familyId: id, clientId, scopes, resource, tsid, login } = grant;
+  const family: Family = { id, clientId, scopes, resource, tsid, login, createdAt: now, expiresAt: loginEnd(now) };
+  const refreshable = mayRefresh(client);
+  const refreshToken = refreshable ? newRefreshToken(context) : undefined;
+  const spans = familySpans(settings, refreshable);
+  const [created, reply] = await Promise.all([
+    store.families.create(family, refreshToken, spans),
+    signTokens(context, grant),
+  ]);
+  if (!created) throw new Refused('code_replayed', { facts: { client_id: clientId, family: id } });
+  await Promise.all([store.upstreamTokens.extend(tsid, upstreamTtlMs(family, spans, now)), clients.renew(client)]);
+  emit('token_issued', { client_id: clientId, sub: login.userId, family: id });
+  return refreshToken === undefined ? reply : { ...reply, refresh_token: refreshToken };
+}

@@ -1,0 +1,92 @@
+import { errors, jwtVerify, type JWTPayload } from 'jose';
+import type { AuthServerContext } from '../context.ts';
+import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/issued-claims.ts';
+import { isGenuine } from '../core/opaque-token.ts';
+import type { Family, Liveness } from '../storage/records.ts';
+
+/** An access token of this server whose login lives. */
+export interface LiveAccessToken {
+  readonly claims: AccessTokenClaims;
+  readonly liveness: Liveness;
+}
+
+export type AccessTokenClaims = JWTPayload & {
+  readonly sub: string;
+  readonly aud: string;
+  readonly exp: number;
+  readonly client_id: string;
+  readonly tsid: string;
+  readonly scope?: string;
+};
+
+type Needs = Pick<AuthServerContext, 'settings' | 'store' | 'keys' | 'secrets' | 'now'>;
+
+const MAX_TOKEN_CHARS = 16 * 1024;
+
+/** Undefined: not ours, expired, or its login is over. Rejects with `StoreUnavailable`. @see RFC 9068 §4 */
+export async function liveAccessToken(context: Needs, token: string): Promise<LiveAccessToken | undefined> {
+  const claims = await verifiedClaims(context, token, ACCESS_TOKEN_TYPE, {
+    audience: [...context.settings.audiences],
+    currentDate: new Date(context.now()),
+  });
+  if (!isAccessToken(claims)) return undefined;
+  const liveness = await context.store.live.get(claims.tsid);
+  const fits = liveness?.userId === claims.sub && liveness.clientId === claims.client_id;
+  return fits ? { claims, liveness } : undefined;
+}
+
+const isAccessToken = (claims: JWTPayload | undefined): claims is AccessTokenClaims =>
+  claims !== undefined &&
+  ['sub', 'aud', 'client_id', 'tsid'].every((name) => typeof claims[name] === 'string') &&
+  ['string', 'undefined'].includes(typeof claims['scope']);
+
+export interface IdTokenHint {
+  readonly clientId: string;
+  readonly userId: string;
+  readonly familyId: string;
+}
+
+/** What an ID token of this server says of its login, however old it is. @see OpenID Connect RP-Initiated Logout §4 */
+export async function readIdTokenHint(context: Needs, token: string): Promise<IdTokenHint | undefined> {
+  const claims = await verifiedClaims(context, token, ID_TOKEN_TYPE, { currentDate: new Date(0) });
+  const { aud: clientId, sub: userId, sid: familyId } = claims ?? {};
+  const complete = typeof clientId === 'string' && typeof userId === 'string' && typeof familyId === 'string';
+  return complete ? { clientId, userId, familyId } : undefined;
+}
+
+/** The family of a refresh token, and whether it is the one to use. Junk is told without a look at the store. */
+export async function familyOfRefreshToken(
+  { store, secrets }: Needs,
+  token: string,
+): Promise<{ readonly family: Family; readonly current: boolean } | undefined> {
+  return isGenuine('refresh', token, secrets()) ? store.families.find(token) : undefined;
+}
+
+interface VerifyOptions {
+  readonly audience?: string[];
+  readonly currentDate: Date;
+}
+
+/** Claims of a JWT that this server signed; undefined for every other text. */
+async function verifiedClaims(
+  { keys, settings }: Pick<Needs, 'keys' | 'settings'>,
+  token: string,
+  typ: string,
+  options: VerifyOptions,
+): Promise<JWTPayload | undefined> {
+  if (token.length > MAX_TOKEN_CHARS) return undefined;
+  const { find, kids } = keys.latest;
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, find, {
+      ...options,
+      issuer: settings.urls.issuer,
+      typ,
+      algorithms: [...keys.algorithms()],
+      requiredClaims: ['exp', 'iat', 'sub'],
+    });
+    return kids.has(protectedHeader.kid ?? '') ? payload : undefined;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from './fields.ts';
+import { block, duration, flag, text, texts, whole } from './optional.ts';
+
+const tls = (description: string) =>
+  block(description, {
+    ca_cert_file: text('PEM bundle trusted beside the system roots.'),
+    insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
+  });
+
+const kvstoreConfig = Closed(
+  {
+    addr: text('host:port of a single store or of a member of a cluster; without sentinels.'),
+    cluster_mode: flag('`addr` is a member of a cluster.'),
+    acl_user_config: block('User and password of the store.', {
+      password_env_var: text('Environment variable that holds the password.'),
+      username_env_var: text('Environment variable that holds the user name.'),
+      password_file: text('Path of the file that holds the password.'),
+      username_file: text('Path of the file that holds the user name.'),
+    }),
+    auth_type: text('`aclUser`.'),
+    dial_timeout: duration('Longest wait for a connection.'),
+    read_timeout: duration('Longest wait for an answer.'),
+    write_timeout: duration('Longest wait for a write.'),
+    key_prefix: text('Put before every key.'),
+    sentinel_config: block('Sentinels that name the current master.', {
+      db: whole('Database number.'),
+      master_name: text('Name of the master set.'),
+      sentinel_addrs: texts('host:port of each sentinel.'),
+    }),
+    sentinel_tls: tls('TLS to the sentinels.'),
+    tls: tls('TLS to the store.'),
+  },
+  { description: 'The key-value store.' },
+);
+
+const storageConfig = Closed(
+  {
+    type: text('`memory` (lost on restart) or `kvstore`.'),
+    max_dcr_clients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', { minimum: 0 }),
+    kvstore_config: Type.Optional(kvstoreConfig),
+  },
+  { description: 'Where sessions, codes and upstream tokens are kept.' },
+);
+
+export const storage = Type.Optional(storageConfig);
+
+export type StorageConfig = Static<typeof storageConfig>;
+export type KvstoreConfig = Static<typeof kvstoreConfig>;

@@ -1,0 +1,34 @@
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+
+/** How a server is reached. */
+interface Reached {
+  readonly config: GatewayConfig;
+  readonly host: string;
+  readonly local?: boolean;
+}
+
+/** Pages that are served beside the MCP endpoint may call it. */
+function ownOrigin({ oidc_config: oidc }: GatewayConfig): string[] {
+  const origin = oidc?.resourceURL === undefined ? undefined : URL.parse(oidc.resourceURL)?.origin;
+  return origin === undefined ? [] : [origin];
+}
+
+/** Names by which browsers reach the authorization server. */
+const loginHosts = ({ embedded_auth_server_config: server }: GatewayConfig): string[] =>
+  [server?.issuer, server?.authorization_endpoint_base_url].flatMap((url) => URL.parse(url ?? '')?.hostname ?? []);
+
+/** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
+export function originsOf({ config, host, local = isLoopback(host) }: Reached): OriginGuardOptions {
+  const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
+  const own = local ? [...loopbackHosts(host)] : [];
+  return {
+    allowedHosts:
+      hosts || local
+        ? new Set([...own, ...(hosts ?? []).map((name) => name.toLowerCase()), ...loginHosts(config)])
+        : undefined,
+    allowedOrigins: new Set([...(origins ?? []), ...ownOrigin(config)]),
+    allowLoopbackOrigins: local,
+    allowedHeaders: (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase()),
+  };
+}

@@ -1,0 +1,62 @@
+import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
+import { isKvstore } from '../../../crds/kinds/session-storage.ts';
+import type { Report, Scope } from '../scope.ts';
+import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
+
+type Keys = Pick<EmbeddedAuthServerConfig, 'signing_key_config' | 'hmac_secret_files'>;
+type Refs = NonNullable<AuthServerSpec['signingKeySecretRefs']>;
+
+const MEMBERS = ['signingKeySecretRefs', 'hmacSecretRefs'] as const;
+
+/** What tokens are signed with, and what happens to them where that is made up at every start. */
+export function resolveKeys(server: AuthServerSpec, scope: Scope): Keys {
+  const { signingKeySecretRefs: signing = [], hmacSecretRefs: secrets = [] } = server;
+  const report = scope.on(scope.vmcp);
+  for (const member of MEMBERS) checkRepeated(server[member] ?? [], `${AUTH_SERVER_PATH}.${member}`, report);
+  for (const { name, key } of signing) scope.mount('Secret', name, key);
+  const [first, ...others] = signing.map(({ name, key }) => `${name}/${key}`);
+  const ephemeral = MEMBERS.filter((member) => (server[member] ?? []).length === 0);
+  checkEphemeral(ephemeral, server, scope);
+  return {
+    ...(first !== undefined && {
+      signing_key_config: {
+        key_dir: scope.platform.secretsDir,
+        signing_key_file: first,
+        ...(others.length > 0 && { fallback_key_files: others }),
+      },
+    }),
+    ...(secrets.length > 0 && { hmac_secret_files: secrets.map(({ name, key }) => scope.mount('Secret', name, key)) }),
+  };
+}
+
+function checkRepeated(refs: Refs, path: string, report: Report): void {
+  const names = refs.map(({ name, key }) => `${name}/${key}`);
+  names.forEach((name, index) => {
+    if (names.indexOf(name) === index) return;
+    report.problem('InvalidValue', `${path}[${String(index)}]`, 'this key is listed above: remove it');
+  });
+}
+
+const LOST = {
+  signingKeySecretRefs: 'access tokens',
+  hmacSecretRefs: 'codes, refresh tokens and stored logins',
+} as const satisfies Readonly<Record<(typeof MEMBERS)[number], string>>;
+
+function checkEphemeral(members: readonly (typeof MEMBERS)[number][], server: AuthServerSpec, scope: Scope): void {
+  const [first, second] = members;
+  if (first === undefined) return;
+  const report = scope.on(scope.vmcp);
+  const lost = members.map((member) => LOST[member]).join(', ');
+  const kept = isKvstore(server.storage?.type) ? ', though the store keeps them' : '';
+  const advice = `list keys in ${members.join(' and ')}`;
+  const path = second === undefined ? `${AUTH_SERVER_PATH}.${first}` : AUTH_SERVER_PATH;
+  report.warning('EphemeralKeys', path, `a restart makes void all ${lost}${kept}: ${advice}`);
+  if (!hasReplicas(scope) || server.allowEphemeralKeys === true) return;
+  const message = `each of the ${String(replicas(scope))} pods would make its own keys and refuse the tokens of the others: ${advice}, or set replicas: 1`;
+  report.problem('ReplicasShareNothing', 'spec.replicas', message);
+}
+
+const replicas = ({ vmcp }: Scope): number => vmcp.spec.replicas ?? 1;
+
+/** Local mode starts one process whatever the field says. */
+export const hasReplicas = (scope: Scope): boolean => scope.platform.mode === 'cluster' && replicas(scope) > 1;

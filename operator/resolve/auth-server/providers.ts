@@ -1,0 +1,113 @@
+import { redirectUriFaults } from '../../../gateway/contract/auth-server-addresses.ts';
+import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
+import { resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
+import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstream.ts';
+import { bundleFile } from '../ca-bundle.ts';
+import type { Report, Scope } from '../scope.ts';
+import { checkUserUrl } from '../user-url.ts';
+import { circular, isOwnAddress, isServedBy } from './own-address.ts';
+import { AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts';
+
+type Provider = AuthServerSpec['upstreamProviders'][number];
+type Entries = NonNullable<EmbeddedAuthServerConfig['upstreams']>;
+
+/** Where users log in. */
+export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries {
+  const report = scope.on(scope.vmcp);
+  checkRedirects(server, report);
+  return server.upstreamProviders.map((provider, index) => {
+    const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}]`;
+    checkCircles(provider, server.issuer, path, report);
+    const entry = resolveUpstream(provider, providerScope(provider, path, scope));
+    // Its client would come from a registration, which is not built.
+    if (provider.oauth2Config?.dcrConfig) return entry;
+    for (const problem of upstreamProblems(entry)) {
+      report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, problem.message);
+    }
+    return entry;
+  });
+}
+
+function providerScope(provider: Provider, path: string, scope: Scope): UpstreamScope {
+  const report = scope.on(scope.vmcp);
+  const block = `${path}.${provider.type}Config`;
+  return {
+    upstreams: new Set(upstreamNames(scope)),
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    bundleFile: (ref, below) => bundleFile(ref, `${block}.${below}`, scope, report),
+    checkUrl(url, below, flags) {
+      if (isOwnAddress(url, scope)) return; // said by checkCircles
+      checkUserUrl(url, { path: `${block}.${below}`, block, flags, mode: scope.platform.mode }, report);
+    },
+    problem({ reason, path: below, message }) {
+      report.problem(reason, `${block}.${below}`, message);
+    },
+  };
+}
+
+/** Members whose names in a resource are not those of a configuration in another case. */
+const FIELDS: Readonly<Record<string, string>> = { userinfo: 'userInfo', userinfo_override: 'userInfoOverride' };
+
+/** `oidc_config.userinfo_override.http_method` -> `oidcConfig.userInfoOverride.httpMethod`. Names in maps stay. */
+function fieldOf(path: string): string {
+  const [, members = '', name = ''] =
+    /^(.*?)((?<=\.(?:additional_(?:headers|authorization_params|token_params)))\..*)?$/su.exec(path) ?? [];
+  const camel = (member: string): string =>
+    FIELDS[member] ?? member.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
+  return members.split('.').map(camel).join('.') + name;
+}
+
+const PROVIDER_URLS = {
+  oauth2Config: ['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint'],
+  oidcConfig: ['issuerUrl'],
+} as const;
+
+function checkCircles(provider: Provider, issuer: string, path: string, report: Report): void {
+  for (const [block, members] of Object.entries(PROVIDER_URLS)) {
+    const holder = provider[block as keyof typeof PROVIDER_URLS] as Readonly<Record<string, unknown>> | undefined;
+    for (const member of members) {
+      const url = holder?.[member];
+      if (typeof url !== 'string' || !isServedBy(url, issuer)) continue;
+      report.problem('CircularAddress', `${path}.${block}.${member}`, circular('name another identity provider'));
+    }
+  }
+}
+
+function checkRedirects(server: AuthServerSpec, report: Report): void {
+  const holders = server.upstreamProviders.map(({ oauth2Config, oidcConfig }) => oauth2Config ?? oidcConfig);
+  const faults = redirectUriFaults(
+    server,
+    holders.map((holder) => holder?.redirectUri),
+  );
+  faults.forEach((fault, index) => {
+    if (fault === undefined) return;
+    const block = `${String(server.upstreamProviders[index]?.type)}Config`;
+    const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}].${block}.redirectUri`;
+    report.problem('RedirectOriginMismatch', path, fault);
+  });
+}
+
+/** Who visits which provider. */
+export function resolveFilter(scope: Scope): EmbeddedAuthServerConfig['upstream_filter'] {
+  const filter = scope.vmcp.spec.authServerUpstreamFilter;
+  if (!filter) return undefined;
+  const path = 'spec.authServerUpstreamFilter';
+  filter.rules.forEach(({ upstreamProviders }, index) => {
+    checkNames(upstreamProviders, `${path}.rules[${String(index)}].upstreamProviders`, scope);
+  });
+  checkNames(filter.defaultUpstreams ?? [], `${path}.defaultUpstreams`, scope);
+  return {
+    ...(filter.claim !== undefined && { claim: filter.claim }),
+    rules: filter.rules.map(({ groups, upstreamProviders }) => ({ groups, upstream_providers: upstreamProviders })),
+    ...(filter.defaultUpstreams && { default_upstreams: filter.defaultUpstreams }),
+  };
+}
+
+function checkNames(names: readonly string[], path: string, scope: Scope): void {
+  const known = upstreamNames(scope);
+  names.forEach((name, index) => {
+    if (known.includes(name)) return;
+    const message = `no upstream provider is named "${name}" (there is ${known.join(', ')}): correct the name`;
+    scope.on(scope.vmcp).problem('UpstreamProviderUnknown', `${path}[${String(index)}]`, message);
+  });
+}

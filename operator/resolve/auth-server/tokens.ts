@@ -1,0 +1,72 @@
+import { baseUrlFault } from '../../../gateway/contract/auth-server-addresses.ts';
+import { describeTokens, type TokenDescription } from '../incoming-oidc.ts';
+import { isPublicUrl } from '../resource-url.ts';
+import type { Report, Scope } from '../scope.ts';
+import { circular, isOwnAddress } from './own-address.ts';
+import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
+
+/** Whether the tokens that are issued are those that this server accepts. */
+export function checkTokens(server: AuthServerSpec, scope: Scope): void {
+  const report = scope.on(scope.vmcp);
+  checkBaseUrls(server, report);
+  const tokens = describeTokens(scope);
+  if (!tokens) return;
+  checkIssuer(server, tokens, report);
+  checkAudience(tokens, scope, report);
+  checkKeys(tokens, scope);
+}
+
+function checkBaseUrls(server: AuthServerSpec, report: Report): void {
+  for (const member of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
+    const fault = server[member] === undefined ? undefined : baseUrlFault(server[member]);
+    if (fault) report.problem(fault.reason, `${AUTH_SERVER_PATH}.${member}`, fault.message);
+  }
+}
+
+/** In place, a rule of the kind says the same. */
+function checkIssuer({ issuer }: AuthServerSpec, { owner, source, spec }: TokenDescription, report: Report): void {
+  if (owner.kind !== 'MCPOIDCConfig') return;
+  const { name } = owner.metadata;
+  if (source !== 'inline') {
+    const message = `MCPOIDCConfig "${name}" accepts service account tokens, and the embedded authorization server issues others: refer to one of type inline with issuer ${issuer}`;
+    report.problem('IssuerMismatch', 'spec.incomingAuth.oidcConfigRef.name', message);
+    return;
+  }
+  const { issuer: accepted } = spec as { readonly issuer?: string };
+  if (accepted === issuer) return;
+  const message = `MCPOIDCConfig "${name}" accepts tokens of ${String(accepted)} only: make the two issuers equal, character by character`;
+  report.problem('IssuerMismatch', `${AUTH_SERVER_PATH}.issuer`, message);
+}
+
+/** The tokens that the embedded server issues are for the URL of this server, byte for byte. */
+function checkAudience({ audience, resource }: TokenDescription, { vmcp }: Scope, report: Report): void {
+  if (audience === undefined) return; // refused by a rule of the kind
+  const { oidcConfigRef: ref, audience: beside } = vmcp.spec.incomingAuth;
+  const inRef = ref?.audience !== undefined && beside === undefined;
+  const path = ref
+    ? `spec.incomingAuth.${inRef ? 'oidcConfigRef.audience' : 'audience'}`
+    : 'spec.incomingAuth.oidcConfig.inline.audience';
+  if (!isPublicUrl(audience)) {
+    const message = 'with authServerConfig, the audience is the public URL of this server: write https://HOST/mcp';
+    report.problem('AudienceMismatch', path, message);
+  } else if (resource.url !== undefined && resource.url !== audience) {
+    const message = `with authServerConfig, tokens are issued for resourceUrl alone (${resource.url}): make the two equal`;
+    report.problem('AudienceMismatch', path, message);
+  }
+}
+
+/** Keys of the embedded server are in process: another place for them would be asked for nothing, or asked in a circle. */
+function checkKeys({ owner, path, spec }: TokenDescription, scope: Scope): void {
+  const report = scope.on(owner);
+  const urls = spec as Readonly<Record<string, unknown>>;
+  for (const member of ['jwksUrl', 'introspectionUrl']) {
+    const url = urls[member];
+    if (typeof url !== 'string') continue;
+    if (isOwnAddress(url, scope)) {
+      report.problem('CircularAddress', `${path}.${member}`, circular('remove this field'));
+    } else {
+      const message = 'with authServerConfig, keys and tokens are looked up in process: remove this field';
+      report.warning('NoEffect', `${path}.${member}`, message);
+    }
+  }
+}
