@@ -1,5 +1,12 @@
 import { Type } from 'typebox';
-import { Closed, durationMs, HttpUrl } from '../../gateway/contract/fields.ts';
+import {
+  BASE_URL_PATTERN,
+  Closed,
+  durationMs,
+  HOST_PATTERN,
+  HttpUrl,
+  SCOPE_PATTERN,
+} from '../../gateway/contract/fields.ts';
 import { ATOMIC, block, duration, flag, texts, whole } from '../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../gateway/contract/references.ts';
 import { at, rule, safeUrl, type Rule } from '../../gateway/contract/rule.ts';
@@ -9,8 +16,7 @@ import { storage, storageRules } from './auth-server-storage.ts';
 import { between, minimum } from '../../gateway/contract/duration-rules.ts';
 import { providerName } from './provider-name.ts';
 
-/** An issuer-like URL: no query, no fragment, no trailing slash, so that it can be compared and appended to. */
-const BASE_URL = { pattern: '^https?://[^\\s?#]+[^/\\s?#]$', maxLength: 2048 };
+const BASE_URL = { pattern: BASE_URL_PATTERN, maxLength: 2048 };
 
 const keys = (description: string) =>
   Type.Optional(Type.Array(SecretKeyRef('One key.'), { maxItems: 5, description, ...ATOMIC }));
@@ -48,11 +54,7 @@ const identity = {
 };
 
 const hosts = (description: string) =>
-  texts(
-    description,
-    { maxItems: 64, ...ATOMIC },
-    { pattern: '^([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$', maxLength: 253 },
-  );
+  texts(description, { maxItems: 64, ...ATOMIC }, { pattern: HOST_PATTERN, maxLength: 253 });
 
 const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000, format: 'int32' });
 
@@ -70,7 +72,7 @@ const clients = {
   baselineClientScopes: texts(
     'Scopes that every registered client gets.',
     { maxItems: 10, ...ATOMIC },
-    { pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$', minLength: 1, maxLength: 256 },
+    { pattern: SCOPE_PATTERN, minLength: 1, maxLength: 256 },
   ),
   allowConfidentialClientRegistration: flag('Registration may issue client secrets.', { default: false }),
   forceConfidentialRedirectUris: texts(

@@ -1,5 +1,12 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { DNS_LABEL_PATTERN, DURATION_PATTERN, HTTP_URL_PATTERN } from '../../gateway/contract/fields.ts';
+import {
+  BASE_URL_PATTERN,
+  DNS_LABEL_PATTERN,
+  DURATION_PATTERN,
+  HOST_PATTERN,
+  HTTP_URL_PATTERN,
+  SCOPE_PATTERN,
+} from '../../gateway/contract/fields.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import { HEADER_NAME_PATTERN } from '../../gateway/contract/rule.ts';
 import type { Shape } from './defaults.ts';
@@ -14,6 +21,9 @@ const PATTERN_WORDS: ReadonlyMap<unknown, string> = new Map([
   [DURATION_PATTERN, 'must be a duration such as 30s or 1h30m'],
   [DNS_LABEL_PATTERN, 'must be lowercase letters, digits and hyphens, not starting or ending with a hyphen'],
   [HTTP_URL_PATTERN, 'must be an http or https URL'],
+  [BASE_URL_PATTERN, 'must be an http or https URL without a query, a fragment and a slash at its end'],
+  [HOST_PATTERN, 'must be a host name, or *.DOMAIN for all below it, without a scheme and a port'],
+  [SCOPE_PATTERN, 'must be one scope, without spaces and quotes: write one item each'],
   [HEADER_NAME_PATTERN, 'must be a header name: letters, digits and hyphens'],
 ]);
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Closed } from '../../gateway/contract/fields.ts';
+import { Closed, SCOPE_PATTERN } from '../../gateway/contract/fields.ts';
 import { ATOMIC, block, flag, freeObject, text, texts, whole } from '../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { INCOMING } from '../../gateway/incoming/index.ts';
@@ -29,7 +29,7 @@ const incomingAuth = Closed(
     requiredScopes: texts(
       'Scopes that every token must have.',
       { maxItems: 64, ...ATOMIC },
-      { pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$', minLength: 1, maxLength: 256 },
+      { pattern: SCOPE_PATTERN, minLength: 1, maxLength: 256 },
     ),
     clockSkewSeconds: whole('Tolerance for `exp`, `nbf` and `iat`; 30 when absent.', {
       minimum: 0,

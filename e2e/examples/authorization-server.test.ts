@@ -112,7 +112,7 @@ describe('examples of the authorization server', () => {
       storage: { type: 'kvstore', kvstore_config: { sentinel_config: { master_name: 'sessions' } } },
     });
     expect(vmcp).toMatchObject({ incoming: { trusted_proxies: ['10.0.0.0/8'] } });
-    expect(stdout).not.toContain('placeholder');
+    for (const secret of ['placeholder', 'PRIVATE KEY', 'CERTIFICATE']) expect(stdout).not.toContain(secret);
   });
 
   it('auth-server-production: holds every recipe and the storage of the guide as they stand there', () => {

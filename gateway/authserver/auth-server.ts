@@ -40,11 +40,13 @@ export interface AuthServerDeps {
 
 type Config = NonNullable<GatewayConfig['embedded_auth_server_config']>;
 
-/** What outlives a change of other settings: a session must not end because a scope was added. */
+/** What outlives a change of other settings: a session must not end because a scope or a key was added. */
 interface Foundation {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly secrets: HmacSecrets;
+  /** What the store seals with: it stays when the secrets become others. */
+  readonly sealing: { current: HmacSecrets };
 }
 
 interface Generation {
@@ -79,15 +81,22 @@ export class AuthServer {
   /** Takes another configuration. Rejects as `open` does, and then everything is as it was. */
   async reconfigure(config: GatewayConfig): Promise<void> {
     const { config: before, context: old } = this.#now;
-    const next = configOf(config);
-    const sameFoundation = isDeepStrictEqual(foundationOf(before), foundationOf(next));
-    const foundation = sameFoundation ? this.#foundation : await openFoundation(next, config, this.#deps);
     const former = this.#foundation;
-    this.#now = generationOf(config, foundation, this.#deps);
+    const foundation = await openFoundation(configOf(config), config, this.#deps, { ...former, config: before });
+    const closeUnless = async ({ store }: Foundation, other: Foundation): Promise<void> => {
+      if (store !== other.store) await store.close();
+    };
+    try {
+      this.#now = generationOf(config, foundation, this.#deps);
+    } catch (error) {
+      await closeUnless(foundation, former);
+      throw error;
+    }
     this.#foundation = foundation;
+    foundation.sealing.current = foundation.secrets;
     this.#retire(async () => {
       await closeGeneration(old);
-      if (!sameFoundation) await former.store.close();
+      await closeUnless(former, foundation);
     });
   }
 
@@ -148,32 +157,34 @@ function configOf({ embedded_auth_server_config: config }: GatewayConfig): Confi
   return config;
 }
 
-/** The members whose change needs another store or other keys. Contents of files are followed without. */
-const foundationOf = ({ storage, signing_key_config, hmac_secret_files }: Config): unknown => ({
-  storage,
-  signing_key_config,
-  hmac_secret_files,
-});
-
+/** Of `former`, each part whose own settings are the same stays. Contents of files are followed without. */
 async function openFoundation(
   config: Config,
   { name, vmcp }: GatewayConfig,
   deps: AuthServerDeps,
+  former?: Foundation & { readonly config: Config },
 ): Promise<Foundation> {
   const { log, now, env } = deps;
   const { storage = {} } = config;
-  const keys = new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
-  const secrets = new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
+  const kept = (member: 'storage' | 'signing_key_config' | 'hmac_secret_files'): Foundation | undefined =>
+    isDeepStrictEqual(former?.config[member], config[member]) ? former : undefined;
+  const keys =
+    kept('signing_key_config')?.keys ??
+    new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
+  const secrets = kept('hmac_secret_files')?.secrets ?? new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
   if (isShared(storage) && (keys.ephemeral || secrets.ephemeral))
     log.warn('the store outlives the keys of this process, and no other process can use what it keeps: configure keys');
+  const present = kept('storage');
+  if (present) return { store: present.store, sealing: present.sealing, keys, secrets };
+  const sealing = { current: secrets };
   const store = await openStore(storage, {
     now,
     log,
     env,
-    secrets: () => secrets.ring(),
+    secrets: () => sealing.current.ring(),
     keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${name ?? 'vmcp'}}:`,
   });
-  return { store, keys, secrets };
+  return { store, sealing, keys, secrets };
 }
 
 function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {

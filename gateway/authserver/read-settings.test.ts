@@ -11,6 +11,7 @@ describe('settings of the authorization server', () => {
       callbackUrl: 'https://desk.example/oauth/callback',
       callbackPaths: ['/oauth/callback'],
       audiences: ['https://desk.example/mcp'],
+      ownResource: { uri: 'https://desk.example/mcp', name: 'desk' },
       scopesSupported: scopes,
       lifespans: { accessToken: 3600, refreshToken: 604_800, code: 60 },
       refreshGraceMs: 60_000,

@@ -28,6 +28,7 @@ const USUAL_LIMITS: AuthServerLimits = {
  * is no `embedded_auth_server_config`. @see contract/auth.md 3.12, 4.2
  */
 export function settingsOf({
+  name,
   embedded_auth_server_config: config,
   oidc_config,
   vmcp,
@@ -39,6 +40,8 @@ export function settingsOf({
   return {
     ...addresses(config),
     audiences: audiencesOf(config, oidc_config),
+    ownResource:
+      name !== undefined && oidc_config?.audience !== undefined ? { uri: oidc_config.audience, name } : undefined,
     scopesSupported: scopesOf(config),
     lifespans: lifespansOf(config.token_lifespans).lifespans,
     refreshGraceMs: grace * 1000,

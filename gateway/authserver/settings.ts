@@ -27,6 +27,8 @@ export interface AuthServerSettings {
   readonly callbackPaths: readonly string[];
   /** Audiences of tokens, as configured. */
   readonly audiences: readonly string[];
+  /** The server in front of which this one stands, and what people call it. */
+  readonly ownResource?: { readonly uri: string; readonly name: string } | undefined;
   readonly scopesSupported: readonly string[];
   readonly lifespans: Lifespans;
   /** How long a refresh token may be presented again, ms; 0: never. */
@@ -63,6 +65,6 @@ export interface AuthServerLimits {
   readonly registrationsPerAddress: RateLimit;
   readonly registrations: RateLimit;
   readonly documentFetchesPerAddress: RateLimit;
-  /** Failed client authentications, codes and refresh tokens of one client and address. */
+  /** Failed client authentications and codes of one client and address. */
   readonly failuresPerClient: RateLimit;
 }

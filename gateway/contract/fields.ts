@@ -8,6 +8,15 @@ export const DNS_LABEL_PATTERN = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
 export const HTTP_URL_PATTERN = '^https?://[^\\s]+$';
 
+/** A URL that is compared, and to which paths are appended: no query, no fragment, no slash at its end. */
+export const BASE_URL_PATTERN = '^https?://[^\\s?#]+[^/\\s?#]$';
+
+/** A host name, or `*.` and a domain. */
+export const HOST_PATTERN = '^([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$';
+
+/** RFC 6749 §3.3 */
+export const SCOPE_PATTERN = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$';
+
 export const Duration = (description: string, options: object = {}) =>
   Type.String({ pattern: DURATION_PATTERN, description, ...options });
 

@@ -258,6 +258,8 @@ embedded_auth_server_config.upstream_filter.default_upstreams string[]
 embedded_auth_server_config.upstream_filter.rules[].groups string[]
 embedded_auth_server_config.upstream_filter.rules[].upstream_providers string[]
 embedded_auth_server_config.upstreams[].oauth2_config.additional_authorization_params string{}
+embedded_auth_server_config.upstreams[].oauth2_config.additional_token_params string{}
+embedded_auth_server_config.upstreams[].oauth2_config.omit_scope_on_refresh boolean
 embedded_auth_server_config.upstreams[].oauth2_config.allow_private_ips boolean
 embedded_auth_server_config.upstreams[].oauth2_config.insecure_allow_http boolean
 embedded_auth_server_config.upstreams[].oauth2_config.ca_file string
@@ -267,6 +269,8 @@ embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.subjec
 embedded_auth_server_config.upstreams[].oauth2_config.issuer string
 embedded_auth_server_config.upstreams[].oauth2_config.revocation_endpoint string
 embedded_auth_server_config.upstreams[].oidc_config.additional_authorization_params string{}
+embedded_auth_server_config.upstreams[].oidc_config.additional_token_params string{}
+embedded_auth_server_config.upstreams[].oidc_config.omit_scope_on_refresh boolean
 embedded_auth_server_config.upstreams[].oidc_config.allow_private_ips boolean
 embedded_auth_server_config.upstreams[].oidc_config.insecure_allow_http boolean
 embedded_auth_server_config.upstreams[].oidc_config.ca_file string

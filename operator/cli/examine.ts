@@ -6,6 +6,7 @@ import type { Platform } from '../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../source/files/load.ts';
 import type { LocatedProblem } from '../source/files/located.ts';
 import { unreadableFiles } from './unreadable-files.ts';
+import { unusableSecrets } from './unusable-secrets.ts';
 
 /** What some files hold, what each VirtualMCPServer in them becomes, and everything that is wrong. */
 export interface Examination {
@@ -42,7 +43,11 @@ export async function examine(
   const manifests = await loadManifests(paths, options);
   const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
   const { servers: resolved, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
-  const servers = filesAreHere === true ? await Promise.all(resolved.map(withItsFiles)) : resolved;
+  const secretsAreReal = filesAreHere === true || options.secretsDir !== undefined;
+  const checked = secretsAreReal
+    ? await Promise.all(resolved.map((server) => withItsSecrets(server, manifests)))
+    : resolved;
+  const servers = filesAreHere === true ? await Promise.all(checked.map(withItsFiles)) : checked;
   const found = [...servers.flatMap(({ problems }) => problems), ...unused];
   const located = locateProblems(
     manifests,
@@ -58,6 +63,17 @@ export async function examine(
     problems: distinctLines([...manifests.problems, ...located]),
     warnings: distinctLines(warnings),
   };
+}
+
+/** A server does not start with a key that it would have to refuse. */
+async function withItsSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
+  const { config: _, namespace, name, ...rest } = server;
+  const vmcp = manifests.snapshots.get(namespace)?.vmcps.get(name);
+  if (!vmcp) return server;
+  const object = { kind: vmcp.kind, namespace, name };
+  const unusable = await unusableSecrets(vmcp, object, manifests.secretValues);
+  if (unusable.length === 0) return server;
+  return { ...rest, namespace, name, problems: [...server.problems, ...unusable] };
 }
 
 /** A server that names a file by its path which is not there does not start. */

@@ -106,6 +106,35 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect(code).toBe(2);
   });
 
+  it('names every file with which its authorization server could not work', async () => {
+    const files = ['first.pem', 'hmac', 'client', 'ca.crt'].map((name) => join(dir, name));
+    await Promise.all(files.map((file) => writeFile(file, file.endsWith('client') ? '\n' : 'canary')));
+    const [, hmac, client, ca] = files as [string, string, string, string];
+    const idp = { issuer_url: 'https://idp.example', client_id: 'desk', client_secret_file: client, ca_file: ca };
+    const { code, lines } = await gateway(
+      configOver([{ name: 'a', transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' }], {
+        oidc_config: { issuer: 'https://desk.example', audience: 'https://desk.example/mcp' },
+        incoming: { type: 'oidc' },
+        embedded_auth_server_config: {
+          schema_version: 'v0.1.0',
+          issuer: 'https://desk.example',
+          signing_key_config: { key_dir: dir, signing_key_file: 'first.pem' },
+          hmac_secret_files: [hmac],
+          upstreams: [{ name: 'corp', type: 'oidc', oidc_config: idp }],
+        },
+      }),
+    );
+    const at = 'gateway.json: embedded_auth_server_config';
+    expect(lines).toEqual([
+      expect.stringMatching(`^${at}.signing_key_config.signing_key_file: first.pem: there is no private key.*\\[Inv`),
+      expect.stringMatching(`^${at}.hmac_secret_files\\[0\\]: hmac: the secret has 6 bytes.*\\[InvalidKeyFile\\]$`),
+      `${at}.upstreams[0].oidc_config.client_secret_file: client: it is empty: put the value there [SecretEmpty]`,
+      expect.stringMatching(`^${at}.upstreams\\[0\\].oidc_config.ca_file: ca.crt: it holds no PEM certificate`),
+    ]);
+    expect(lines.join()).not.toContain('canary');
+    expect(code).toBe(2);
+  });
+
   it('does not listen where callers or credentials are described wrongly', async () => {
     const { code, lines } = await gateway(
       configOver([], {

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from 'winston';
-import { configFiles } from '../../gateway/contract/gateway-config-files.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
@@ -10,7 +9,8 @@ import { startGateway } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import type { Launcher } from '../../gateway/workloads/runner/runner.ts';
 import { untilSignal } from './signals.ts';
-import { errorCode, unreadableFiles } from './unreadable-files.ts';
+import { errorCode } from './unreadable-files.ts';
+import { unusableFiles } from './unusable-files.ts';
 import { PROJECT_ROOT, VERSION } from './version.ts';
 
 export interface GatewayOptions {
@@ -52,7 +52,7 @@ export async function gateway(options: GatewayOptions): Promise<number> {
   }
 }
 
-/** The configuration, when it is right and every file that it names can be read; what is wrong goes to `stderr`. */
+/** The configuration, when it is right and every file that it names can be used; what is wrong goes to `stderr`. */
 async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<GatewayConfig | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     stderr.write(`${file}: cannot be read (${errorCode(error)}): correct --config\n`);
@@ -60,7 +60,7 @@ async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<
   });
   if (text === undefined) return undefined;
   const read = readGatewayConfig(text);
-  const problems = 'problems' in read ? read.problems : await unreadableFiles(configFiles(read.config));
+  const problems = 'problems' in read ? read.problems : await unusableFiles(read.config);
   for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
   return 'problems' in read || problems.length > 0 ? undefined : read.config;
 }

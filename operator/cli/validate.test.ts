@@ -1,7 +1,8 @@
+import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from './examine.ts';
 import { render, type RenderOptions } from './render.ts';
 import { validate } from './validate.ts';
@@ -271,5 +272,85 @@ spec:
     ]);
     expect(problems[0]?.message).toContain('/nowhere/token');
     expect(servers.map(({ config }) => config)).toEqual([undefined]);
+  });
+});
+
+const LOGIN = (signing: string, hmac: string, client = 'canary') => `${TOOLS}---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData:
+  signing: ${JSON.stringify(signing)}
+  hmac: ${JSON.stringify(hmac)}
+  client: ${JSON.stringify(client)}
+---
+${API}
+kind: VirtualMCPServer
+metadata: {name: desk}
+spec:
+  groupRef: {name: tools}
+  incomingAuth:
+    type: oidc
+    oidcConfig: {type: inline, inline: {issuer: "https://desk.example.com", audience: "https://desk.example.com/mcp"}}
+  authServerConfig:
+    issuer: https://desk.example.com
+    signingKeySecretRefs: [{name: keys, key: signing}]
+    hmacSecretRefs: [{name: keys, key: hmac}]
+    upstreamProviders:
+      - name: corp
+        type: oidc
+        oidcConfig: {issuerUrl: "https://idp.example.com", clientId: desk, clientSecretRef: {name: keys, key: client}}
+`;
+
+const AUTH = 'spec.authServerConfig';
+const pemOf = ({ privateKey }: { readonly privateKey: KeyObject }, options: object = {}): string =>
+  privateKey.export({ type: 'pkcs8', format: 'pem', ...options }).toString();
+const privateKey = (options?: object): string => pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }), options);
+const RANDOM = randomBytes(48).toString('base64');
+
+describe('keys of an authorization server', () => {
+  it.each<[string, string, string]>([
+    ['that can be used', LOGIN(privateKey(), RANDOM), ''],
+    [
+      'that are encrypted',
+      LOGIN(privateKey({ cipher: 'aes-256-cbc', passphrase: 'canary' }), RANDOM),
+      `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": the key is encrypted`,
+    ],
+    [
+      'that are weak',
+      LOGIN(pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 })), RANDOM),
+      `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": the RSA key has less than 2048`,
+    ],
+    [
+      'that are none',
+      LOGIN('canary', RANDOM),
+      `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": there is no private key in PEM`,
+    ],
+    [
+      'with a short secret',
+      LOGIN(privateKey(), 'canary'),
+      `InvalidKeyFile ${AUTH}.hmacSecretRefs[0].key: key "hmac" of Secret "keys": the secret has 6 bytes: use at least 32`,
+    ],
+    [
+      'with an empty client secret',
+      LOGIN(privateKey(), RANDOM, '\n'),
+      `SecretEmpty ${AUTH}.upstreamProviders[0].oidcConfig.clientSecretRef.key: key "client" of Secret "keys": it is empty`,
+    ],
+  ])('%s are judged where they are to be used', async (_name, manifests, expected) => {
+    await write('a.yaml', manifests);
+    const { servers, problems } = await examine([dir], { filesAreHere: true }, '/state');
+    const said = problems.map(({ reason, path, message }) => `${reason} ${path}: ${message}`);
+    expect(said).toEqual(expected === '' ? [] : [expect.stringContaining(expected)]);
+    expect(said.join()).not.toMatch(/canary|BEGIN/u);
+    expect(servers.map(({ config }) => config !== undefined)).toEqual([expected === '']);
+  });
+
+  it('may be placeholders where nothing runs, but not in a folder of secrets', async () => {
+    await write('a.yaml', LOGIN('placeholder', 'placeholder'));
+    expect((await validateFolder()).code).toBe(0);
+    const secretsDir = await mkdtemp(join(tmpdir(), 'vmcp-secrets-'));
+    onTestFinished(() => rm(secretsDir, { recursive: true }));
+    const { problems } = await examine([dir], { secretsDir }, '/state');
+    expect(problems.map(({ reason }) => reason)).toEqual(['InvalidKeyFile', 'InvalidKeyFile']);
   });
 });

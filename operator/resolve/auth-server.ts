@@ -1,3 +1,4 @@
+import { SCOPE_PATTERN } from '../../gateway/contract/fields.ts';
 import type { EmbeddedAuthServerConfig } from '../../gateway/contract/run-config-auth-server.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { describeTokens } from './incoming-oidc.ts';
@@ -27,7 +28,7 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
     ...resolveScopes(server, scope),
     ...resolveKeys(server, scope),
     ...resolveLifespans(server),
-    ...resolveClients(server),
+    ...resolveClients(server, scope),
     upstreams: resolveProviders(server, scope),
     ...(filter && { upstream_filter: filter }),
     ...(server.reuseUpstreamTokens === false && { reuse_upstream_tokens: false }),
@@ -49,6 +50,7 @@ function resolveScopes(
   const advertised = describeTokens(scope)?.scopes ?? [];
   const supported = [...new Set([...(advertised.length > 0 ? advertised : DEFAULT_SCOPES), ...requiredScopes])];
   const { baselineClientScopes: baseline = [] } = server;
+  checkScopeWords(advertised, scope);
   baseline.forEach((name, index) => {
     if (supported.includes(name)) return;
     const message = `this server has no scope "${name}" (it has ${supported.join(', ')}): add it to the scopes of incomingAuth, or remove it`;
@@ -58,6 +60,16 @@ function resolveScopes(
     scopes_supported: supported,
     ...(baseline.length > 0 && { baseline_client_scopes: baseline }),
   };
+}
+
+function checkScopeWords(advertised: readonly string[], scope: Scope): void {
+  const holder = scope.vmcp.spec.incomingAuth.oidcConfigRef ? 'oidcConfigRef' : 'oidcConfig.inline';
+  advertised.forEach((name, index) => {
+    if (new RegExp(SCOPE_PATTERN, 'u').test(name)) return;
+    const message = 'must be one scope, without spaces and quotes (RFC 6749 §3.3): write one item each';
+    const path = `spec.incomingAuth.${holder}.scopes[${String(index)}]`;
+    scope.on(scope.vmcp).problem('InvalidValue', path, message);
+  });
 }
 
 function resolveLifespans({

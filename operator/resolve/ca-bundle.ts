@@ -24,7 +24,8 @@ export function bundleFile(
   return scope.mount('ConfigMap', name, key);
 }
 
-function bundleFault(bundle: string): string | undefined {
+/** What is wrong with the PEM text of a bundle. */
+export function bundleFault(bundle: string): string | undefined {
   const certificates = bundle.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) return 'no PEM certificate';
   return certificates.every(isCertificate) ? undefined : 'a PEM certificate that cannot be read';

@@ -1,7 +1,8 @@
 import { freePort } from '../../harness/free-port.ts';
+import { eventually } from '../../harness/poll.ts';
 import type { Scope } from '../../harness/scope.ts';
 import { startVmcp, type StartOptions, type Vmcp } from '../../harness/vmcp.ts';
-import { manifestsOf, type Variant } from './manifests.ts';
+import { manifestsOf, mcpUrlOf, type Variant } from './manifests.ts';
 import { startSurroundings, type Surroundings } from './surroundings.ts';
 
 export interface Gateway {
@@ -16,16 +17,24 @@ export interface Gateway {
 /** Runs `vmcp up` on the port that its issuer names. */
 export async function startAuthServer(scope: Scope, variant: Variant = {}, more: StartOptions = {}): Promise<Gateway> {
   const port = await freePort();
-  const issuer = `http://127.0.0.1:${String(port)}`;
+  const issuer = variant.issuer ?? `http://127.0.0.1:${String(port)}${variant.path ?? ''}`;
   const around = await startSurroundings(scope, issuer);
   const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };
-  const vmcp = await startVmcp(scope, { files, port, ...more });
-  return { issuer, url: `${issuer}/mcp`, around, vmcp, files };
+  const vmcp = await untilStoreAnswers(await startVmcp(scope, { files, port, ...more }), variant.path);
+  return { issuer, url: mcpUrlOf(issuer), around, vmcp, files };
 }
 
 /** Ends the process and runs another one of the same files in its place. */
 export async function restart(scope: Scope, gateway: Gateway): Promise<Gateway> {
   await gateway.vmcp.stop();
   const { port, state } = gateway.vmcp;
-  return { ...gateway, vmcp: await startVmcp(scope, { files: gateway.files, port, state }) };
+  const vmcp = await untilStoreAnswers(await startVmcp(scope, { files: gateway.files, port, state }));
+  return { ...gateway, vmcp };
+}
+
+/** A gateway is ready before it has reached its store for the first time; until then it answers 503. */
+export async function untilStoreAnswers(vmcp: Vmcp, path = ''): Promise<Vmcp> {
+  const asked = `${vmcp.origin}${path}/oauth/authorize?client_id=vcl_nobody`;
+  await eventually('the store answers', async () => (await fetch(asked)).status === 400);
+  return vmcp;
 }

@@ -6,10 +6,16 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What differs between the scenarios. */
 export interface Variant {
+  /** Where something in front of the gateway serves it; the gateway's own address when absent. */
+  readonly issuer?: string;
+  /** Path of the issuer, such as `/tenant`; none by default. */
+  readonly path?: string;
+  /** Host of the authorization endpoint, where it is not that of the issuer. */
+  readonly browserHost?: string;
   /** Member `kvstore` of the storage; in memory when absent. */
   readonly kvstore?: Fields;
-  /** New ones at every start when absent. */
-  readonly keys?: Keys;
+  /** The first signs, the others verify. New ones at every start when absent. */
+  readonly keys?: Keys | readonly Keys[];
   /** Further keys of the Secret `keys`. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** Further members of `authServerConfig`. */
@@ -20,6 +26,7 @@ export interface Variant {
 
 /** PEM key that signs, and HMAC secret. */
 export interface Keys {
+  readonly name: string;
   readonly signing: string;
   readonly hmac: string;
 }
@@ -27,6 +34,7 @@ export interface Keys {
 export function newKeys(): Keys {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return {
+    name: `key-${randomBytes(4).toString('hex')}`,
     signing: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     hmac: randomBytes(48).toString('base64url'),
   };
@@ -76,14 +84,31 @@ const exchangeAt = ({ tokenUrl, clientId }: Surroundings['exchanger']) => ({
   tokenExchange: { tokenUrl, clientId, clientSecretRef: { name: 'exchanger', key: 'secret' }, audience: 'vault' },
 });
 
-const KEY_REFS = {
-  signingKeySecretRefs: [{ name: 'keys', key: 'signing.pem' }],
-  hmacSecretRefs: [{ name: 'keys', key: 'hmac' }],
-};
+/** Each of them has a name of its own in the Secret `keys`. */
+const keyRefs = (keys: readonly Keys[]) => ({
+  signingKeySecretRefs: keys.map((one) => ({ name: 'keys', key: `${one.name}.pem` })),
+  hmacSecretRefs: keys.map((one) => ({ name: 'keys', key: `${one.name}.hmac` })),
+});
+
+const keySecrets = (keys: readonly Keys[]): Record<string, string> =>
+  Object.fromEntries(
+    keys.flatMap(({ name, signing, hmac }) => [
+      [`${name}.pem`, signing],
+      [`${name}.hmac`, hmac],
+    ]),
+  );
+
+export const mcpUrlOf = (issuer: string): string => new URL('/mcp', issuer).href;
+
+function browserAddress(issuer: string, browserHost: string | undefined): Fields {
+  if (browserHost === undefined) return {};
+  return { authorizationEndpointBaseUrl: issuer.replace(new URL(issuer).hostname, browserHost) };
+}
 
 /** What a user would write: a server behind two logins, and three backends that each get a credential of their own. */
 export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
-  const { kvstore, keys, secrets, authServer = {}, operational = {} } = variant;
+  const { kvstore, keys = [], secrets, authServer = {}, operational = {} } = variant;
+  const keyList = 'signing' in keys ? [keys] : keys;
   const { corpClient, chat, exchanger, backends } = around;
   const inject = (providerName: string) => ({ type: 'upstreamInject', upstreamInject: { providerName } });
   const backend = (name: keyof typeof backends): Manifest =>
@@ -94,11 +119,12 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
     virtualServer(
       { operational },
       {
-        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: `${issuer}/mcp`, clockSkewSeconds: 0 },
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer), clockSkewSeconds: 0 },
         authServerConfig: {
           issuer,
+          ...browserAddress(issuer, variant.browserHost),
           upstreamProviders: providers(around),
-          ...(keys && KEY_REFS),
+          ...(keyList.length > 0 && keyRefs(keyList)),
           ...(kvstore && { storage: { type: 'kvstore', kvstore } }),
           ...authServer,
         },
@@ -111,6 +137,6 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
     secret('corp', { secret: corpClient.secret }),
     secret('chat', { secret: chat.clientSecret }),
     secret('exchanger', { secret: exchanger.clientSecret }),
-    ...(keys ? [secret('keys', { ...secrets, 'signing.pem': keys.signing, hmac: keys.hmac })] : []),
+    secret('keys', { ...keySecrets(keyList), ...secrets }),
   );
 }

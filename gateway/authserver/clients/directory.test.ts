@@ -18,13 +18,14 @@ const DOCUMENTS = {
   fallbackTtlMs: 300_000,
 };
 
-function world({ documents = true }: { documents?: boolean } = {}) {
+function world({ documents = true, deniedHosts = [] as readonly string[] } = {}) {
   let ms = Date.now();
   const now = (): number => ms;
   const store = memoryStore(now);
+  const published = { ...DOCUMENTS, hosts: { ...DOCUMENTS.hosts, deniedHosts } };
   const limit = { capacity: 10, perSecond: 10 / 60 };
   const settings: Pick<AuthServerSettings, 'clients' | 'limits'> = {
-    clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: DOCUMENTS }) },
+    clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: published }) },
     limits: {
       ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },
       ...{ documentFetchesPerAddress: limit, failuresPerClient: limit },
@@ -152,6 +153,13 @@ describe('a client that is a document', () => {
       reason: 'document',
     });
     expect(await directory().find('vcl_nobody', HERE)).toMatchObject({ ok: false, reason: 'unknown' });
+  });
+
+  it('is unknown once its host is denied, so that its logins end too', async () => {
+    const { directory, store } = world({ deniedHosts: ['127.0.0.1'] });
+    const { url } = await host();
+    await store.clients.put(client({ client_id: url(), source: 'document' }), DAY_MS);
+    expect(await directory().known(url())).toBeUndefined();
   });
 
   it('is unknown where documents are off, also with a copy in the store', async () => {

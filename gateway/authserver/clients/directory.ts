@@ -5,7 +5,7 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
 import { addressKey } from './address-key.ts';
 import { ClientDocuments } from './cimd.ts';
-import { isClientIdUrl } from './client-id-url.ts';
+import { checkClientIdUrl, isClientIdUrl } from './client-id-url.ts';
 import type { Client } from './client.ts';
 
 export type ClientLookup =
@@ -42,7 +42,7 @@ const MAX_TOLD = 10_000;
 const UNKNOWN: ClientLookup = { ok: false, reason: 'unknown', detail: 'no client has this id' };
 
 export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirectory {
-  const { store, now } = deps;
+  const { settings, store, now } = deps;
   const documents = openDocuments(deps);
   const renewed = new ExpiringMap<true>(now);
   return {
@@ -52,7 +52,7 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
       return client && isRegistered(client) ? { ok: true, client } : UNKNOWN;
     },
     async known(clientId) {
-      if (isClientIdUrl(clientId)) return documents?.known(clientId);
+      if (isClientIdUrl(clientId)) return isAllowed(clientId, settings) ? documents?.known(clientId) : undefined;
       return store.clients.get(clientId);
     },
     async renew({ client_id: clientId }) {
@@ -64,6 +64,10 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
     close: async () => documents?.close(),
   };
 }
+
+/** The operator may have denied the host of a client that has logins. */
+const isAllowed = (clientId: string, { clients: { documents } }: Pick<AuthServerSettings, 'clients'>): boolean =>
+  documents !== undefined && checkClientIdUrl(clientId, documents.hosts) === undefined;
 
 const isRegistered = ({ source }: Client): boolean => source !== 'document';
 

@@ -2,8 +2,9 @@ import { baseUrlFault, redirectUriFaults } from '../../contract/auth-server-addr
 import type { Problem } from '../../contract/problem.ts';
 import { isEncrypted } from '../../contract/rule.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { endpointPath, type Endpoint } from '../core/metadata.ts';
 import { redirectUris } from '../read-settings.ts';
-import { missing, problem } from './problem.ts';
+import { invalid, missing, problem } from './problem.ts';
 
 /** The server's own URLs, and where providers send browsers back to. */
 export function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {
@@ -25,9 +26,24 @@ function baseUrlProblems(text: string, path: string, insecure: boolean): Problem
 
 function redirectProblems(config: EmbeddedAuthServerConfig, issuer: string): Problem[] {
   const { authorization_endpoint_base_url: authorizationEndpointBaseUrl, upstreams = [] } = config;
-  return redirectUriFaults({ issuer, authorizationEndpointBaseUrl }, redirectUris(config)).flatMap((fault, index) => {
-    if (fault === undefined) return [];
+  const uris = redirectUris(config);
+  return redirectUriFaults({ issuer, authorizationEndpointBaseUrl }, uris).flatMap((fault, index) => {
     const block = upstreams[index]?.oauth2_config ? 'oauth2_config' : 'oidc_config';
-    return [problem('RedirectOriginMismatch', `upstreams[${String(index)}].${block}.redirect_uri`, fault)];
+    const path = `upstreams[${String(index)}].${block}.redirect_uri`;
+    if (fault !== undefined) return [problem('RedirectOriginMismatch', path, fault)];
+    return isTaken(uris[index], issuer) ? [invalid(path, TAKEN)] : [];
   });
+}
+
+const TAKEN = 'the gateway serves something else at this path: use one such as /oauth/callback';
+const GATEWAY_PATHS: readonly string[] = ['/mcp', '/sse', '/messages', '/health', '/ping', '/readyz'];
+const OTHER_ENDPOINTS: readonly Endpoint[] = [
+  ...(['authorize', 'consent', 'token', 'register'] as const),
+  ...(['revoke', 'introspect', 'userinfo', 'logout'] as const),
+];
+
+function isTaken(redirectUri: string | undefined, issuer: string): boolean {
+  const path = URL.parse(redirectUri ?? '')?.pathname ?? '';
+  const taken = [...GATEWAY_PATHS, ...OTHER_ENDPOINTS.map((name) => endpointPath(name, issuer))];
+  return taken.includes(path) || path.includes('/.well-known/');
 }

@@ -1,13 +1,11 @@
-import { durationMs } from '../../contract/fields.ts';
+import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
 import { scopesOf } from '../read-settings.ts';
 import { invalid, problem } from './problem.ts';
 
-/** RFC 6749 §3.3 */
-const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
-/** A host name, or `*.` and a domain. */
-const HOST = /^(?:\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?$/iu;
+const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
+const HOST = new RegExp(HOST_PATTERN, 'u');
 const MAX_BASELINE_SCOPES = 10;
 const MAX_FORCED_URIS = 10;
 

@@ -141,6 +141,13 @@ describe('a configuration of the authorization server', () => {
       { upstreams: [oidc({ redirect_uri: 'https://else.example/oauth/callback' })] },
       ['RedirectOriginMismatch upstreams[0].oidc_config.redirect_uri'],
     ],
+    ...['/oauth/token', '/oauth/consent', '/mcp', '/health', '/.well-known/x'].map(
+      (path): [string, Change, string[]] => [
+        `a way back to ${path}, which is taken`,
+        { upstreams: [oidc({ redirect_uri: `https://desk.example${path}` })] },
+        ['InvalidValue upstreams[0].oidc_config.redirect_uri'],
+      ],
+    ),
     [
       'ways back to two origins',
       {
@@ -212,6 +219,11 @@ describe('a configuration of the authorization server', () => {
       'a store at no address',
       { storage: { type: 'kvstore', kvstore_config: { addr: 'a b' } }, ...keys },
       [`InvalidValue ${KVSTORE}.addr`],
+    ],
+    [
+      'a store with several mistakes',
+      { storage: { type: 'kvstore', kvstore_config: { addr: 'a b', auth_type: 'x', dial_timeout: '0s' } }, ...keys },
+      ['addr', 'auth_type', 'dial_timeout'].map((member) => `InvalidValue ${KVSTORE}.${member}`),
     ],
     [
       'an audience that is no URL',

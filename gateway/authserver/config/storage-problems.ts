@@ -1,7 +1,7 @@
 import type { Problem } from '../../contract/problem.ts';
 import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
 import { STORES } from '../storage/index.ts';
-import { kvstoreFault } from '../storage/kvstore-settings.ts';
+import { kvstoreFaults } from '../storage/kvstore-settings.ts';
 import { invalid, missing, problem } from './problem.ts';
 
 /** Where logins are kept. Paths start at `embedded_auth_server_config`. */
@@ -15,8 +15,7 @@ export function storageProblems(storage: StorageConfig): Problem[] {
     return [problem('RuleViolated', path, 'it has no effect: set storage.type to kvstore, or remove it')];
   }
   if (!kvstore) return [missing(path, 'storage.type kvstore needs kvstore_config: say where the store is')];
-  const fault = kvstoreFault(kvstore);
-  return fault ? [invalid(`${path}.${fault.member}`, fault.message)] : [];
+  return kvstoreFaults(kvstore).map(({ member, message }) => invalid(`${path}.${member}`, message));
 }
 
 export function storageTypeProblem({ type = 'memory' }: StorageConfig): Problem | undefined {

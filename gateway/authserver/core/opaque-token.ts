@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { Secret } from '../../contract/identity.ts';
 
 /** HMAC secrets: the current one first, the others verify only. One object until they change. */
@@ -50,7 +50,8 @@ export const storageKeyOf = (token: string): string => createHash('sha256').upda
 /** By which a log may name a token. */
 export const fingerprintOf = (token: string): string => storageKeyOf(token).slice(0, 8);
 
-type Keys = readonly [Uint8Array, ...Uint8Array[]];
+/** Key objects: an HMAC by one costs a fifth of one by bytes. */
+type Keys = readonly [KeyObject, ...KeyObject[]];
 
 const derived = new WeakMap<SecretRing, Map<TokenPurpose | TagPurpose, Keys>>();
 
@@ -70,10 +71,10 @@ function keysFor(purpose: TokenPurpose | TagPurpose, secrets: SecretRing): Keys 
   return keys;
 }
 
-const derive = (secret: Uint8Array, purpose: string): Uint8Array =>
-  new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), purpose, 32));
+const derive = (secret: Uint8Array, purpose: string): KeyObject =>
+  createSecretKey(new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), purpose, 32)));
 
-const tagBy = (key: Uint8Array, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+const tagBy = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
 
 /** Compares the text of tags, so that a second base64url spelling of the same bytes is no tag. */
 function matches(keys: Keys, text: string, tag: string): boolean {

@@ -13,12 +13,15 @@ export function readChallenge(challenge: string | undefined, method: string | un
   return CHALLENGE.test(challenge) ? accepted(challenge) : refused('challenge_malformed');
 }
 
+/** S256, the only method. @see RFC 7636 §4.2 */
+export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+
 /** Whether who redeems a code is who asked for it. `challenge` stands with the code. @see RFC 7636 §4.6 */
 export function checkVerifier(challenge: string | undefined, verifier: string | undefined): Outcome<true> {
   if (verifier === undefined) return refused('verifier_missing');
   if (!VERIFIER.test(verifier)) return refused('verifier_malformed');
   const expected = Buffer.from(challenge ?? '');
-  const actual = Buffer.from(createHash('sha256').update(verifier).digest('base64url'));
+  const actual = Buffer.from(challengeOf(verifier));
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return refused('verifier_wrong');
   return accepted(true);
 }

@@ -111,7 +111,7 @@ function questionOf(
     client: { id, source, name: metadata.client_name },
     redirectUri,
     scopes: describeScopes(scopes),
-    resource: { uri: resource },
+    resource: { uri: resource, name: settings.ownResource?.uri === resource ? settings.ownResource.name : undefined },
     providers: remaining.map((name) => ({ name, host: upstreams.get(name)?.host })),
     ...(mayRemember(transaction, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
     form: {

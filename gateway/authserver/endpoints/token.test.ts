@@ -362,6 +362,24 @@ describe('client authentication', () => {
     expect((await server.redeem(await server.code())).status).toBe(200);
     refusedGrant(await server.redeem('vac_guess', { client_id: 'vcl_other' }));
   });
+
+  it('tells every client that is not known any more, or whose refresh token is void, however many share an address', async () => {
+    const store = memoryStore(Date.now);
+    const before = await clientServer({ store });
+    const limits = { ...before.context.settings.limits, failuresPerClient: { capacity: 1, perSecond: 1 / 60 } };
+    const { refresh_token: lost } = await before.login();
+    const after = await clientServer({ store, settings: { limits } });
+    for (let count = 0; count < 3; count += 1) refusedGrant(await after.refresh(lost));
+    const unknown = {
+      grant_type: 'refresh_token',
+      refresh_token: String(lost),
+      client_id: 'https://app.example/client',
+    };
+    for (let count = 0; count < 3; count += 1) {
+      const reply = await after.post('/oauth/token', unknown);
+      expect([reply.status, reply.json['error']]).toEqual([401, 'invalid_client']);
+    }
+  });
 });
 
 describe('a token request', () => {

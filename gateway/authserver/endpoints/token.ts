@@ -3,7 +3,7 @@ import type { Client } from '../clients/client.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import { grantTypeOf } from '../core/token-request.ts';
+import { grantTypeOf, type GrantType } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { sendJson } from '../http/answers.ts';
 import type { Endpoint } from '../http/endpoint.ts';
@@ -19,8 +19,7 @@ export function tokenEndpoint(context: AuthServerContext): Endpoint {
   const budget = failureBudget(context);
   const authenticate = clientOfRequest(context, budget);
 
-  const grant = (form: RequestParameters, client: Client): Promise<TokenReply> => {
-    const type = acceptedValue(grantTypeOf(form));
+  const grant = (type: GrantType, form: RequestParameters, client: Client): Promise<TokenReply> => {
     if (!client.metadata.grant_types.includes(type)) throw new Refused('grant_type_unregistered');
     return GRANTS[type](context, { client, form });
   };
@@ -32,12 +31,12 @@ export function tokenEndpoint(context: AuthServerContext): Endpoint {
     methods: {
       POST: async (req, res) => {
         const form = await formOf(req);
-        acceptedValue(grantTypeOf(form));
+        const type = acceptedValue(grantTypeOf(form));
         const client = await authenticate(req, form);
         try {
-          sendJson(res, 200, await grant(form, client));
+          sendJson(res, 200, await grant(type, form, client));
         } catch (thrown) {
-          if (isGuess(thrown)) await budget.charge(client.client_id, req, thrown);
+          if (type === 'authorization_code' && isGuess(thrown)) await budget.charge(client.client_id, req, thrown);
           throw thrown;
         }
       },
@@ -45,6 +44,9 @@ export function tokenEndpoint(context: AuthServerContext): Endpoint {
   };
 }
 
-/** A code or token that was not good for this client. */
+/**
+ * A code that was not good for this client. A refresh token is no guess: when its login is gone the client must hear so,
+ * and after the loss of the keys that is every user of a public client, from one address behind a proxy.
+ */
 const isGuess = (thrown: unknown): thrown is Refused =>
   thrown instanceof Refused && wireError(thrown.reason).error === 'invalid_grant';

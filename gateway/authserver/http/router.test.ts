@@ -31,6 +31,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   json('/read', { GET: (_req, res) => sendJson(res, 200, { read: true }) }, { head: true }),
   json('/things', { POST: form }),
   json('/things', { GET: (req, res) => sendJson(res, 200, { path: req.path }) }, { withId: true }),
+  json('/slash/', { GET: (_req, res) => sendJson(res, 200, { slash: true }) }),
   json('/internal', { GET: throwing(new Error('password=hunter2 at /srv/app')) }),
   json('/odd', { GET: throwing('a text') }),
   json('/store', { GET: throwing(new StoreUnavailable('redis.internal:6379')) }),
@@ -132,6 +133,11 @@ it.each(['/', '/form/', '/FORM', '/form/x', '/things/', '/things/1/2', '/read%2f
 it('gives what follows a path to the endpoint that takes an id', async () => {
   const { ask } = await listen();
   expect((await ask('/things/a%2Fb?c=/d')).text).toBe('{"path":"/things/a%2Fb"}');
+});
+
+it('serves an endpoint whose own path ends with a slash', async () => {
+  const { ask } = await listen();
+  expect((await ask('/slash/')).text).toBe('{"slash":true}');
 });
 
 it.each([

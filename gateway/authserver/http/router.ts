@@ -13,10 +13,8 @@ export type AnswerRefusal = (endpoint: Endpoint, req: Request, res: Response, th
 export function route(endpoints: readonly Endpoint[], answerRefusal: AnswerRefusal): RequestHandler {
   const exact = byPath(endpoints.filter(({ withId }) => withId !== true));
   const parents = byPath(endpoints.filter(({ withId }) => withId === true));
-  const find = (path: string): Endpoint | undefined => {
-    if (path.endsWith('/')) return undefined;
-    return exact.get(path) ?? parents.get(path.slice(0, path.lastIndexOf('/')));
-  };
+  const find = (path: string): Endpoint | undefined =>
+    exact.get(path) ?? (path.endsWith('/') ? undefined : parents.get(path.slice(0, path.lastIndexOf('/'))));
   return (req, res, next) => {
     const endpoint = find(req.path);
     if (endpoint) void serve(endpoint, req, res, answerRefusal);

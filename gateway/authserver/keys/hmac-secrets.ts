@@ -66,7 +66,8 @@ function ringOf(files: readonly string[], contents: readonly string[], log: KeyL
   return [current, ...older];
 }
 
-function secretOf(content: string, warn: (message: string) => void): Uint8Array {
+/** The bytes of a secret's file that count. Throws `KeyRefused`. */
+export function secretOf(content: string, warn: (message: string) => void): Uint8Array {
   const trimmed = content.replace(/\r?\n$/, '');
   if (trimmed !== content) warn('one line break at the end of an HMAC secret is not part of it');
   const secret = new Uint8Array(Buffer.from(trimmed, 'latin1'));

@@ -3,6 +3,7 @@ import { codeResponseUrl, errorResponseUrl } from '../core/authorization-respons
 import { issueToken, RANDOM_BYTES } from '../core/opaque-token.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 import type { CodeGrant, Login, Transaction } from '../storage/records.ts';
+import { remainingMs } from './transition.ts';
 
 const FAMILY_ID_BYTES = 16;
 /** The upstream tokens outlive the code by this, so that whoever redeems it in its last moment finds them. */
@@ -31,7 +32,8 @@ export async function codeUrl(
   const lifeMs = settings.lifespans.code * 1_000;
   const familyId = random(FAMILY_ID_BYTES).toString('base64url');
   const code = issueToken('code', random(RANDOM_BYTES), secrets()).reveal();
-  await store.upstreamTokens.extend(tsid, lifeMs + SPARE_MS);
+  // the rows live as long as the visit might have taken
+  if (remainingMs(transaction, now()) < lifeMs + SPARE_MS) await store.upstreamTokens.extend(tsid, lifeMs + SPARE_MS);
   const isNew = await store.codes.put(code, grantOf(transaction, login, familyId, now() + lifeMs), lifeMs);
   if (!isNew) throw new Error('a fresh code is in use');
   emit('code_issued', { client_id: clientId, sub: login.userId, family: familyId });

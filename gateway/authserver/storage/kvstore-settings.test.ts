@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KvstoreConfig } from '../../contract/run-config-auth-server-storage.ts';
-import { kvstoreSettings } from './kvstore-settings.ts';
+import { kvstoreFaults, kvstoreSettings } from './kvstore-settings.ts';
 
 const surroundings = {
   env: (name: string) => ({ REDIS_PASSWORD: 'from the environment', REDIS_USER: 'gateway', EMPTY: '' })[name],
@@ -71,28 +71,56 @@ it('reads files of credentials when they are needed, without their line break', 
 
 describe('refuses', () => {
   it.each<[string, KvstoreConfig, string]>([
-    ['no server', {}, 'addr is set, or sentinel_config'],
-    ['two kinds of servers', { addr: 'redis', sentinel_config }, 'addr is set, or sentinel_config'],
-    ['a cluster of sentinels', { cluster_mode: true, sentinel_config }, 'cluster_mode needs addr'],
-    ['sentinels without a name', { sentinel_config: { sentinel_addrs: ['one'] } }, 'master_name is required'],
-    ['a name without sentinels', { sentinel_config: { master_name: 'm' } }, 'sentinel_addrs is required'],
-    ['an address that is none', { addr: 'http://redis' }, 'addr holds "http://redis"'],
-    ['another kind of authentication', { addr: 'redis', auth_type: 'none' }, 'auth_type must be aclUser'],
+    ['no server', {}, 'addr: set addr or sentinel_config, not both'],
+    ['two kinds of servers', { addr: 'redis', sentinel_config }, 'addr: set addr or sentinel_config, not both'],
+    ['a cluster of sentinels', { cluster_mode: true, sentinel_config }, 'cluster_mode: a cluster has no sentinels'],
+    ['sentinels without a name', { sentinel_config: { sentinel_addrs: ['one'] } }, 'master_name: say what'],
+    ['a name without sentinels', { sentinel_config: { master_name: 'm' } }, 'sentinel_addrs: list the sentinels'],
+    ['an address that is none', { addr: 'http://redis' }, 'addr: "http://redis" is no address'],
+    ['another kind of authentication', { addr: 'redis', auth_type: 'none' }, 'auth_type: must be aclUser'],
     [
       'a prefix without a hash tag',
       { addr: 'redis', key_prefix: 'vmcp:' },
-      'key_prefix must hold exactly one hash tag',
+      'key_prefix: must hold exactly one hash tag',
     ],
-    ['no time at all', { addr: 'redis', read_timeout: '0s' }, 'read_timeout must be 1ms or more'],
-    ['a user without a password', { addr: 'redis', acl_user_config: { username_env_var: 'U' } }, 'needs password_file'],
+    ['no time at all', { addr: 'redis', read_timeout: '0s' }, 'read_timeout: must be 1ms or more'],
+    [
+      'a user without a password',
+      { addr: 'redis', acl_user_config: { username_env_var: 'U' } },
+      'acl_user_config: a user has a password',
+    ],
     [
       'two passwords',
       { addr: 'redis', acl_user_config: { password_env_var: 'REDIS_PASSWORD', password_file: '/p' } },
-      'password_file is set, or password_env_var: not both',
+      'set password_file or password_env_var, not both',
     ],
   ])('%s', (_, config, message) => {
     expect(() => settings(config)).toThrow(`storage.kvstore_config.`);
     expect(() => settings(config)).toThrow(message);
+  });
+
+  it('everything at once', () => {
+    const config = {
+      cluster_mode: true,
+      sentinel_config: { sentinel_addrs: ['one', 'redis://two', '[::1'] },
+      key_prefix: 'vmcp:',
+      auth_type: 'none',
+      acl_user_config: { username_env_var: 'U', username_file: '/u' },
+      dial_timeout: '0s',
+      write_timeout: '0.5ms',
+    };
+    expect(kvstoreFaults(config).map(({ member }) => member)).toEqual([
+      'cluster_mode',
+      'sentinel_config.master_name',
+      'sentinel_config.sentinel_addrs',
+      'sentinel_config.sentinel_addrs',
+      'key_prefix',
+      'auth_type',
+      'acl_user_config.username_file',
+      'acl_user_config',
+      'dial_timeout',
+      'write_timeout',
+    ]);
   });
 
   it.each(['MISSING', 'EMPTY'])('a password of the variable %s when it is needed', (variable) => {

@@ -14,9 +14,6 @@ import type { KvstoreConfig } from '../../contract/run-config-auth-server-storag
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** Stands for the prefix that is only known where the store is opened. */
-const UNUSED_PREFIX = '{unused}:';
-
 interface Surroundings {
   readonly env: (name: string) => string | undefined;
   /** Where the configuration names none. */
@@ -26,9 +23,8 @@ interface Surroundings {
 /** @throws Error a sentence that says what in `storage.kvstore_config` cannot be used. */
 export function kvstoreSettings(config: KvstoreConfig, { env, keyPrefix }: Surroundings): KeyValueSettings {
   const prefix = config.key_prefix ?? keyPrefix;
-  const problem = keyPrefixProblem(prefix);
-  if (problem !== undefined) fault('key_prefix', problem);
-  if (config.auth_type !== undefined && config.auth_type !== 'aclUser') fault('auth_type', 'must be aclUser');
+  const [fault] = kvstoreFaults({ ...config, key_prefix: prefix });
+  if (fault) throw new Error(`storage.kvstore_config.${fault.member}: ${fault.message}`);
   const { read_timeout = '3s', write_timeout = '3s', dial_timeout = '5s' } = config;
   return {
     servers: servers(config),
@@ -36,35 +32,25 @@ export function kvstoreSettings(config: KvstoreConfig, { env, keyPrefix }: Surro
     keyPrefix: prefix,
     credentials: credentials(config.acl_user_config, env),
     tls: tls(config.tls),
-    connectTimeoutMs: timeoutMs('dial_timeout', dial_timeout),
+    connectTimeoutMs: durationMs(dial_timeout),
     // One connection carries reads and writes, and an answer ends the wait for both.
-    replyTimeoutMs: Math.max(timeoutMs('read_timeout', read_timeout), timeoutMs('write_timeout', write_timeout)),
+    replyTimeoutMs: Math.max(durationMs(read_timeout), durationMs(write_timeout)),
   };
 }
 
-function servers({ addr, cluster_mode = false, sentinel_config, sentinel_tls }: KvstoreConfig): KeyValueServers {
-  if ((addr === undefined) === (sentinel_config === undefined)) fault('addr', 'is set, or sentinel_config: not both');
+function servers({ addr = '', cluster_mode = false, sentinel_config, sentinel_tls }: KvstoreConfig): KeyValueServers {
   if (sentinel_config) {
-    if (cluster_mode) fault('cluster_mode', 'needs addr');
     const { master_name: masterName = '', sentinel_addrs: addresses = [] } = sentinel_config;
-    if (masterName === '') fault('sentinel_config.master_name', 'is required');
-    if (addresses.length === 0) fault('sentinel_config.sentinel_addrs', 'is required');
-    const path = 'sentinel_config.sentinel_addrs';
-    const parsed = addresses.map((address) => hostPort(path, address, SENTINEL_PORT));
+    const parsed = addresses.map((address) => hostPort(address, SENTINEL_PORT));
     return { kind: 'sentinel', masterName, addresses: parsed, tls: tls(sentinel_tls) };
   }
-  const address = hostPort('addr', addr ?? '', REDIS_PORT);
+  const address = hostPort(addr, REDIS_PORT);
   return cluster_mode ? { kind: 'cluster', addresses: [address] } : { kind: 'single', address };
 }
 
-function hostPort(path: string, text: string, defaultPort: number): HostPort {
-  return parseHostPort(text, defaultPort) ?? fault(path, `holds "${text}", which is not host:port`);
-}
-
-function timeoutMs(path: string, text: string): number {
-  const ms = durationMs(text);
-  return ms >= 1 ? ms : fault(path, 'must be 1ms or more');
-}
+/** Of an address in which `kvstoreFaults` finds nothing. */
+const hostPort = (text: string, defaultPort: number): HostPort =>
+  parseHostPort(text, defaultPort) ?? { host: text, port: defaultPort };
 
 const tls = (config: KvstoreConfig['tls']): KeyValueTls | undefined =>
   config && { caFile: config.ca_cert_file, insecureSkipVerify: config.insecure_skip_verify };
@@ -76,8 +62,7 @@ function credentials(config: AclUser | undefined, env: Surroundings['env']): (()
   if (!config) return undefined;
   const password = source('password', config.password_file, config.password_env_var, env);
   const username = source('username', config.username_file, config.username_env_var, env);
-  if (!password) fault('acl_user_config', 'needs password_file or password_env_var');
-  return () => ({ password: password(), username: username?.() });
+  return () => ({ password: password?.() ?? '', username: username?.() });
 }
 
 function source(
@@ -86,37 +71,73 @@ function source(
   variable: string | undefined,
   env: Surroundings['env'],
 ): (() => string) | undefined {
-  if (file !== undefined && variable !== undefined)
-    fault(`acl_user_config.${name}_file`, `is set, or ${name}_env_var: not both`);
-  if (file !== undefined) return () => readSecretFile(file) || fault(`acl_user_config.${name}_file`, 'is empty');
+  const given = (value: string | undefined, message: string): string => {
+    if (value !== undefined && value !== '') return value;
+    throw new Error(`storage.kvstore_config.acl_user_config.${name}_${message}`);
+  };
+  if (file !== undefined) return () => given(readSecretFile(file), 'file is empty');
   if (variable === undefined) return undefined;
-  const path = `acl_user_config.${name}_env_var`;
-  return () => env(variable) || fault(path, `names ${variable}, which is not set`);
+  return () => given(env(variable), `env_var names ${variable}, which is not set`);
 }
 
-class KvstoreConfigError extends Error {
-  override readonly name = 'KvstoreConfigError';
+/** What is wrong with a member of `storage.kvstore_config`. */
+export interface KvstoreFault {
   readonly member: string;
-  readonly detail: string;
-
-  constructor(member: string, detail: string) {
-    super(`storage.kvstore_config.${member} ${detail}`);
-    this.member = member;
-    this.detail = detail;
-  }
+  readonly message: string;
 }
 
-function fault(member: string, detail: string): never {
-  throw new KvstoreConfigError(member, detail);
+/** All that cannot be used, before any secret is looked up. */
+export const kvstoreFaults = (config: KvstoreConfig): KvstoreFault[] => [
+  ...serverFaults(config),
+  ...prefixFaults(config.key_prefix),
+  ...credentialFaults(config),
+  ...timeoutFaults(config),
+];
+
+const fault = (member: string, message: string): KvstoreFault => ({ member, message });
+
+function serverFaults({
+  addr,
+  cluster_mode: cluster = false,
+  sentinel_config: sentinels,
+}: KvstoreConfig): KvstoreFault[] {
+  if ((addr === undefined) === (sentinels === undefined))
+    return [fault('addr', 'set addr or sentinel_config, not both')];
+  if (!sentinels) return addressFaults('addr', [addr ?? '']);
+  const { master_name: name = '', sentinel_addrs: addresses = [], db = 0 } = sentinels;
+  const path = 'sentinel_config.sentinel_addrs';
+  return [
+    ...(cluster ? [fault('cluster_mode', 'a cluster has no sentinels: set addr, or remove cluster_mode')] : []),
+    ...(name === '' ? [fault('sentinel_config.master_name', 'say what the sentinels call the master')] : []),
+    ...(addresses.length === 0 ? [fault(path, 'list the sentinels, as host:port')] : addressFaults(path, addresses)),
+    ...(db < 0 ? [fault('sentinel_config.db', 'must be 0 or more')] : []),
+  ];
 }
 
-/** What cannot be used, before any secret is looked up; undefined: nothing. */
-export function kvstoreFault(config: KvstoreConfig): { readonly member: string; readonly message: string } | undefined {
-  try {
-    kvstoreSettings(config, { env: () => undefined, keyPrefix: UNUSED_PREFIX });
-    return undefined;
-  } catch (error) {
-    if (error instanceof KvstoreConfigError) return { member: error.member, message: error.detail };
-    throw error;
-  }
+const addressFaults = (member: string, addresses: readonly string[]): KvstoreFault[] =>
+  addresses
+    .filter((address) => parseHostPort(address, REDIS_PORT) === undefined)
+    .map((address) => fault(member, `"${address}" is no address: write host:port, without a scheme`));
+
+function prefixFaults(prefix: string | undefined): KvstoreFault[] {
+  const problem = prefix === undefined ? undefined : keyPrefixProblem(prefix);
+  return problem === undefined ? [] : [fault('key_prefix', problem)];
 }
+
+function credentialFaults({ auth_type: type = 'aclUser', acl_user_config: user }: KvstoreConfig): KvstoreFault[] {
+  const twice = (['password', 'username'] as const).filter(
+    (name) => user?.[`${name}_file`] !== undefined && user[`${name}_env_var`] !== undefined,
+  );
+  return [
+    ...(type === 'aclUser' ? [] : [fault('auth_type', 'must be aclUser')]),
+    ...twice.map((name) => fault(`acl_user_config.${name}_file`, `set ${name}_file or ${name}_env_var, not both`)),
+    ...(user && user.password_file === undefined && user.password_env_var === undefined
+      ? [fault('acl_user_config', 'a user has a password: set password_file or password_env_var')]
+      : []),
+  ];
+}
+
+const timeoutFaults = (config: KvstoreConfig): KvstoreFault[] =>
+  (['dial_timeout', 'read_timeout', 'write_timeout'] as const)
+    .filter((member) => config[member] !== undefined && !(durationMs(config[member]) >= 1))
+    .map((member) => fault(member, 'must be 1ms or more'));

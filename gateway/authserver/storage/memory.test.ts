@@ -27,6 +27,18 @@ it('keeps 10,000 transactions and lets the oldest go: a flood of abandoned login
   expect(await transactions.get('flood-9998')).toBeDefined();
 });
 
+it('row 70: keeps visits that a browser has opened, however many are begun that none opens', async () => {
+  const { transactions } = memoryStore(() => START, { maxTransactions: 3 });
+  const { cookieHash: _none, ...unopened } = transaction();
+  const mine = transaction();
+  await transactions.put('mine', mine, HOUR_MS);
+  for (const handle of ['a', 'b', 'c', 'd', 'e']) await transactions.put(handle, unopened, HOUR_MS);
+  expect(await transactions.get('a')).toBeUndefined();
+  expect(await transactions.get('e')).toEqual(unopened);
+  expect(await transactions.put('mine', unopened, HOUR_MS)).toBe(false);
+  expect(await transactions.take('mine')).toEqual(mine);
+});
+
 it('does not count transactions that have expired', async () => {
   let now = START;
   const { transactions } = memoryStore(() => now, { maxTransactions: 2 });

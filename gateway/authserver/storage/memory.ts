@@ -7,6 +7,7 @@ import type { Clients, Codes, Locks, Rates, Store, Transactions, UpstreamRows, U
 import { msPerUse, upstreamLock } from './store.ts';
 
 export interface MemoryLimits {
+  /** Of those that a browser has opened, and of the others. */
   readonly maxTransactions: number;
   readonly maxFamilies: number;
   readonly maxRateKeys: number;
@@ -34,17 +35,20 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
   };
 }
 
+/** Visits that no browser has opened cost nobody anything: however many there are, they push out none that one has. */
 function memoryTransactions(now: () => number, max: number): Transactions {
-  const items = new ExpiringMap<Transaction>(now);
+  const unopened = new ExpiringMap<Transaction>(now);
+  const opened = new ExpiringMap<Transaction>(now);
   return {
     async put(handle, transaction, ttlMs) {
-      if (items.has(handle)) return false;
+      if (unopened.has(handle) || opened.has(handle)) return false;
+      const items = transaction.cookieHash === undefined ? unopened : opened;
       items.dropOldest(max);
       items.set(handle, transaction, ttlMs);
       return true;
     },
-    get: async (handle) => items.get(handle),
-    take: async (handle) => items.take(handle),
+    get: async (handle) => unopened.get(handle) ?? opened.get(handle),
+    take: async (handle) => unopened.take(handle) ?? opened.take(handle),
   };
 }
 

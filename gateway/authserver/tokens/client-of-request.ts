@@ -21,7 +21,9 @@ export const clientOfRequest =
     const { clientId, method } = read.presented;
     if (method !== 'none') budget.checkLeft(clientId, req);
     const outcome = authenticateClient(read.presented, await clients.known(clientId));
-    return outcome.ok ? outcome.client : budget.charge(clientId, req, refusedBy(outcome));
+    if (outcome.ok) return outcome.client;
+    if (method === 'none') throw refusedBy(outcome); // no secret was guessed
+    return budget.charge(clientId, req, refusedBy(outcome));
   };
 
 const refusedBy = ({ error, challenge, reason }: ClientRefused): Refused =>

@@ -7,7 +7,7 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 
 const MAX_SPENT = 10_000;
 
-/** Failed guesses of secrets, codes and refresh tokens, by client and address. @see contract/auth.md 5 row 61 */
+/** Failed guesses of secrets and codes, by client and address. @see contract/auth.md 5 row 61 */
 export interface FailureBudget {
   /** Before a secret is looked at. Throws `Refused` with 429 while the budget is spent. */
   checkLeft(clientId: string, req: IncomingMessage): void;
@@ -16,8 +16,8 @@ export interface FailureBudget {
 }
 
 /**
- * A spent budget refuses secrets, right ones too. It does not refuse a valid code or refresh token: these cannot be
- * guessed, and users of one public client may share an address.
+ * A spent budget refuses secrets, right ones too. It does not refuse a valid code: that cannot be guessed, and users of
+ * one public client may share an address.
  */
 export function failureBudget({ settings, store, addressOf, now }: AuthServerContext): FailureBudget {
   const spent = new ExpiringMap<true>(now);

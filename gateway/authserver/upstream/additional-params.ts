@@ -42,7 +42,7 @@ const MAX_LENGTH = 2048;
 const reservedRule = (member: string, reserved: readonly string[]): Rule =>
   rule<Record<string, string>>(member, {
     rule: `!self.exists(p, p in [${reserved.map((name) => `'${name}'`).join(', ')}])`,
-    message: 'parameters that the gateway sets itself cannot be overridden',
+    message: `the gateway sets these itself: remove ${reserved.join(', ')}`,
     check: (self) => !Object.keys(self).some((name) => reserved.includes(name)),
   });
 

@@ -1,6 +1,7 @@
 import type * as openidClient from 'openid-client';
 import { Secret } from '../../contract/identity.ts';
 import type { Outbound } from '../../outbound/fetch.ts';
+import { challengeOf } from '../core/pkce.ts';
 import type { ClientAuthentication } from './client-authentication.ts';
 import { faultOf } from './fault-of.ts';
 import { standardReply, type ReplyRules } from './token-reply.ts';
@@ -59,6 +60,8 @@ interface Session {
 /** The code flow with PKCE, as a client of one provider, by openid-client. All methods reject with `UpstreamError`. */
 export class CodeClient {
   readonly #options: CodeClientOptions;
+  /** What addresses for browsers are made by: no secret is in it. */
+  readonly #ofBrowsers = new WeakMap<openidClient.ServerMetadata, openidClient.Configuration>();
   #keys: openidClient.ExportedJWKSCache | undefined;
 
   constructor(options: CodeClientOptions) {
@@ -73,13 +76,17 @@ export class CodeClient {
   ): Promise<string> {
     const openid = await load();
     const { clientId, redirectUri } = this.#options;
-    const config = new openid.Configuration(metadata, clientId);
-    allowHttp(openid, config);
+    let config = this.#ofBrowsers.get(metadata);
+    if (!config) {
+      config = new openid.Configuration(metadata, clientId);
+      allowHttp(openid, config);
+      this.#ofBrowsers.set(metadata, config);
+    }
     const url = openid.buildAuthorizationUrl(config, {
       ...parameters,
       redirect_uri: redirectUri,
       state,
-      code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge: challengeOf(codeVerifier),
       code_challenge_method: 'S256',
     });
     return url.href;

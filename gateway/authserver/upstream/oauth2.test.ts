@@ -241,6 +241,35 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     ]);
   });
 
+  it('are asked for with the parameters of the configuration, for a code and by a refresh', async () => {
+    const additional_token_params = { resource: 'https://api.example', audience: 'a b' };
+    const { upstream, provider } = await providing({}, { additional_token_params });
+    await upstream.login({ code: 'c' }, SECRETS);
+    await upstream.refresh({ grant, subject: 'x' });
+    const forms = provider.to('token').map(({ form }) => Object.fromEntries(form));
+    expect(forms).toMatchObject([
+      { grant_type: 'authorization_code', code: 'c', ...additional_token_params },
+      { grant_type: 'refresh_token', refresh_token: 'refresh-1', ...additional_token_params },
+    ]);
+    expect(await upstream.authorizationUrl(SECRETS)).not.toContain('resource');
+  });
+
+  it.each<[string, Partial<OAuth2ProviderConfig>, string | undefined, string | null]>([
+    ['all of them were granted', { scopes: ['repo', 'user'] }, 'user repo gist', 'repo user'],
+    ['the list has commas', { scopes: ['repo', 'user'] }, 'repo,user', 'repo user'],
+    ['offline_access is granted without saying so', { scopes: ['a', 'offline_access'] }, 'a', 'a offline_access'],
+    ['fewer were granted', { scopes: ['repo', 'user'] }, 'repo', null],
+    ['nobody said what was granted', { scopes: ['repo'] }, undefined, null],
+    ['none are asked for', {}, 'repo', null],
+    ['they are to be left out', { scopes: ['repo'], omit_scope_on_refresh: true }, 'repo', null],
+  ])('are refreshed with or without scopes where %s', async (_name, config, scope, sent) => {
+    const { upstream, provider } = await providing({}, config);
+    expect(await upstream.refresh({ grant: { ...grant, scope }, subject: 'x' })).toMatchObject({
+      outcome: 'refreshed',
+    });
+    expect(provider.to('token')[0]?.form.get('scope')).toBe(sent);
+  });
+
   it.each([
     ['GitHub', { error: 'bad_refresh_token' }, 200, 'dead'],
     ['Slack', { ok: false, error: 'invalid_refresh_token' }, 200, 'dead'],

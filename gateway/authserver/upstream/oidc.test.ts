@@ -309,6 +309,20 @@ describe('a refresh at an OpenID provider', () => {
     });
   });
 
+  it('asks with scopes and parameters of the configuration', async () => {
+    const provider = await openidProvider();
+    const asked = { scopes: ['openid', 'mail'], additional_token_params: { resource: 'https://api.example' } };
+    const { upstream } = upstreamFor(oidcEntry(provider, asked));
+    const { grant } = await upstream.login({ code: 'c' }, SECRETS);
+    await upstream.refresh({ grant: { ...grant, scope: 'mail' }, subject: 'ann' });
+    const forms = provider.to('token').map(({ form }) => Object.fromEntries(form));
+    expect(forms).toMatchObject([
+      asked.additional_token_params,
+      { scope: 'openid mail', ...asked.additional_token_params },
+    ]);
+    expect(forms[0]).not.toHaveProperty('scope');
+  });
+
   it('takes what the reply brings', async () => {
     const { provider, grant, refresh } = await loggedIn();
     provider.answers['token'] = tokens(provider, () => provider.idToken({ nonce: undefined, jti: '2' }), {

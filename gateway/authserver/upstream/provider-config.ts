@@ -1,3 +1,4 @@
+import { SCOPE_PATTERN } from '../../contract/fields.ts';
 import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { ProviderConfig } from '../../contract/run-config-upstreams.ts';
@@ -56,8 +57,7 @@ export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
   };
 }
 
-/** RFC 6749 §3.3 */
-const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
+const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 
 /** What the schema cannot say of its own configuration. */
 export function commonProblems(config: ProviderConfig): Problem[] {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { upstreamProviders } from '../../../crds/kinds/auth-server-upstreams.ts';
 import { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
 import type { Problem } from '../../contract/problem.ts';
+import type { BundleRef } from '../../contract/references.ts';
 import { createUpstream, resolveUpstream, upstreamProblems, UPSTREAMS } from './index.ts';
 import { oauth2Entry, oidcEntry } from './testdata/upstream-under-test.ts';
 
@@ -40,6 +41,18 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
     'a reserved parameter',
     oidcEntry(OIDC, { additional_authorization_params: { state: 'x' } }),
     ['oidc_config.additional_authorization_params.state'],
+  ],
+  [
+    'a reserved parameter of the token request',
+    oauth2Entry(PLAIN, { additional_token_params: { resource: 'https://api.example', grant_type: 'x' } }),
+    ['oauth2_config.additional_token_params.grant_type'],
+  ],
+  [
+    '17 parameters of the token request',
+    oauth2Entry(PLAIN, {
+      additional_token_params: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`p${String(i)}`, 'x'])),
+    }),
+    ['oauth2_config.additional_token_params'],
   ],
   [
     '17 parameters',
@@ -160,6 +173,7 @@ describe('the variants', () => {
     const scope = {
       upstreams: new Set<string>(),
       secretFile: ({ name, key }: { name: string; key: string }) => `/secrets/${name}/${key}`,
+      bundleFile: (ref: BundleRef | undefined) => ref?.configMapRef && `/configmaps/${ref.configMapRef.name}`,
       checkUrl: (url: string) => void checked.push(url),
       problem: (problem: Problem) => void problems.push(problem),
     };
@@ -175,6 +189,9 @@ describe('the variants', () => {
           clientSecretRef: { name: 's', key: 'k' },
           scopes: ['repo'],
           additionalAuthorizationParams: { owner: 'user' },
+          additionalTokenParams: { resource: 'https://api.example' },
+          omitScopeOnRefresh: true,
+          caBundleRef: { configMapRef: { name: 'corp-ca' } },
           allowPrivateIPs: true,
           userInfo: {
             endpointUrl,
@@ -197,6 +214,9 @@ describe('the variants', () => {
         client_secret_file: '/secrets/s/k',
         scopes: ['repo'],
         additional_authorization_params: { owner: 'user' },
+        additional_token_params: { resource: 'https://api.example' },
+        omit_scope_on_refresh: true,
+        ca_file: '/configmaps/corp-ca',
         allow_private_ips: true,
         userinfo: {
           endpoint_url: endpointUrl,

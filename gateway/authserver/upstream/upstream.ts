@@ -140,12 +140,9 @@ export interface UpstreamScope extends VariantScope {
 }
 
 /** A type of provider: its fields, its rules, its act. */
-export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Variant<
-  Type,
-  Spec,
-  Config,
-  UpstreamDeps,
-  Upstream
+export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
+  Variant<Type, Spec, Config, UpstreamDeps, Upstream>,
+  'resolve'
 > {
   readonly rules: readonly Rule[];
   resolve(spec: Static<Spec>, scope: UpstreamScope): Static<Config>;

@@ -1,9 +1,15 @@
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
-import type { AuthServerSpec } from './spec.ts';
+import type { Scope } from '../scope.ts';
+import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
 /** Which clients there may be, and when users are asked about them. */
-export function resolveClients(server: AuthServerSpec): Partial<EmbeddedAuthServerConfig> {
+export function resolveClients(server: AuthServerSpec, scope: Scope): Partial<EmbeddedAuthServerConfig> {
   const { cimd, consent, forceConfidentialRedirectUris: forced = [] } = server;
+  forced.forEach((uri, index) => {
+    if (URL.canParse(uri)) return;
+    const path = `${AUTH_SERVER_PATH}.forceConfidentialRedirectUris[${String(index)}]`;
+    scope.on(scope.vmcp).problem('InvalidUrl', path, 'this is no URL: write https://HOST/PATH');
+  });
   return {
     ...(server.allowConfidentialClientRegistration === true && { allow_confidential_client_registration: true }),
     ...(forced.length > 0 && { force_confidential_redirect_uris: forced }),

@@ -22,7 +22,7 @@ export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries 
     // Its client would come from a registration, which is not built.
     if (provider.oauth2Config?.dcrConfig) return entry;
     for (const problem of upstreamProblems(entry)) {
-      report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, problem.message);
+      report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, inWords(problem.message));
     }
     return entry;
   });
@@ -56,6 +56,17 @@ function fieldOf(path: string): string {
     FIELDS[member] ?? member.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
   return members.split('.').map(camel).join('.') + name;
 }
+
+/** What messages call members of a configuration, and what these are called in a resource. */
+const WORDS: Readonly<Record<string, string>> = {
+  'client_id and client_secret_file': 'clientId and clientSecretRef',
+  identity_from_token: 'identityFromToken',
+  insecure_allow_http: 'insecureAllowHTTP',
+  'userinfo or': 'userInfo or',
+};
+
+const inWords = (message: string): string =>
+  Object.entries(WORDS).reduce((text, [ours, theirs]) => text.replaceAll(ours, theirs), message);
 
 const PROVIDER_URLS = {
   oauth2Config: ['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint'],

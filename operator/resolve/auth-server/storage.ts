@@ -1,5 +1,5 @@
 import type { KvstoreConfig, StorageConfig } from '../../../gateway/contract/run-config-auth-server-storage.ts';
-import { kvstoreFault } from '../../../gateway/authserver/storage/kvstore-settings.ts';
+import { kvstoreFaults } from '../../../gateway/authserver/storage/kvstore-settings.ts';
 import { isKvstore } from '../../../crds/kinds/session-storage.ts';
 import type { Scope } from '../scope.ts';
 import { hasReplicas } from './keys.ts';
@@ -19,8 +19,9 @@ export function resolveStorage({ storage = {} }: AuthServerSpec, scope: Scope): 
     return { type: 'memory', ...most };
   }
   const config = resolveKvstore(kvstore, scope);
-  const fault = kvstoreFault(config);
-  if (fault) scope.on(scope.vmcp).problem('InvalidValue', `${PATH}.kvstore.${fieldOf(fault.member)}`, fault.message);
+  for (const { member, message } of kvstoreFaults(config)) {
+    scope.on(scope.vmcp).problem('InvalidValue', `${PATH}.kvstore.${fieldOf(member)}`, message);
+  }
   return { type: 'kvstore', ...most, kvstore_config: config };
 }
 

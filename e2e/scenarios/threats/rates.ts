@@ -1,0 +1,8 @@
+/** `authServerConfig.rateLimits` under which tests that ask often are not told to wait. */
+export const GENEROUS = {
+  authorizationsPerMinute: 100_000,
+  registrationsPerMinute: 10_000,
+  registrationsPerMinuteOverall: 10_000,
+  documentFetchesPerMinute: 10_000,
+  failuresPerMinute: 100_000,
+} as const;

@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { configFiles, type ConfigFile } from '../../gateway/contract/gateway-config-files.ts';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import type { Problem } from '../../gateway/contract/problem.ts';
+import { unreadableFiles } from './unreadable-files.ts';
+import { unusableContents, type Held, type Role } from './unusable-contents.ts';
+
+const PATH = 'embedded_auth_server_config.';
+
+/** Files of a configuration that cannot be read, or that the embedded authorization server cannot use as they are. */
+export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
+  const files = configFiles(config);
+  const unreadable = await unreadableFiles(files);
+  if (unreadable.length > 0) return unreadable;
+  const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(heldBy));
+  return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
+    path,
+    reason,
+    message: `${file}: ${message}`,
+  }));
+}
+
+const heldBy = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
+  ...named,
+  role: roleOf(named.path),
+  content: await readFile(named.file, 'latin1'),
+});
+
+function roleOf(path: string): Role {
+  if (path.startsWith(`${PATH}signing_key_config.`)) return 'signing key';
+  if (path.startsWith(`${PATH}hmac_secret_files[`)) return 'HMAC secret';
+  return /\.ca_(?:cert_)?file$/u.test(path) ? 'CA bundle' : 'credential';
+}
