@@ -97,7 +97,7 @@ export class PublicServer {
     this.#origins = parts.origins;
     this.#gate = parts.gate;
     this.#listener = parts.listener;
-    this.#gate.boundary.current = this.#newBoundary(spec.config);
+    this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
     this.#heartbeat = startHeartbeat(parts.virtual);
   }
 
@@ -117,12 +117,7 @@ export class PublicServer {
   async swap(spec: ServerSpec): Promise<void> {
     const before = this.virtual.config;
     const { config } = spec;
-    await this.#swapAuthServer(config);
-    if (!isDeepStrictEqual(incomingOf(before), incomingOf(config))) {
-      const next = this.#newBoundary(config); // a throw leaves everything as it was
-      this.#gate.boundary.current.close();
-      this.#gate.boundary.current = next;
-    }
+    await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config)));
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // who came in by other rules may not be let in by these
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
@@ -141,20 +136,30 @@ export class PublicServer {
     await this.#gate.authServer.current?.close();
   }
 
-  async #swapAuthServer(config: GatewayConfig): Promise<void> {
-    const { authServer } = this.#gate;
+  /** What cannot be had is known before anything is taken away. */
+  async #swapGate(config: GatewayConfig, newRules: boolean): Promise<void> {
+    const { authServer, boundary } = this.#gate;
     const present = authServer.current;
-    if (present && config.embedded_auth_server_config) {
-      await present.reconfigure(config).catch((error: unknown) => {
-        throw new BoundaryImpossible(error);
-      });
-      return;
+    const stays = present !== undefined && config.embedded_auth_server_config !== undefined;
+    const next = stays ? present : await openAuthServer(config, this.#deps);
+    let judge: Boundary | undefined;
+    try {
+      if (newRules) judge = this.#newBoundary(config, next);
+      if (stays) await present.reconfigure(config).catch(impossible);
+    } catch (error) {
+      judge?.close();
+      if (!stays) await next?.close();
+      throw error;
     }
-    authServer.current = await openAuthServer(config, this.#deps);
-    await present?.close();
+    if (judge) {
+      boundary.current.close();
+      boundary.current = judge;
+    }
+    authServer.current = next;
+    if (!stays) await present?.close();
   }
 
-  #newBoundary(config: GatewayConfig): Boundary {
+  #newBoundary(config: GatewayConfig, authServer: AuthServer | undefined): Boundary {
     const { log, strategies, apiServer, rootAlias, onAuthentication } = this.#deps;
     return boundaryOf(config, this.mcpUrl, {
       log: log.child({ server: config.name }),
@@ -162,7 +167,7 @@ export class PublicServer {
       exposed: !isLoopback(this.spec.host),
       apiServer,
       rootAlias,
-      embedded: this.#gate.authServer.current,
+      embedded: authServer,
       onOutcome: onAuthentication,
     });
   }
@@ -190,9 +195,11 @@ async function openAuthServer(
     emit: auditTo(child, onAuthServerEvent),
     log: child,
   };
-  return Server.open(config, deps).catch((error: unknown) => {
-    throw new BoundaryImpossible(error);
-  });
+  return Server.open(config, deps).catch(impossible);
+}
+
+function impossible(error: unknown): never {
+  throw new BoundaryImpossible(error);
 }
 
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host);

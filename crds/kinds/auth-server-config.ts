@@ -64,7 +64,7 @@ const limits = {
     registrationsPerMinute: perMinute('Of one address; 5 when absent.'),
     registrationsPerMinuteOverall: perMinute('Of all addresses; 120 when absent.'),
     documentFetchesPerMinute: perMinute('Metadata documents for one address; 10 when absent.'),
-    failuresPerMinute: perMinute('Wrong secrets, codes and refresh tokens of one client and address; 10 when absent.'),
+    failuresPerMinute: perMinute('Wrong secrets and codes of one client and address; 10 when absent.'),
   }),
 };
 

@@ -1,5 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
@@ -58,6 +59,9 @@ interface Generation {
 
 /** Requests that began under the settings before may finish: logins wait for providers. */
 const RETIRE_MS = 30_000;
+/** How long a start waits for its store. */
+const REACH_MS = 5_000;
+const REACH_STEP_MS = 50;
 
 /** The authorization server of one virtual server: its endpoints, and what the rest of the gateway asks it. */
 export class AuthServer {
@@ -184,7 +188,18 @@ async function openFoundation(
     secrets: () => sealing.current.ring(),
     keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${name ?? 'vmcp'}}:`,
   });
+  await untilReached(store, log);
   return { store, sealing, keys, secrets };
+}
+
+/** So that the first requests of a process find its store. One that is down keeps nobody from starting. */
+async function untilReached(store: Store, log: Logger): Promise<void> {
+  for (let waited = 0; waited < REACH_MS; waited += REACH_STEP_MS) {
+    const fault = await store.health().catch((error: unknown) => error);
+    if (fault === undefined) return;
+    await sleep(REACH_STEP_MS);
+  }
+  log.warn('the store does not answer: logins and tokens are refused with 503 until it does');
 }
 
 function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {

@@ -73,9 +73,7 @@ const limits = {
     registrations_per_minute: perMinute('Of one address; 5 when absent.'),
     registrations_per_minute_overall: perMinute('Of all addresses; 120 when absent.'),
     document_fetches_per_minute: perMinute('Metadata documents for one address; 10 when absent.'),
-    failures_per_minute: perMinute(
-      'Wrong secrets, codes and refresh tokens of one client and address; 10 when absent.',
-    ),
+    failures_per_minute: perMinute('Wrong secrets and codes of one client and address; 10 when absent.'),
   }),
 };
 

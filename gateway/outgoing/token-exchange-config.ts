@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Closed } from '../contract/fields.ts';
 import { flag, text, texts } from '../contract/optional.ts';
 import type { Problem } from '../contract/problem.ts';
-import { isEncrypted } from '../contract/rule.ts';
+import { urlProblems } from '../contract/url-problems.ts';
 import { placementProblems } from './credential-header.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
@@ -57,7 +57,7 @@ export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
   const { client_id, client_secret_file, token_endpoint_auth_method: method, header_strategy } = config;
   const placement = { header_strategy, custom_name: config.external_token_header_name };
   return [
-    ...urlProblems(config),
+    ...urlProblems(config.token_url, 'token_url', config.insecure_allow_http === true),
     ...(client_secret_file !== undefined && client_id === undefined
       ? [{ reason: 'MissingField', path: 'client_id', message: 'client_secret_file needs client_id: set it' }]
       : []),
@@ -74,20 +74,4 @@ function typeProblems(config: TokenExchangeConfig, path: 'subject_token_type' | 
   const written = config[path];
   if (written === undefined || tokenType(written) !== undefined) return [];
   return [{ reason: 'InvalidValue', path, message: `use ${TOKEN_TYPES.join(', ')}, short or as URN` }];
-}
-
-function urlProblems({ token_url, insecure_allow_http }: TokenExchangeConfig): Problem[] {
-  const problem = (reason: string, message: string) => [{ reason, path: 'token_url', message }];
-  const url = URL.parse(token_url);
-  if (!url || !/^https?:$/u.test(url.protocol)) {
-    return problem('InvalidUrl', 'not an http or https URL: write https://HOST/PATH');
-  }
-  if (url.username !== '' || url.password !== '') {
-    return problem('CredentialsInUrl', 'the URL holds a user name or password: use client_id and client_secret_file');
-  }
-  if (url.hash !== '') {
-    return problem('InvalidUrl', 'the URL has a fragment, which is never sent: remove everything from the # on');
-  }
-  if (insecure_allow_http === true || isEncrypted(url.href)) return [];
-  return problem('InsecureUrl', 'http is not encrypted: use https, or set insecure_allow_http: true');
 }

@@ -1,5 +1,4 @@
 import { freePort } from '../../harness/free-port.ts';
-import { eventually } from '../../harness/poll.ts';
 import type { Scope } from '../../harness/scope.ts';
 import { startVmcp, type StartOptions, type Vmcp } from '../../harness/vmcp.ts';
 import { manifestsOf, mcpUrlOf, type Variant } from './manifests.ts';
@@ -20,7 +19,7 @@ export async function startAuthServer(scope: Scope, variant: Variant = {}, more:
   const issuer = variant.issuer ?? `http://127.0.0.1:${String(port)}${variant.path ?? ''}`;
   const around = await startSurroundings(scope, issuer);
   const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };
-  const vmcp = await untilStoreAnswers(await startVmcp(scope, { files, port, ...more }), variant.path);
+  const vmcp = await startVmcp(scope, { files, port, ...more });
   return { issuer, url: mcpUrlOf(issuer), around, vmcp, files };
 }
 
@@ -28,13 +27,6 @@ export async function startAuthServer(scope: Scope, variant: Variant = {}, more:
 export async function restart(scope: Scope, gateway: Gateway): Promise<Gateway> {
   await gateway.vmcp.stop();
   const { port, state } = gateway.vmcp;
-  const vmcp = await untilStoreAnswers(await startVmcp(scope, { files: gateway.files, port, state }));
+  const vmcp = await startVmcp(scope, { files: gateway.files, port, state });
   return { ...gateway, vmcp };
-}
-
-/** A gateway is ready before it has reached its store for the first time; until then it answers 503. */
-export async function untilStoreAnswers(vmcp: Vmcp, path = ''): Promise<Vmcp> {
-  const asked = `${vmcp.origin}${path}/oauth/authorize?client_id=vcl_nobody`;
-  await eventually('the store answers', async () => (await fetch(asked)).status === 400);
-  return vmcp;
 }

@@ -12,7 +12,6 @@ import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 import { openBearerSession } from '../bearer-session.ts';
 import { manifestsOf, newKeys } from './manifests.ts';
 import { OAuthClient, type Flow } from './oauth-client.ts';
-import { untilStoreAnswers } from './gateway.ts';
 import { leaksIn, secretsOf, tsidOf } from './secrets.ts';
 import { startSurroundings, type Surroundings } from './surroundings.ts';
 
@@ -44,7 +43,7 @@ beforeAll(async () => {
   };
   const store = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'store' }, stringData: USER });
   const files = { 'gateway.yaml': manifestsOf(issuer, around, { kvstore, keys: newKeys() }), 'store.yaml': store };
-  const start = async () => untilStoreAnswers(await startVmcp(scope, { files }));
+  const start = () => startVmcp(scope, { files });
   replicas = await Promise.all([start(), start()]);
   balancer = await startRoundRobin(scope, port, [replicas[0].port, replicas[1].port]);
   client = await OAuthClient.register(issuer);

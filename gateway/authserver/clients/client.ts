@@ -28,8 +28,8 @@ export interface ClientMetadata {
 /** A client as it is stored, also as the snapshot beside a code or a family. Plain JSON; holds no usable secret. */
 export interface Client {
   readonly client_id: string;
-  /** `registered` itself (RFC 7591), published a `document` at its client id, or `static`: named by the operator. */
-  readonly source: 'registered' | 'document' | 'static';
+  /** `registered` itself (RFC 7591), or published a `document` at its client id. */
+  readonly source: 'registered' | 'document';
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;

@@ -146,6 +146,15 @@ describe('a client that is a document', () => {
     expect(await directory().known(url())).toBeUndefined();
   });
 
+  it('goes after a day also when logins began at two replicas and none ended', async () => {
+    const { directory, pass } = world();
+    const { url } = await host();
+    await directory().find(url(), HERE);
+    await directory().find(url(), HERE);
+    pass(DAY_MS + 1);
+    expect(await directory().known(url())).toBeUndefined();
+  });
+
   it('that cannot be used is told from one that is unknown', async () => {
     const { directory } = world();
     expect(await directory().find('https://127.0.0.1/client.json', HERE)).toMatchObject({

@@ -95,9 +95,7 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
     if (copied.get(clientId) === client) return;
-    // Who has tokens already must not lose them to a login that somebody else begins and does not end.
-    const inUse = (await store.clients.get(clientId)) !== undefined;
-    await store.clients.put(client, inUse ? CLIENT_LIFE_MS.idle : CLIENT_LIFE_MS.unused);
+    await store.clients.put(client, CLIENT_LIFE_MS.unused); // one in use lives longer already
     copied.dropOldest(MAX_TOLD);
     copied.set(clientId, client, TELL_AGAIN_MS);
   };

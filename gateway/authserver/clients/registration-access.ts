@@ -14,8 +14,8 @@ export type RegistrationAccess =
     };
 
 /**
- * May the bearer of `authorization` read and delete this client? A client that does not exist, is static or a document
- * gets the same answer as a wrong token. Deleting revokes the families of the client besides.
+ * May the bearer of `authorization` read and delete this client? A client that does not exist or is a document gets
+ * the same answer as a wrong token. Deleting revokes the families of the client besides.
  * @see RFC 7592 §2.1, §2.3
  */
 export function authorizeRegistration(

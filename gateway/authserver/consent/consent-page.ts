@@ -23,7 +23,7 @@ export interface ConsentClient {
   readonly id: string;
   readonly name?: string | undefined;
   /** As `Client.source`. */
-  readonly source: 'registered' | 'document' | 'static';
+  readonly source: 'registered' | 'document';
 }
 
 export interface ConsentScope {
@@ -81,8 +81,6 @@ function clientNote({ id, source }: ConsentClient, name: string): Html {
   const unverified =
     name === '' ? undefined : markup` It chose that name itself: <strong>the name is unverified.</strong>`;
   switch (source) {
-    case 'static':
-      return markup`<p>The operator of this server has set this application up.</p>`;
     case 'document':
       return markup`<p>This application is published at <bdi>${new URL(id).host}</bdi>.${unverified}</p>`;
     case 'registered':

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../clients/client.ts';
+import { serve } from '../../outbound/testdata/servers.ts';
 import type { CodeGrant, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';
-import { browserServer, CLIENT, type BrowserServer, type ServerOptions } from './testdata/browser-server.ts';
+import { browserServer, CLIENT_REDIRECT, type BrowserServer, type ServerOptions } from './testdata/browser-server.ts';
 import { scriptedOauth2, scriptedOidc, type LoginAt, type ScriptedLogin } from './testdata/scripted-login.ts';
 
 interface Chain {
@@ -57,7 +57,16 @@ async function redeem({ store, context }: BrowserServer, { grant }: Ended): Prom
   await store.upstreamTokens.extend(tsid, 86_400_000);
 }
 
-const SHARED: Client = { ...CLIENT, client_id: 'shared', source: 'static' };
+/** Client id of a document, which many installations share. */
+async function sharedClient(): Promise<string> {
+  const { port } = await serve((req, res) => {
+    const client_id = `http://${req.headers.host ?? ''}${req.url ?? ''}`;
+    const body = { client_id, client_name: 'Shared', redirect_uris: [CLIENT_REDIRECT] };
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  return `http://127.0.0.1:${String(port)}/client.json`;
+}
+
 const FOREVER = { reply: { expires_in: undefined, refresh_token: undefined } };
 
 describe('legs whose tokens an earlier login has left behind', () => {
@@ -93,10 +102,11 @@ describe('legs whose tokens an earlier login has left behind', () => {
   });
 
   it('of a client that many installations share run while the other login lives: it is not robbed', async () => {
-    const { server, run } = await chain({ clients: [SHARED] });
-    const first = await run({}, { client_id: 'shared' });
+    const { server, run } = await chain({ documents: true });
+    const client_id = await sharedClient();
+    const first = await run({}, { client_id });
     await redeem(server, first);
-    const second = await run({}, { client_id: 'shared' });
+    const second = await run({}, { client_id });
     expect(second.visited).toEqual(['corp', 'git', 'wiki']);
     const kept = await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'git');
     expect(kept?.refreshToken).toBe(rowOf(first, 'git')?.refreshToken);
@@ -104,27 +114,29 @@ describe('legs whose tokens an earlier login has left behind', () => {
   });
 
   it('of such a client are left out once the other login is over, or must log in again', async () => {
-    const { server, run } = await chain({ clients: [SHARED] });
-    const first = await run({}, { client_id: 'shared' });
+    const { server, run } = await chain({ documents: true });
+    const client_id = await sharedClient();
+    const first = await run({}, { client_id });
     await redeem(server, first);
     const wiki = await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'wiki');
     if (!wiki) throw new Error('there is no row');
     const { refreshToken: _gone, ...others } = wiki;
     await server.store.upstreamTokens.put({ ...others, accessToken: '', dead: true }, 86_400_000);
-    const second = await run({}, { client_id: 'shared' });
+    const second = await run({}, { client_id });
     expect(second.visited).toEqual(['corp', 'wiki']);
     expect(rowOf(second, 'git')?.refreshToken).toBe(rowOf(first, 'git')?.refreshToken);
     await redeem(server, second);
     await server.store.families.revoke({ id: second.grant?.familyId ?? '', tsid: second.grant?.tsid ?? '' }, 1_000);
     server.advance(3_600_000);
-    expect((await run({}, { client_id: 'shared' })).visited).toEqual(['corp']);
+    expect((await run({}, { client_id })).visited).toEqual(['corp']);
   });
 
   it('are copied when the tokens need no refresh: both logins have them', async () => {
-    const { server, run } = await chain({ clients: [SHARED] });
-    const first = await run({ git: FOREVER, wiki: FOREVER }, { client_id: 'shared' });
+    const { server, run } = await chain({ documents: true });
+    const client_id = await sharedClient();
+    const first = await run({ git: FOREVER, wiki: FOREVER }, { client_id });
     await redeem(server, first);
-    const second = await run({}, { client_id: 'shared' });
+    const second = await run({}, { client_id });
     expect(second.visited).toEqual(['corp']);
     expect(rowOf(second, 'git')?.accessToken).toBe(rowOf(first, 'git')?.accessToken);
     expect(await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'git')).toEqual(rowOf(first, 'git'));

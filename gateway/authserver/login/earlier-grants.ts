@@ -74,7 +74,7 @@ const needsRefreshToken = ({ refreshToken, expiresAt }: UpstreamRow): boolean =>
 /**
  * Whether the login that holds the row loses nothing that it could go on with: it is over, it was told to log in again,
  * or the login that is under way takes its place. A client that registered itself is one installation and keeps one
- * login; a document or an entry of the operator may stand for many.
+ * login; a document may stand for many.
  */
 async function isReplaced(
   { clients, store, settings, now }: AuthServerContext,

@@ -21,14 +21,19 @@ keep_at_least(KEYS[2], tonumber(ARGV[3]))
 return {'registered'}`,
 };
 
-/** KEYS client, index; ARGV id, TTL, now. A client without a TTL stays without one. */
+/** KEYS client; ARGV record, TTL. What lives longer already goes on as long. */
+const PUT: Script = {
+  name: 'vmcpClientPut',
+  lua: `
+local left = redis.call('PTTL', KEYS[1])
+redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(left, tonumber(ARGV[2])))`,
+};
+
+/** KEYS client, index; ARGV id, TTL, now. */
 const RENEW: Script = {
   name: 'vmcpClientRenew',
   lua: `${KEEP_AT_LEAST}
-local left = redis.call('PTTL', KEYS[1])
-if left == -2 then return 0 end
-if left == -1 then return 1 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if redis.call('PEXPIRE', KEYS[1], ARGV[2]) == 0 then return 0 end
 if redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   redis.call('ZADD', KEYS[2], tonumber(ARGV[3]) + tonumber(ARGV[2]), ARGV[1])
   keep_at_least(KEYS[2], tonumber(ARGV[2]))
@@ -64,7 +69,7 @@ export function kvstoreClients(records: Records): Clients {
       return { kind: kind === 'registered' ? 'registered' : 'exists' };
     },
     async put(client, ttlMs) {
-      await records.set(keyOf(client.client_id), JSON.stringify(client), ttlMs);
+      await records.run(PUT, [keyOf(client.client_id)], JSON.stringify(client), whole(ttlMs));
     },
     get: (clientId) => records.get<Client>(keyOf(clientId)),
     renew: async (clientId, ttlMs) =>

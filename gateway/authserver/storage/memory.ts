@@ -86,7 +86,8 @@ function memoryClients(now: () => number): Clients {
       return { kind: 'registered' };
     },
     async put(client, ttlMs) {
-      homeOf(client.client_id).set(client.client_id, client, ttlMs);
+      const home = homeOf(client.client_id);
+      home.set(client.client_id, client, Math.max(ttlMs, home.remainingMs(client.client_id)));
     },
     get: async (clientId) => homeOf(clientId).get(clientId),
     async renew(clientId, ttlMs) {

@@ -122,7 +122,10 @@ export type Registration =
 export interface Clients {
   /** Counts towards `max` (0: no limit) while it lives. Nobody is pushed out. */
   register(client: Client, ttlMs: number, max: number): Promise<Registration>;
-  /** Keeps or replaces a copy that does not count: a client metadata document. */
+  /**
+   * Keeps or replaces a copy that does not count: a client metadata document. What is kept for longer already stays as
+   * long: a copy is made anew at each login, and must not end what use has prolonged.
+   */
   put(client: Client, ttlMs: number): Promise<void>;
   get(clientId: string): Promise<Client | undefined>;
   /** On use: from now on it lives this long. False: there is none. */

@@ -3,7 +3,7 @@ import type { OAuth2ProviderConfig } from '../../contract/run-config-upstreams.t
 import { reservedInQuery } from './additional-params.ts';
 import { pathFault } from './dot-path.ts';
 import { commonProblems } from './provider-config.ts';
-import { urlProblems } from './url-problems.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';
 
 const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });

@@ -1,7 +1,7 @@
 import type { Problem } from '../../contract/problem.ts';
 import type { OidcProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { commonProblems } from './provider-config.ts';
-import { urlProblems } from './url-problems.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';
 
 export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';

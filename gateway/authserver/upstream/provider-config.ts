@@ -7,7 +7,7 @@ import { safeUrl, rule, type Rule } from '../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';
 import { Guards } from './guards.ts';
 import type { UpstreamDeps, UpstreamScope } from './upstream.ts';
-import { urlProblems } from './url-problems.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 
 /** What every type of provider has, in a resource. */
 export const commonSpec = {

@@ -6,7 +6,7 @@ import { faultOf } from './fault-of.ts';
 import { Transport } from './transport.ts';
 import type { Logger, UpstreamStatus } from './upstream.ts';
 import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
-import { urlProblems } from './url-problems.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 
 export interface ProviderMetadataOptions extends OutboundFlags {
   readonly issuer: string;

@@ -6,7 +6,7 @@ import type { Problem } from '../../contract/problem.ts';
 import type { UserInfoConfig } from '../../contract/run-config-upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../contract/rule.ts';
 import { pathFault } from './dot-path.ts';
-import { urlProblems } from './url-problems.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 
 const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
 

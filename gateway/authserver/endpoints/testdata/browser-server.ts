@@ -55,6 +55,8 @@ export interface ServerOptions {
   readonly clients?: readonly Client[];
   /** HMAC secrets of several replicas; else new ones. */
   readonly secrets?: SecretRing;
+  /** Clients may be documents, also on this machine. */
+  readonly documents?: boolean;
   /** `__Host-` cookies: what the server believes of itself, the connection stays plain. */
   readonly https?: boolean;
 }
@@ -127,7 +129,18 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
   return { context, emit, store, events, logged, advance: (by: number) => void (ms += by) };
 }
 
-function settingsFor(issuer: string, names: readonly string[], { settings, https }: ServerOptions): AuthServerSettings {
+const DOCUMENTS = {
+  hosts: { allowedHosts: [], deniedHosts: [], allowLoopbackHttp: true },
+  allowCrossOriginRedirects: true,
+  cacheSize: 8,
+  fallbackTtlMs: 300_000,
+};
+
+function settingsFor(
+  issuer: string,
+  names: readonly string[],
+  { settings, https, documents = false }: ServerOptions,
+): AuthServerSettings {
   const [first = 'none', ...others] = names;
   const limit = { capacity: 10_000, perSecond: 1_000 };
   return {
@@ -139,7 +152,7 @@ function settingsFor(issuer: string, names: readonly string[], { settings, https
     scopesSupported: METADATA_RULES.scopesSupported,
     lifespans: { accessToken: 3_600, refreshToken: 604_800, code: 60 },
     refreshGraceMs: 60_000,
-    clients: { metadata: METADATA_RULES, maxRegistered: 0 },
+    clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: DOCUMENTS }) },
     consent: { mode: 'remember', trustedClients: new Set() },
     reuseUpstreamTokens: true,
     providers: [first, ...others],

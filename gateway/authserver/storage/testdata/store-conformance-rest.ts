@@ -69,6 +69,17 @@ export function clientConformance(current: () => Fixture): void {
     expect(await clients.get(document.client_id)).toEqual({ ...document, issuedAt: 7 });
     expect(await clients.count()).toBe(0);
   });
+
+  it('lets a copy live as long as it was used for, and an unused one no longer than it is kept for', async () => {
+    const { store, elapse } = current();
+    const [used, unused] = [client({ source: 'document' }), client({ source: 'document' })];
+    for (const each of [used, unused]) await store.clients.put(each, SHORT_MS);
+    await store.clients.renew(used.client_id, HOUR_MS);
+    for (const each of [used, unused]) await store.clients.put({ ...each, issuedAt: 7 }, SHORT_MS);
+    await elapse(PAST_SHORT_MS);
+    expect(await store.clients.get(used.client_id)).toEqual({ ...used, issuedAt: 7 });
+    expect(await store.clients.get(unused.client_id)).toBeUndefined();
+  });
 }
 
 export function userConformance(current: () => Fixture): void {

@@ -1,5 +1,5 @@
-import type { Problem } from '../../contract/problem.ts';
-import { isEncrypted } from '../../contract/rule.ts';
+import type { Problem } from './problem.ts';
+import { isEncrypted } from './rule.ts';
 
 /** What speaks against a URL of a configuration before anybody looks up its host. */
 export function urlProblems(text: string, path: string, insecure: boolean): Problem[] {

@@ -1,0 +1,42 @@
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { given } from '../../../gateway/authserver/testdata/given-config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { testScope } from '../../harness/scope.ts';
+
+it('a configuration that cannot be had takes nothing away: the authorization server goes on', async () => {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${String(port)}`;
+  const { embedded_auth_server_config: server, ...rest } = given({ issuer });
+  const config: GatewayConfig = { ...rest, oidc_config: { issuer, audience: `${issuer}/mcp` } };
+  const spec = (chosen: GatewayConfig) => ({ config: chosen, host: '127.0.0.1', port });
+  const gateway = await startGateway({
+    servers: [spec({ ...config, ...(server && { embedded_auth_server_config: server }) })],
+    management: { host: '127.0.0.1', port: 0 },
+    log: createLog(new PassThrough().resume(), 'error'),
+    version: '0.0.0',
+  });
+  testScope().defer(() => gateway.stop(0));
+  const metadata = async (): Promise<number> =>
+    (await fetch(`${issuer}/.well-known/oauth-authorization-server`)).status;
+  const registered = await fetch(`${issuer}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['https://client.example/cb'] }),
+  });
+  const { registration_client_uri: client, registration_access_token: token } = (await registered.json()) as {
+    readonly registration_client_uri: string;
+    readonly registration_access_token: string;
+  };
+
+  const ofCluster = { ...config, vmcp: { ...config.vmcp, incoming: { type: 'oidc', source: 'kubernetes' } } } as const;
+  await expect(gateway.swap([spec(ofCluster)])).rejects.toThrow(/cluster/u);
+
+  expect(await metadata()).toBe(200);
+  expect((await fetch(client, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+  await gateway.swap([spec({ ...config, vmcp: { ...config.vmcp, incoming: { type: 'oidc' } } })]);
+  expect(await metadata()).toBe(404);
+});
