@@ -9,6 +9,7 @@ import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
+import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
 import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createTransports } from './vmcp/transport/index.ts';
@@ -69,6 +70,7 @@ export class Gateway {
     help: 'What happened at the embedded authorization server.',
     label: 'event',
   });
+  readonly #upstreamLatency = new UpstreamLatency(this.#registry);
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
@@ -81,6 +83,7 @@ export class Gateway {
     this.#postForm = createFormPoster(log);
     collectDefaultMetrics({ register: this.#registry });
     countSessions(this.#registry, () => this.#virtualServers());
+    countRegisteredClients(this.#registry, () => this.#running);
   }
 
   get servers(): readonly RunningServer[] {
@@ -117,6 +120,7 @@ export class Gateway {
       this.#metrics.forget(name);
       this.#authentications.forget(name);
       this.#authServerEvents.forget(name);
+      this.#upstreamLatency.forget(name);
       void one.stop(DRAIN_GRACE_MS);
     }
     for (const spec of specs) {
@@ -161,6 +165,7 @@ export class Gateway {
       metrics: this.#metrics.of(key(spec)),
       onAuthentication: this.#authentications.of(key(spec)),
       onAuthServerEvent: this.#authServerEvents.of(key(spec)),
+      observeUpstream: this.#upstreamLatency.of(key(spec)),
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { createPublicApp, type AppOptions } from './app.ts';
-import type { AuthServer } from './authserver/auth-server.ts';
+import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
 import type { ApiServer } from './incoming/api-server.ts';
@@ -36,6 +36,7 @@ export interface PublicServerDeps {
   readonly metrics: CallObserver;
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
+  readonly observeUpstream: AuthServerDeps['observeUpstream'];
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** Where the process runs in a cluster. */
@@ -103,6 +104,11 @@ export class PublicServer {
 
   get mcpUrl(): string {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
+  }
+
+  /** At the embedded authorization server; undefined without one, and while its store cannot say. */
+  async registeredClients(): Promise<number | undefined> {
+    return this.#gate.authServer.current?.registeredClients();
   }
 
   /** Of the URL under which clients call. */
@@ -181,7 +187,7 @@ interface CurrentGate {
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 async function openAuthServer(
   config: GatewayConfig,
-  { log, strategies, env, onAuthServerEvent }: PublicServerDeps,
+  { log, strategies, env, onAuthServerEvent, observeUpstream }: PublicServerDeps,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
@@ -193,6 +199,7 @@ async function openAuthServer(
     outbound: createOutbound,
     readSecret: strategies.readSecret,
     emit: auditTo(child, onAuthServerEvent),
+    observeUpstream,
     log: child,
   };
   return Server.open(config, deps).catch(impossible);

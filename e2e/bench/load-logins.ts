@@ -22,7 +22,6 @@ const { values } = parseArgs({
   },
 });
 const port = Number(values.port);
-const origin = `http://127.0.0.1:${values.port}`;
 const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n';
 // As browsers send them from a page with `Referrer-Policy: no-referrer`.
 const SAME_ORIGIN = 'Origin: null\r\nSec-Fetch-Site: same-origin\r\n';
@@ -58,11 +57,6 @@ function locationOf(reply: RawReply, step: string): string {
   throw new Error(`${step} answered ${String(reply.status)}: ${said}`);
 }
 
-const pathOf = (url: string): string => {
-  if (!url.startsWith(origin)) throw new Error(`a redirect to ${url.slice(0, 100)}`);
-  return url.slice(origin.length);
-};
-
 const queryValue = (url: string, name: string): string => new RegExp(`[?&]${name}=([^&]*)`, 'u').exec(url)?.[1] ?? '';
 const fieldOf = (html: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`, 'u').exec(html)?.[1] ?? '';
@@ -74,8 +68,7 @@ class Browser {
   #remembered = '';
 
   async grant(): Promise<void> {
-    const consent = locationOf(await this.#connection.send('GET', AUTHORIZE), 'authorize');
-    const { location, cookies } = await this.#consent(pathOf(consent));
+    const { location, cookies } = await this.#authorize();
     const user = `user-${String(grants++ % Number(values.users))}`;
     const state = queryValue(location, 'state');
     const callback = `/oauth/callback?code=${user}.${queryValue(location, 'nonce')}&state=${state}`;
@@ -89,11 +82,11 @@ class Browser {
   }
 
   /** The page, and the approval where it is asked for. Resolves to the provider's address and this login's cookies. */
-  async #consent(path: string): Promise<{ location: string; cookies: string }> {
+  async #authorize(): Promise<{ location: string; cookies: string }> {
     const known = values.ask || this.#remembered === '' ? '' : `Cookie: ${this.#remembered}\r\n`;
-    const page = await this.#connection.send('GET', path, known);
+    const page = await this.#connection.send('GET', AUTHORIZE, known);
     const cookies = cookiesOf(page).join('; ');
-    if (page.status !== 200) return { location: locationOf(page, 'consent'), cookies };
+    if (page.status !== 200) return { location: locationOf(page, 'authorize'), cookies };
     if (known !== '') throw new Error('an approval was not remembered');
     const names = ['transaction', 'csrf'].map((name) => `${name}=${encodeURIComponent(fieldOf(page.body, name))}`);
     const headers = `${FORM}${SAME_ORIGIN}Cookie: ${cookies}\r\n`;

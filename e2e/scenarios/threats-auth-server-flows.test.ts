@@ -90,7 +90,6 @@ describe('the consent page', () => {
     for (const reply of await Promise.all(attempts)) {
       expect({ status: reply.status, location: reply.headers.location }).toEqual({ status: 403, location: undefined });
     }
-    expect(shown(await stoppingAt().open(page.url)).status).toBe(400);
     expect(provider.asked).toEqual([]);
     expect('client' in (await browser.press(page, APPROVE))).toBe(true);
     expect((await answer(page, cookie)).status).toBe(403);
@@ -221,25 +220,21 @@ describe('tokens', () => {
   });
 });
 
-it(
-  'row 70: 10,100 visits that are begun and left alone end none that a browser has opened',
-  { timeout: 30_000 },
-  async () => {
-    const browser = stoppingAt();
-    const page = await consentPage(browser);
-    const [late, callback] = await toCallback();
-    const { url } = await client.begin();
-    let left = 10_100;
-    const flood = async () => {
-      while (left > 0) {
-        left -= 1;
-        const reply = await fetch(url, { redirect: 'manual' });
-        await reply.arrayBuffer();
-        if (reply.status !== 303) throw new Error(`the flood is stopped with ${String(reply.status)}`);
-      }
-    };
-    await times(50, flood);
-    expect((await raw(callback.href, { headers: { cookie: cookiesOf(late, callback) } })).status).toBe(303);
-    expect('client' in (await browser.press(page, APPROVE))).toBe(true);
-  },
-);
+it('row 70: 10,100 visits that are begun and left alone end none that goes on', { timeout: 30_000 }, async () => {
+  const browser = stoppingAt();
+  const page = await consentPage(browser);
+  const [late, callback] = await toCallback();
+  const { url } = await client.begin();
+  let left = 10_100;
+  const flood = async () => {
+    while (left > 0) {
+      left -= 1;
+      const reply = await fetch(url, { redirect: 'manual' });
+      await reply.arrayBuffer();
+      if (reply.status !== 200) throw new Error(`the flood is stopped with ${String(reply.status)}`);
+    }
+  };
+  await times(50, flood);
+  expect((await raw(callback.href, { headers: { cookie: cookiesOf(late, callback) } })).status).toBe(303);
+  expect('client' in (await browser.press(page, APPROVE))).toBe(true);
+});

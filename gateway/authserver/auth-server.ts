@@ -23,6 +23,7 @@ import type { AuthServerSettings } from './settings.ts';
 import { isShared, openStore } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
 import { createUpstream } from './upstream/index.ts';
+import { timed, type ObserveUpstream } from './upstream/timed.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
 export interface AuthServerDeps {
@@ -36,6 +37,7 @@ export interface AuthServerDeps {
   /** Content of a secret file as it is now. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
   readonly emit: EmitEvent;
+  readonly observeUpstream: ObserveUpstream;
   readonly log: Logger;
 }
 
@@ -134,6 +136,11 @@ export class AuthServer {
     if (down.length === 0) return { ready: true };
     const names = down.map(({ name }) => `"${name}"`).join(', ');
     return { ready: true, reason: 'IdentityProviderUnavailable', message: `no login at ${names}: the log says why` };
+  }
+
+  /** Undefined while the store cannot say. */
+  registeredClients(): Promise<number | undefined> {
+    return this.#foundation.store.clients.count().catch(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -254,7 +261,7 @@ function upstreamsOf(config: Config, settings: AuthServerSettings, deps: AuthSer
   return new Map(
     entries.map((entry, index) => {
       const name = settings.providers[index] ?? entry.name ?? 'default';
-      return [name, createUpstream(entry, { name, ...common })];
+      return [name, timed(createUpstream(entry, { name, ...common }), deps.observeUpstream, now)];
     }),
   );
 }

@@ -51,7 +51,7 @@ describe('settings of the authorization server', () => {
     const settings = settingsOf(
       given({
         issuer: 'https://desk.example/tenant',
-        allowed_audiences: ['https://desk.example/a', 'https://desk.example/b'],
+        allowed_audiences: ['https://desk.example/a', 'https://desk.example/b', 'https://desk.example/a'],
         scopes_supported: ['openid', 'mcp'],
         baseline_client_scopes: ['mcp'],
         allow_confidential_client_registration: true,

@@ -59,12 +59,12 @@ export function settingsOf({
 export const providerNames = ({ upstreams = [] }: EmbeddedAuthServerConfig): string[] =>
   upstreams.map(({ name }) => name ?? UNNAMED);
 
-/** What `resource` may name, as the specification has it: where nothing is configured, the one server this is for. */
+/** What `resource` may name, each once, as the specification has it: where nothing is configured, the one server this is for. */
 export function audiencesOf(
   { allowed_audiences: audiences = [] }: EmbeddedAuthServerConfig,
   oidc: GatewayConfig['oidc_config'],
 ): readonly string[] {
-  if (audiences.length > 0) return audiences;
+  if (audiences.length > 0) return [...new Set(audiences)];
   const own = oidc?.resourceURL ?? oidc?.audience;
   return own === undefined ? [] : [own];
 }

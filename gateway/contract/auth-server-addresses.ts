@@ -21,6 +21,27 @@ export interface LoginAddresses {
   readonly authorizationEndpointBaseUrl?: string | undefined;
 }
 
+/** Folders of the authorization server's own below its addresses; others of the same host may be anybody's. */
+const OWN_FOLDERS = ['/oauth/', '/.well-known/'];
+
+/** Whether a URL is an address of the authorization server itself, however the two are spelled. */
+export const isServedBy = (
+  text: string,
+  { issuer, authorizationEndpointBaseUrl: base = issuer }: LoginAddresses,
+): boolean => [issuer, base].some((root) => isBelow(text, root));
+
+function isBelow(text: string, own: string): boolean {
+  const [url, root] = [URL.parse(text), URL.parse(own)];
+  if (!url || !root || url.origin !== root.origin) return false;
+  const base = root.pathname.replace(/\/$/u, '');
+  const path = url.pathname.replace(/\/$/u, '');
+  return path === base || OWN_FOLDERS.some((folder) => path.startsWith(base + folder));
+}
+
+/** `advice` is what to do about a URL of our own. */
+export const circular = (advice: string): string =>
+  `this is an address of the embedded authorization server itself, which would ask itself: ${advice}`;
+
 /**
  * What is wrong with each redirect URI of the providers; one that is absent is the server's own callback. The cookies of
  * a login are bound to one origin, to which every provider must send the browser back.

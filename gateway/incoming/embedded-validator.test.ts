@@ -104,6 +104,15 @@ describe('tokens of the embedded authorization server', () => {
     expect(await verdictOn(tested.validator, token)).toBe('down: logins');
   });
 
+  it('are judged also while nobody can log in, and the status says that', async () => {
+    const status = { ready: true, reason: 'IdentityProviderUnavailable', message: 'no login at "corp"' };
+    const liveness: LoginLiveness = { isLive: () => true };
+    const deps = { embedded: { keys, liveness, status: () => status } };
+    const { validator } = validatorFor(testScope(), issuer.url, { deps });
+    expect(validator.status()).toEqual(status);
+    expect(await verdictOn(validator, tokenOf())).toBe('sub: ann');
+  });
+
   it('are not asked about at the store when the signature is bad', async () => {
     const token = tokenOf();
     expect(await verdictOn(tested.validator, `${token.slice(0, -4)}AAAA`)).toBe('signature');

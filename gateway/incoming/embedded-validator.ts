@@ -13,9 +13,10 @@ import type {
 /** Access tokens of the authorization server in this process, while their login lives. @see RFC 9068 §4 */
 export function createEmbeddedValidator(
   config: IncomingConfig,
-  { keys, liveness }: EmbeddedIssuer,
+  embedded: EmbeddedIssuer,
   { now }: Pick<ValidatorDeps, 'now'>,
 ): IssuerValidator {
+  const { keys, liveness } = embedded;
   const { issuer } = oidcOf(config);
   if (!issuer) throw new Error('oidc_config.issuer is missing');
   const rules = { ...rulesFor(config, issuer), requireKid: true, type: 'at+jwt' };
@@ -25,7 +26,7 @@ export function createEmbeddedValidator(
     now,
     issuer: () => issuer,
     warmUp: () => undefined,
-    status: () => ({ ready: true }),
+    status: () => embedded.status?.() ?? { ready: true },
     close: () => undefined,
   });
   return {

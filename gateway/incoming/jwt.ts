@@ -5,7 +5,8 @@ import { decodeObject, type JsonObject, type JwtParts } from './classify.ts';
 import type { KeySet, KeySource } from './key-set.ts';
 import { TokenRefused, type RefusalReason } from './refusal.ts';
 
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** Of signatures that are believed: asymmetric ones only. @see contract/auth.md 1.3 */
+export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
 /** JWTs that are made to be shown to somebody else than a resource server. */
 const FOREIGN_TYPES = ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'oauth-id-jag+jwt'];
@@ -60,7 +61,12 @@ function checkType(typ: unknown, required: string | undefined): void {
     throw new TokenRefused('token_type');
 }
 
-async function verifySignature(token: string, header: JsonObject, keys: KeySource): Promise<KeySet> {
+/** The set in which the key was found. Rejects with `TokenRefused` and with what `keys` rejects with. */
+export async function verifySignature(
+  token: string,
+  header: JsonObject,
+  keys: Pick<KeySource, 'current' | 'renew'>,
+): Promise<KeySet> {
   const set = await keys.current();
   const refusal = await attempt(token, header, set);
   if (refusal === undefined) return set;

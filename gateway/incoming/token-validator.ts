@@ -55,6 +55,8 @@ export interface LoginLiveness {
 export interface EmbeddedIssuer {
   readonly keys: KeySource;
   readonly liveness: LoginLiveness;
+  /** Whether users can log in; ready when absent. */
+  status?(): Readiness;
 }
 
 export interface ValidatorDeps {

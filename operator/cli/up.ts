@@ -16,6 +16,7 @@ import { DOCUMENT, FILE, type LocatedProblem } from '../source/files/located.ts'
 import { engineAnswers } from '../target/local/container-engine.ts';
 import { examine, type Examination } from './examine.ts';
 import { endpointTable } from './endpoint-table.ts';
+import { issuerPortLines } from './issuer-ports.ts';
 import { formatProblems, summarize } from './problems-output.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
 import { untilSignal } from './signals.ts';
@@ -194,12 +195,14 @@ async function place(
     process.stderr.write(`port ${String(options.port)} is in use: ${names[0]} listens on ${String(ports[names[0]])}\n`);
   }
   const configs = await workloads.run(servers.map(({ config }) => config));
-  return configs.map((config, index) => ({
+  const specs = configs.map((config, index) => ({
     config,
     host: options.host,
     port: ports[names[index] ?? ''] ?? 0,
     local: true,
   }));
+  for (const line of issuerPortLines(specs)) process.stderr.write(`${line}\n`);
+  return specs;
 }
 
 interface Site {

@@ -17,13 +17,24 @@ const client = (client_id: string, method: AuthMethod): Client => ({
     response_types: ['code'],
     scope: 'openid',
   },
-  ...(method !== 'none' && { secretHash: secretHash(SECRET) }),
+  ...(method.startsWith('client_secret') && { secretHash: secretHash(SECRET) }),
 });
 const CLIENTS = new Map([
   ['public', client('public', 'none')],
+  ['keys', client('keys', 'private_key_jwt')],
   ['post', client('post', 'client_secret_post')],
   ['ba:sic ü', client('ba:sic ü', 'client_secret_basic')],
 ]);
+
+const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const SAML = 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer';
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const jwt = (claims: object): string => `${part({ alg: 'ES256' })}.${part(claims)}.c2ln`;
+const ASSERTION = jwt({ iss: 'keys', sub: 'keys' });
+const asserted = (client_assertion: string, more: Record<string, string> = {}): Record<string, string> => ({
+  ...{ client_assertion, client_assertion_type: TYPE },
+  ...more,
+});
 
 const basic = (id: string, secret: string): string => {
   const form = (text: string): string => encodeURIComponent(text).replaceAll('%20', '+');
@@ -52,6 +63,8 @@ describe('a client', () => {
     ['ba:sic ü', {}, basic('ba:sic ü', SECRET)],
     ['ba:sic ü', { client_id: 'ba:sic ü' }, basic('ba:sic ü', SECRET)],
     ['ba:sic ü', {}, basic('ba:sic ü', SECRET).replace('Basic', 'bASIC ')],
+    ['keys', asserted(ASSERTION)],
+    ['keys', asserted(ASSERTION, { client_id: 'keys', client_secret: '' })],
   ])('%s is known by its registered method', (id, params, authorization) => {
     expect(authenticate(params, authorization)).toEqual({ ok: true, client: CLIENTS.get(id) });
   });
@@ -90,14 +103,30 @@ describe('a client', () => {
     ['no colon', {}, `Basic ${Buffer.from('post').toString('base64')}`, invalid('malformed_header', true)],
     ['a broken escape', {}, `Basic ${Buffer.from('post:%zz').toString('base64')}`, invalid('malformed_header', true)],
     ['two headers in one', {}, `${basic('post', SECRET)}, ${basic('post', SECRET)}`, invalid('malformed_header', true)],
-    ['an assertion', { client_id: 'public', client_assertion: 'eyJ' }, undefined, invalid('method_not_served')],
+    ['an assertion without a type', { client_assertion: ASSERTION }, undefined, invalid('assertion_type')],
+    ['a type alone', { client_id: 'public', client_assertion_type: TYPE }, undefined, invalid('assertion_malformed')],
+    ['a SAML assertion', asserted(ASSERTION, { client_assertion_type: SAML }), undefined, invalid('assertion_type')],
+    ['junk', asserted('eyJ'), undefined, invalid('assertion_malformed')],
+    ['an encrypted assertion', asserted('a.b.c.d.e'), undefined, invalid('assertion_malformed')],
+    ['claims that are no object', asserted(jwt([])), undefined, invalid('assertion_malformed')],
+    ['an assertion of nobody', asserted(jwt({})), undefined, invalid('assertion_malformed')],
+    ['17 KiB', asserted(jwt({ sub: 'keys', x: 'x'.repeat(17_000) })), undefined, invalid('assertion_malformed')],
+    ['another client_id', asserted(ASSERTION, { client_id: 'public' }), undefined, invalid('two_clients')],
+    ['an assertion of nobody known', asserted(jwt({ sub: 'who' })), undefined, invalid('unknown_client')],
+    ['one of a public client', asserted(jwt({ sub: 'public' })), undefined, invalid('method_not_registered')],
+    ['one of a client with a secret', asserted(jwt({ sub: 'post' })), undefined, invalid('method_not_registered')],
+    ['no assertion', { client_id: 'keys' }, undefined, invalid('method_not_registered')],
+    ['a secret for a key', { client_id: 'keys', client_secret: SECRET }, undefined, invalid('method_not_registered')],
   ])('is refused for %s', (_, params, authorization, expected) => {
     expect(authenticate(params, authorization)).toEqual(expected);
   });
 
-  it('with two methods at once is a malformed request', () => {
-    const answer = authenticate({ client_id: 'ba:sic ü', client_secret: SECRET }, basic('ba:sic ü', SECRET));
-    expect(answer).toMatchObject({ status: 400, error: 'invalid_request' });
+  it.each<[string, Record<string, string>, string?]>([
+    ['header and body', { client_id: 'ba:sic ü', client_secret: SECRET }, basic('ba:sic ü', SECRET)],
+    ['header and assertion', asserted(ASSERTION), basic('ba:sic ü', SECRET)],
+    ['secret and assertion', asserted(ASSERTION, { client_secret: SECRET })],
+  ])('with two methods at once is a malformed request: %s', (_, params, authorization) => {
+    expect(authenticate(params, authorization)).toMatchObject({ status: 400, error: 'invalid_request' });
   });
 
   it('that is unknown cannot be told from a wrong secret by the answer (row 60)', () => {

@@ -1,4 +1,6 @@
 import { Secret } from '../../contract/identity.ts';
+import { ASSERTION_TYPE } from '../core/client-assertion.ts';
+import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
 import type { AuthMethod, Client } from './client.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
@@ -7,6 +9,8 @@ export interface PresentedClient {
   readonly clientId: string;
   readonly method: AuthMethod;
   readonly secret?: Secret;
+  /** Exactly with `private_key_jwt`. */
+  readonly assertion?: ClientAssertion;
 }
 
 /** The wire sees `error` alone; `reason` is for the log. */
@@ -21,10 +25,12 @@ export interface ClientRefused {
     | 'two_methods'
     | 'two_clients'
     | 'malformed_header'
-    | 'method_not_served'
+    | 'assertion_type'
+    | 'assertion_malformed'
     | 'unknown_client'
     | 'method_not_registered'
-    | 'wrong_secret';
+    | 'wrong_secret'
+    | AssertionRefusal;
 }
 
 export interface ClientCredentials {
@@ -36,27 +42,34 @@ export interface ClientCredentials {
 
 const MAX_CLIENT_ID_LENGTH = 2048;
 
-/** Which client to look up, and how it presented itself. @see RFC 6749 §2.3 */
-export function presentedClient({
-  authorization,
-  params,
-}: ClientCredentials): { readonly ok: true; readonly presented: PresentedClient } | ClientRefused {
+type Presentation = { readonly ok: true; readonly presented: PresentedClient } | ClientRefused;
+
+/** Which client to look up, and how it presented itself. @see RFC 6749 §2.3, RFC 7521 §4.2 */
+export function presentedClient({ authorization, params }: ClientCredentials): Presentation {
   const header = authorization !== undefined;
   // RFC 6749 §3.2: a parameter without a value counts as left out.
   const [clientId, secret] = [params.get('client_id') || undefined, params.get('client_secret') || undefined];
-  if (params.has('client_assertion') || params.has('client_assertion_type'))
-    return refused('method_not_served', header);
-  if (header && secret !== undefined) return refused('two_methods', true);
+  const asserts = ['client_assertion', 'client_assertion_type'].some((name) => params.get(name));
+  if ([header, secret !== undefined, asserts].filter(Boolean).length > 1) return refused('two_methods', header);
+  if (asserts) return presentedByAssertion(params, clientId);
   if (header) return presentedByHeader(authorization, clientId);
   if (clientId === undefined || clientId.length > MAX_CLIENT_ID_LENGTH) return refused('no_client_id', false);
   if (secret === undefined) return { ok: true, presented: { clientId, method: 'none' } };
   return { ok: true, presented: { clientId, method: 'client_secret_post', secret: new Secret(secret) } };
 }
 
-function presentedByHeader(
-  authorization: string,
-  bodyClientId: string | undefined,
-): { readonly ok: true; readonly presented: PresentedClient } | ClientRefused {
+/** The assertion names its client; `client_id` may say the same. @see RFC 7521 §4.2 */
+function presentedByAssertion(params: ClientCredentials['params'], bodyClientId: string | undefined): Presentation {
+  if (params.get('client_assertion_type') !== ASSERTION_TYPE) return refused('assertion_type', false);
+  const assertion = readAssertion(params.get('client_assertion') ?? '');
+  const clientId = assertion?.claims['sub'];
+  if (!assertion || typeof clientId !== 'string' || clientId === '' || clientId.length > MAX_CLIENT_ID_LENGTH)
+    return refused('assertion_malformed', false);
+  if (bodyClientId !== undefined && bodyClientId !== clientId) return refused('two_clients', false);
+  return { ok: true, presented: { clientId, method: 'private_key_jwt', assertion } };
+}
+
+function presentedByHeader(authorization: string, bodyClientId: string | undefined): Presentation {
   const encoded = /^Basic +([a-z\d+/]+={0,2})$/iu.exec(authorization)?.[1];
   if (encoded === undefined) return refused('malformed_header', true);
   const pair = Buffer.from(encoded, 'base64').toString('utf8');
@@ -78,7 +91,10 @@ function formDecoded(text: string): string | undefined {
   }
 }
 
-/** Does what was presented belong to the client that was found by its id? Unknown and wrong read the same outside. */
+/**
+ * Does what was presented belong to the client that was found by its id? Unknown and wrong read the same outside.
+ * An assertion has still to be judged: here it is of the right client, no more.
+ */
 export function authenticateClient(
   { method, secret }: PresentedClient,
   client: Client | undefined,
@@ -87,10 +103,11 @@ export function authenticateClient(
   const matches = secret !== undefined && matchesSecretHash(secret.reveal(), client?.secretHash);
   if (client === undefined) return refused('unknown_client', header);
   if (client.metadata.token_endpoint_auth_method !== method) return refused('method_not_registered', header);
-  return method === 'none' || matches ? { ok: true, client } : refused('wrong_secret', header);
+  const proven = method === 'none' || method === 'private_key_jwt' || matches;
+  return proven ? { ok: true, client } : refused('wrong_secret', header);
 }
 
-function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
+export function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
   if (reason === 'two_methods') return { ok: false, status: 400, error: 'invalid_request', challenge: false, reason };
   return { ok: false, status: 401, error: 'invalid_client', challenge, reason };
 }

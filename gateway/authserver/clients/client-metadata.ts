@@ -67,9 +67,15 @@ function readAuthMethod(
     return forced ? 'client_secret_post' : 'none';
   }
   if (confidential && isConfidentialMethod(asked)) return asked;
-  const offered = confidential ? 'none, client_secret_basic or client_secret_post' : 'none';
+  if (source === 'document' && asked === 'private_key_jwt') return asked;
+  const offered = offeredMethods(source, confidential);
   members.problem('token_endpoint_auth_method', `must be ${offered}`);
   return 'none';
+}
+
+function offeredMethods(source: MetadataSource, confidential: boolean): string {
+  if (source === 'document') return 'none or private_key_jwt';
+  return confidential ? 'none, client_secret_basic or client_secret_post' : 'none';
 }
 
 const isConfidentialMethod = (method: string): method is AuthMethod => CONFIDENTIAL_METHODS.has(method);
@@ -141,6 +147,9 @@ type Description = Omit<
   | 'redirect_uris'
   | 'post_logout_redirect_uris'
   | 'token_endpoint_auth_method'
+  | 'jwks'
+  | 'jwks_uri'
+  | 'token_endpoint_auth_signing_alg'
   | 'grant_types'
   | 'response_types'
   | 'scope'

@@ -1,12 +1,23 @@
+import type { JWK } from 'jose';
 import type { GrantType } from '../core/token-request.ts';
 
 /** How a client proves at the token endpoint who it is. */
-export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+
+/** Public keys of a client. @see RFC 7517 §5 */
+export interface ClientKeySet {
+  readonly keys: readonly JWK[];
+}
 
 /** What is in force for a client; names of RFC 7591 §2. Plain JSON. */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   readonly token_endpoint_auth_method: AuthMethod;
+  /** Of a client with `private_key_jwt` there is this or `jwks_uri`. */
+  readonly jwks?: ClientKeySet;
+  readonly jwks_uri?: string;
+  /** The only algorithm of its assertions. @see OpenID Connect Registration §2 */
+  readonly token_endpoint_auth_signing_alg?: string;
   readonly grant_types: readonly GrantType[];
   readonly response_types: readonly ['code'];
   /** Where browsers may be sent after a logout. @see OpenID Connect RP-Initiated Logout §3.1 */
@@ -33,7 +44,7 @@ export interface Client {
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;
-  /** SHA-256 in base64url. Present exactly when the client is confidential. */
+  /** SHA-256 in base64url. Present exactly when the client has a secret. */
   readonly secretHash?: string;
   /** SHA-256 in base64url of the token that reads and deletes the registration. */
   readonly registrationTokenHash?: string;

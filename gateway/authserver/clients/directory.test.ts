@@ -103,6 +103,26 @@ describe('a client that is a document', () => {
     expect(asked()).toBe(1);
   });
 
+  it('that another replica has seen anew is not taken for what it was', async () => {
+    const { directory, store, pass } = world();
+    const [one, other] = [directory(), directory()];
+    const { url } = await host();
+    const found = await one.find(url(), HERE);
+    await other.find(url(), HERE);
+    if (!found.ok) throw new Error(found.detail);
+    const { client: before } = found;
+    const newer = {
+      ...before,
+      metadata: { ...before.metadata, token_endpoint_auth_method: 'private_key_jwt' as const },
+    };
+    await store.clients.put(newer, DAY_MS);
+    expect(await other.known(url())).toEqual(before);
+    pass(300_001);
+    expect(await other.known(url())).toEqual(newer);
+    await store.clients.delete(url());
+    expect(await other.known(url())).toMatchObject({ client_id: url() });
+  });
+
   it('regression 7: is never fetched for a token request', async () => {
     const { directory } = world();
     const { url, asked } = await host();

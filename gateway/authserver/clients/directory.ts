@@ -5,7 +5,9 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
 import { addressKey } from './address-key.ts';
 import { ClientDocuments } from './cimd.ts';
+import { ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './client-id-url.ts';
+import { ClientKeys, type ClientKeySource } from './client-keys.ts';
 import type { Client } from './client.ts';
 
 export type ClientLookup =
@@ -19,6 +21,11 @@ export interface ClientDirectory {
   find(clientId: string, address: string): Promise<ClientLookup>;
   /** For every other request: as it was seen last. Nothing is fetched, so nothing depends on the document's host. */
   known(clientId: string): Promise<Client | undefined>;
+  /**
+   * What the assertions of a known client are signed with. Keys that its document names by an address are fetched on the
+   * budget of `address`. Undefined: documents are off.
+   */
+  keys(client: Client, address: string): ClientKeySource | undefined;
   /** On use of a token: from now on the client lives 30 days. */
   renew(client: Client): Promise<void>;
   close(): Promise<void>;
@@ -55,6 +62,7 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
       if (isClientIdUrl(clientId)) return isAllowed(clientId, settings) ? documents?.known(clientId) : undefined;
       return store.clients.get(clientId);
     },
+    keys: (client, address) => documents?.keys(client, address),
     async renew({ client_id: clientId }) {
       if (renewed.has(clientId)) return;
       await store.clients.renew(clientId, CLIENT_LIFE_MS.idle);
@@ -74,6 +82,7 @@ const isRegistered = ({ source }: Client): boolean => source !== 'document';
 interface StoredDocuments {
   find(clientId: string, address: string): Promise<ClientLookup>;
   known(clientId: string): Promise<Client | undefined>;
+  keys(client: Client, address: string): ClientKeySource;
   close(): Promise<void>;
 }
 
@@ -82,14 +91,10 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const { documents: wanted, metadata } = settings.clients;
   if (!wanted) return undefined;
   const { hosts, allowCrossOriginRedirects, cacheSize, fallbackTtlMs } = wanted;
-  const documents = new ClientDocuments({
-    hosts,
-    rules: { metadata, allowCrossOriginRedirects },
-    cacheSize,
-    fallbackTtlMs,
-    now,
-    outbound,
-  });
+  const from = new ClientHosts({ hosts, outbound });
+  const rules = { hosts, metadata, allowCrossOriginRedirects };
+  const documents = new ClientDocuments({ rules, from, cacheSize, fallbackTtlMs, now });
+  const keys = new ClientKeys({ hosts, from, fallbackTtlMs, now });
   const copied = new ExpiringMap<Client>(now);
 
   const copy = async (client: Client): Promise<void> => {
@@ -100,13 +105,15 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
     copied.set(clientId, client, TELL_AGAIN_MS);
   };
 
+  /** One budget for all that is fetched. */
+  const spendOf = (address: string) => async (): Promise<boolean> => {
+    const limit = settings.limits.documentFetchesPerAddress;
+    return (await store.rates.take('client-document', addressKey(address), limit)).allowed;
+  };
+
   return {
     async find(clientId, address) {
-      const spend = async (): Promise<boolean> => {
-        const limit = settings.limits.documentFetchesPerAddress;
-        return (await store.rates.take('client-document', addressKey(address), limit)).allowed;
-      };
-      const result = await documents.resolve(clientId, spend);
+      const result = await documents.resolve(clientId, spendOf(address));
       if (!result.ok) {
         log.debug('a client metadata document cannot be used', { client_id: clientId, reason: result.reason });
         return { ok: false, reason: result.error === 'busy' ? 'busy' : 'document', detail: result.reason };
@@ -114,7 +121,10 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
       await copy(result.client);
       return { ok: true, client: result.client };
     },
-    known: async (clientId) => documents.snapshot(clientId) ?? store.clients.get(clientId),
-    close: () => documents.close(),
+    // Another replica may have seen a newer one, which has lost a key.
+    known: async (clientId) =>
+      documents.fresh(clientId) ?? (await store.clients.get(clientId)) ?? documents.snapshot(clientId),
+    keys: (client, address) => keys.of(client, spendOf(address)),
+    close: () => from.close(),
   };
 }

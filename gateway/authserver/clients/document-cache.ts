@@ -1,14 +1,12 @@
-import type { Client } from './client.ts';
-
 const MAX_FAILURES = 256;
-const FAILURE_MS = 30_000;
+export const FAILURE_MS = 30_000;
 const MAX_AGE_S = { least: 60, most: 86_400 };
 
-/** The documents that were asked for last, and for a short while which could not be had. Times are in ms. */
-export class DocumentCache {
+/** What was read of the URLs that were asked for last, and for a short while which could not be had. Times are in ms. */
+export class DocumentCache<Value> {
   readonly #max: number;
   /** Oldest use first. */
-  readonly #documents = new Map<string, { readonly client: Client; readonly freshUntil: number }>();
+  readonly #documents = new Map<string, { readonly value: Value; readonly freshUntil: number }>();
   readonly #failures = new Map<string, { readonly reason: string; readonly until: number }>();
 
   constructor(max: number) {
@@ -19,32 +17,32 @@ export class DocumentCache {
     return this.#documents.size;
   }
 
-  fresh(clientId: string, now: number): Client | undefined {
-    const found = this.#documents.get(clientId);
+  fresh(url: string, now: number): Value | undefined {
+    const found = this.#documents.get(url);
     if (found === undefined || found.freshUntil <= now) return undefined;
-    this.#documents.delete(clientId);
-    this.#documents.set(clientId, found);
-    return found.client;
+    this.#documents.delete(url);
+    this.#documents.set(url, found);
+    return found.value;
   }
 
   /** However old it is. */
-  known(clientId: string): Client | undefined {
-    return this.#documents.get(clientId)?.client;
+  known(url: string): Value | undefined {
+    return this.#documents.get(url)?.value;
   }
 
-  failure(clientId: string, now: number): string | undefined {
-    const found = this.#failures.get(clientId);
+  failure(url: string, now: number): string | undefined {
+    const found = this.#failures.get(url);
     return found !== undefined && found.until > now ? found.reason : undefined;
   }
 
-  keep(client: Client, maxAgeSeconds: number, now: number): void {
-    this.#failures.delete(client.client_id);
-    put(this.#documents, client.client_id, { client, freshUntil: now + maxAgeSeconds * 1000 }, this.#max);
+  keep(url: string, value: Value, maxAgeSeconds: number, now: number): void {
+    this.#failures.delete(url);
+    put(this.#documents, url, { value, freshUntil: now + maxAgeSeconds * 1000 }, this.#max);
   }
 
   /** What was known of the document stays known. */
-  keepFailure(clientId: string, reason: string, now: number): void {
-    put(this.#failures, clientId, { reason, until: now + FAILURE_MS }, MAX_FAILURES);
+  keepFailure(url: string, reason: string, now: number): void {
+    put(this.#failures, url, { reason, until: now + FAILURE_MS }, MAX_FAILURES);
   }
 }
 

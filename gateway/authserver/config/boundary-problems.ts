@@ -16,7 +16,7 @@ export function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServe
   }
   return [
     ...issuerProblems(given, config),
-    ...audiencesOf(config, given.oidc_config).flatMap((audience, index) => audienceProblems(audience, index, config)),
+    ...audiencesOf(config, given.oidc_config).flatMap((audience) => audienceProblems(audience, config)),
     ...acceptedProblems(given, config),
     ...requiredScopeProblems(given, config),
   ];
@@ -32,9 +32,10 @@ function issuerProblems({ oidc_config: oidc, vmcp }: GatewayConfig, { issuer }: 
   return [problem('IssuerMismatch', 'oidc_config.issuer', message)];
 }
 
-function audienceProblems(audience: string, index: number, config: EmbeddedAuthServerConfig): Problem[] {
+function audienceProblems(audience: string, config: EmbeddedAuthServerConfig): Problem[] {
   // A default is that of oidc_config, and is judged there.
-  const path = config.allowed_audiences?.length ? `${AUDIENCES}[${String(index)}]` : 'oidc_config.audience';
+  const index = config.allowed_audiences?.indexOf(audience) ?? -1;
+  const path = index >= 0 ? `${AUDIENCES}[${String(index)}]` : 'oidc_config.audience';
   const url = URL.parse(audience);
   const isResource =
     url !== null &&

@@ -28,6 +28,7 @@ const two = [
   { name: 'corp', ...oidc() },
   { name: 'git', ...oauth2() },
 ];
+const ownUserInfo = { endpoint_url: 'https://desk.example/oauth/userinfo' };
 const keys = { signing_key_config: { key_dir: '/keys', signing_key_file: 'a.pem' }, hmac_secret_files: ['/hmac'] };
 const KVSTORE = 'storage.kvstore_config';
 
@@ -47,6 +48,11 @@ describe('a configuration of the authorization server', () => {
     ['with a store and keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis:6379' } }, ...keys }],
     ['with a store that outlives its keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis' } } }],
     ['with hosts of clients', { cimd: { allowed_hosts: ['*.example.com', 'app.example'], cache_fallback_ttl: '1s' } }],
+    [
+      'with a provider at the same host',
+      { upstreams: [oauth2({ token_endpoint: 'https://desk.example/realms/a/oauth/token' })] },
+    ],
+    ['with one audience twice', { allowed_audiences: ['https://desk.example/mcp', 'https://desk.example/mcp'] }],
     [
       'with its pages elsewhere',
       {
@@ -135,6 +141,32 @@ describe('a configuration of the authorization server', () => {
       'nine providers',
       { upstreams: Array.from({ length: 9 }, (_, index) => ({ name: `p${String(index)}`, ...oidc() })) },
       ['InvalidValue upstreams'],
+    ],
+    [
+      'a provider that is this very server',
+      {
+        authorization_endpoint_base_url: 'https://login.desk.example',
+        upstreams: [
+          { name: 'corp', ...oidc({ issuer_url: 'https://desk.example', userinfo_override: ownUserInfo }) },
+          {
+            name: 'git',
+            ...oauth2({
+              authorization_endpoint: 'https://login.desk.example/oauth/authorize',
+              token_endpoint: 'https://DESK.example:443/oauth/token',
+              revocation_endpoint: 'https://desk.example/oauth/revoke',
+              userinfo: ownUserInfo,
+            }),
+          },
+        ],
+      },
+      [
+        'upstreams[0].oidc_config.issuer_url',
+        'upstreams[0].oidc_config.userinfo_override.endpoint_url',
+        'upstreams[1].oauth2_config.authorization_endpoint',
+        'upstreams[1].oauth2_config.token_endpoint',
+        'upstreams[1].oauth2_config.revocation_endpoint',
+        'upstreams[1].oauth2_config.userinfo.endpoint_url',
+      ].map((path) => `CircularAddress ${path}`),
     ],
     [
       'a way back to somewhere else',
@@ -229,6 +261,11 @@ describe('a configuration of the authorization server', () => {
       'an audience that is no URL',
       { allowed_audiences: ['https://desk.example/mcp', 'desk'] },
       ['AudienceMismatch allowed_audiences[1]'],
+    ],
+    [
+      'an audience that is no URL, behind one that is there twice',
+      { allowed_audiences: ['https://desk.example/mcp', 'https://desk.example/mcp', 'desk'] },
+      ['AudienceMismatch allowed_audiences[2]'],
     ],
     [
       'an audience with a fragment',

@@ -2,6 +2,7 @@ import { DNS_LABEL_PATTERN } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
 import { providerNames } from '../read-settings.ts';
+import { circularProblems } from '../upstream/circles.ts';
 import { upstreamProblems } from '../upstream/index.ts';
 import { below, invalid, missing, problem } from './problem.ts';
 
@@ -17,10 +18,18 @@ export function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
       ? [invalid('upstreams', `name at most ${String(MAX_PROVIDERS)} providers`)]
       : []),
     ...nameProblems(config),
-    ...upstreams.flatMap((entry, index) => below(`upstreams[${String(index)}]`, upstreamProblems(entry))),
+    ...upstreams.flatMap((entry, index) =>
+      below(`upstreams[${String(index)}]`, [...circleProblems(entry, config), ...upstreamProblems(entry)]),
+    ),
     ...filterProblems(config),
   ];
 }
+
+/** Without an issuer there is no address that could be its own. */
+const circleProblems = (
+  entry: Parameters<typeof circularProblems>[0],
+  { issuer, authorization_endpoint_base_url: authorizationEndpointBaseUrl }: EmbeddedAuthServerConfig,
+): Problem[] => (issuer === undefined ? [] : circularProblems(entry, { issuer, authorizationEndpointBaseUrl }));
 
 function nameProblems({ upstreams = [] }: EmbeddedAuthServerConfig): Problem[] {
   const names = upstreams.map(({ name }) => name);

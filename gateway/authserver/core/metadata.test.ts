@@ -7,6 +7,7 @@ const FEATURES = {
   scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
   audiences: ['https://gateway.example/team/mcp'],
   clientAuthenticationMethods: ['none'],
+  assertionAlgorithms: ['RS256', 'EdDSA'],
   signingAlgorithms: ['ES256', 'RS256', 'ES256'],
   clientIdMetadataDocuments: true,
 };
@@ -63,6 +64,19 @@ describe('authorization server metadata', () => {
       token_endpoint_auth_methods_supported: methods,
       revocation_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    });
+  });
+
+  it('names the algorithms of assertions where clients may authenticate by one', () => {
+    const methods = ['none', 'private_key_jwt'];
+    expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, clientAuthenticationMethods: methods })).toEqual({
+      ...DOCUMENT,
+      token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: ['RS256', 'EdDSA'],
+      revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: ['RS256', 'EdDSA'],
+      introspection_endpoint_auth_methods_supported: ['private_key_jwt'],
+      introspection_endpoint_auth_signing_alg_values_supported: ['RS256', 'EdDSA'],
     });
   });
 

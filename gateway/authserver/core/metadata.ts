@@ -29,6 +29,8 @@ export interface ServerFeatures {
   readonly audiences: readonly string[];
   /** What the token endpoint takes, `none` among them. */
   readonly clientAuthenticationMethods: readonly string[];
+  /** Of assertions by which clients authenticate: with `private_key_jwt` alone. */
+  readonly assertionAlgorithms: readonly string[];
   /** Of the keys that sign, now or after a rotation. */
   readonly signingAlgorithms: readonly string[];
   readonly clientIdMetadataDocuments: boolean;
@@ -56,7 +58,6 @@ const pathOf = (issuer: string): string => new URL(issuer).pathname.replace(/\/$
  */
 export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
   const { clientAuthenticationMethods: methods, scopesSupported: scopes } = features;
-  const withSecret = methods.filter((method) => method !== 'none');
   const url = (endpoint: Endpoint): string => endpointUrl(endpoint, urls);
   return {
     issuer: urls.issuer,
@@ -74,13 +75,34 @@ export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
     code_challenge_methods_supported: ['S256'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],
-    token_endpoint_auth_methods_supported: [...methods],
-    revocation_endpoint_auth_methods_supported: [...methods],
-    // Public clients may not ask; a list without members is left out, RFC 8414 §3.2.
-    ...(withSecret.length > 0 && { introspection_endpoint_auth_methods_supported: withSecret }),
+    ...clientAuthentication('token', methods, features),
+    ...clientAuthentication('revocation', methods, features),
+    // Public clients may not ask.
+    ...clientAuthentication(
+      'introspection',
+      methods.filter((method) => method !== 'none'),
+      features,
+    ),
     scopes_supported: [...scopes],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: features.clientIdMetadataDocuments,
     protected_resources: [...features.audiences],
   };
 }
+
+type ClientAuthentication<Name extends string> = Partial<
+  Record<`${Name}_endpoint_auth_${'methods' | 'signing_alg_values'}_supported`, string[]>
+>;
+
+/** A list without members is left out. @see RFC 8414 §2, §3.2 */
+const clientAuthentication = <Name extends string>(
+  endpoint: Name,
+  methods: readonly string[],
+  { assertionAlgorithms }: ServerFeatures,
+): ClientAuthentication<Name> =>
+  ({
+    ...(methods.length > 0 && { [`${endpoint}_endpoint_auth_methods_supported`]: [...methods] }),
+    ...(methods.includes('private_key_jwt') && {
+      [`${endpoint}_endpoint_auth_signing_alg_values_supported`]: [...assertionAlgorithms],
+    }),
+  }) as ClientAuthentication<Name>;

@@ -48,6 +48,10 @@ const REFUSALS = {
   client_unknown: ['invalid_client', CLIENT],
   client_document: ['invalid_client', 'the client metadata document could not be used'],
   client_authentication: ['invalid_client', CLIENT],
+  client_keys: [
+    'temporarily_unavailable',
+    'the keys at the jwks_uri of the client cannot be had or used: try again later',
+  ],
   client_two_methods: ['invalid_request', 'authenticate the client by one method only'],
   authorization_doubled: ['invalid_request', 'send one Authorization header only'],
   redirect_uri_missing: ['invalid_request', 'redirect_uri is missing'],

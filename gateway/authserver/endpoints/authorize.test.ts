@@ -62,8 +62,8 @@ describe('until the redirect URI is known to be the client’s there is a page a
   });
 
   it('row 9: loopback with another port goes on', async () => {
-    const { location } = await ask(await started(), { redirect_uri: 'http://127.0.0.1:51234/cb' });
-    expect(location).toContain('/oauth/consent?transaction=');
+    const { status, page } = await ask(await started(), { redirect_uri: 'http://127.0.0.1:51234/cb' });
+    expect([status, page.includes('127.0.0.1:51234')]).toEqual([200, true]);
   });
 });
 
@@ -197,7 +197,7 @@ it('too many requests of one address get 429 and a time to wait; other methods 4
     settings: { limits: { ...limits, authorizationsPerAddress: { capacity: 2, perSecond: 0.1 } } },
   });
   const answers = [await ask(few), await ask(few), await ask(few)];
-  expect(answers.map(({ status }) => status)).toEqual([303, 303, 429]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
   expect(answers[2]?.headers.get('retry-after')).toBe('10');
   const put = await fetch(server.authorizeUrl(), { method: 'PUT' });
   expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, POST']);
@@ -207,7 +207,7 @@ it('too many requests of one address get 429 and a time to wait; other methods 4
 });
 
 it('row 49: a forged Host changes no URL', async () => {
-  const server = await started();
+  const server = await started({ elsewhere: true });
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
   const { location } = await server.browser().visit(server.authorizeUrl(), undefined, forged);
   expect(location?.startsWith(`${server.issuer}/oauth/consent?`)).toBe(true);

@@ -16,14 +16,19 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
 import { formOf, queryOf } from '../http/request-body.ts';
-import { begin, stepMs } from '../login/transition.ts';
+import { ask, isAsked, leave } from '../login/approval.ts';
+import { giveFlowCookie } from '../login/flow-cookie.ts';
+import { sealVisit } from '../login/sealed-visit.ts';
+import { begin, bind, stepMs } from '../login/transition.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import type { Transaction } from '../storage/records.ts';
 
 const HANDLE_BYTES = 32;
 /** 128 bits: useless outside of issued tokens, but nobody shall guess it either. */
 const TSID_BYTES = 16;
 const BUSY_SECONDS = 5;
 
-/** Judges the request and sends the browser on to the consent page. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
+/** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
 export function authorizeEndpoint(context: AuthServerContext): Endpoint {
   const { urls } = context.settings;
   const answer = async (
@@ -35,7 +40,8 @@ export function authorizeEndpoint(context: AuthServerContext): Endpoint {
     const asked = await parameters();
     const client = await clientOf(asked, address, context);
     const outcome = judge(asked, client, context);
-    redirectTo(res, outcome.ok ? await consentUrl(outcome.request, context) : refusalUrl(req, outcome, context));
+    if (outcome.ok) await open(req, res, { client, request: outcome.request }, context);
+    else redirectTo(res, refusalUrl(req, outcome, context));
   };
   return {
     paths: [...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname])],
@@ -89,16 +95,35 @@ function refusalUrl(
   return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
 }
 
-async function consentUrl(
-  request: AuthorizationRequest,
-  { store, settings, now, random }: AuthServerContext,
-): Promise<string> {
-  const handle = random(HANDLE_BYTES).toString('base64url');
+/** The page is asked for under this very origin, so that its cookie is set here, or the browser is sent where it is. */
+async function open(
+  req: Request,
+  res: Response,
+  { client, request }: { readonly client: Client; readonly request: AuthorizationRequest },
+  context: AuthServerContext,
+): Promise<void> {
+  const { settings, random, now } = context;
   const tsid = random(TSID_BYTES).toString('base64url');
-  const transaction = begin(request, { tsid, providers: settings.providers, now: now() });
+  const unbound = begin(request, { tsid, providers: settings.providers, now: now() });
+  if (!isAskedHere(settings)) {
+    const handle = random(HANDLE_BYTES).toString('base64url');
+    await keep(handle, unbound, context);
+    const url = new URL(settings.consentUrl);
+    url.searchParams.set('transaction', handle);
+    redirectTo(res, url.href);
+    return;
+  }
+  const cookie = giveFlowCookie(res, context);
+  const transaction = bind(unbound, cookie.hash);
+  if (isAsked(req, transaction, context)) {
+    ask(res, { handle: sealVisit(transaction, context), transaction, cookie }, client, context);
+  } else await leave(res, { transaction, cookie }, context);
+}
+
+const isAskedHere = ({ urls, consentUrl }: AuthServerSettings): boolean =>
+  new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin;
+
+async function keep(handle: string, transaction: Transaction, { store, now }: AuthServerContext): Promise<void> {
   if (!(await store.transactions.put(handle, transaction, stepMs(transaction, now()))))
     throw new Error('a fresh handle is in use');
-  const url = new URL(settings.consentUrl);
-  url.searchParams.set('transaction', handle);
-  return url.href;
 }

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import type { Client } from '../clients/client.ts';
 import { serve } from '../../outbound/testdata/servers.ts';
 import type { CodeGrant, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';
-import { browserServer, CLIENT_REDIRECT, type BrowserServer, type ServerOptions } from './testdata/browser-server.ts';
+import {
+  browserServer,
+  CLIENT,
+  CLIENT_REDIRECT,
+  type BrowserServer,
+  type ServerOptions,
+} from './testdata/browser-server.ts';
 import { scriptedOauth2, scriptedOidc, type LoginAt, type ScriptedLogin } from './testdata/scripted-login.ts';
 
 interface Chain {

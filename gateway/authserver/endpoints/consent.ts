@@ -1,36 +1,25 @@
 import type { Request, Response } from 'express';
 import type { Client } from '../clients/client.ts';
-import { CONSENT_FIELDS, consentPage, DECISIONS, type ConsentQuestion } from '../consent/consent-page.ts';
-import { isTrusted, mayRemember } from '../consent/remembering.ts';
-import { describeScopes } from '../consent/scope-text.ts';
+import { CONSENT_FIELDS, DECISIONS } from '../consent/consent-page.ts';
+import { mayRemember } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
-import { sendPage, redirectTo } from '../http/answers.ts';
+import { redirectTo } from '../http/answers.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { PageRefused } from '../http/refused.ts';
 import { formOf, queryOf } from '../http/request-body.ts';
+import { ask, isAsked, leave, type Visit } from '../login/approval.ts';
 import { refusalUrl } from '../login/code.ts';
-import { isConsentRemembered, rememberConsent, REMEMBERED_DAYS } from '../login/consent-cookie.ts';
-import {
-  clearFlowCookie,
-  csrfToken,
-  flowCookieOf,
-  giveFlowCookie,
-  isCsrfToken,
-  type FlowCookie,
-} from '../login/flow-cookie.ts';
-import { goOn } from '../login/legs.ts';
+import { rememberConsent } from '../login/consent-cookie.ts';
+import { clearFlowCookie, flowCookieOf, giveFlowCookie, isCsrfToken } from '../login/flow-cookie.ts';
+import { isSealed, markAnswered, openSealed } from '../login/sealed-visit.ts';
 import { bind, isBeforeConsent, stepMs } from '../login/transition.ts';
 import type { Transaction } from '../storage/records.ts';
 
-/** A visit before consent, in the browser that it belongs to. */
-interface Visit {
-  readonly handle: string;
-  readonly transaction: Transaction;
-  readonly cookie: FlowCookie;
-}
-
-/** Asks the user before anything reaches an identity provider. @see contract/auth.md 3.6 */
+/**
+ * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
+ * another origin. @see contract/auth.md 3.6
+ */
 export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
   paths: pathsOf(context),
   answers: 'page',
@@ -39,8 +28,8 @@ export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
     async GET(req, res) {
       const visit = await openVisit(req, res, context);
       const client = await clientOf(visit, context);
-      if (isAsked(req, visit, context)) sendPage(res, consentPage(questionOf(visit, client, context)));
-      else await proceed(res, visit, context);
+      if (isAsked(req, visit.transaction, context)) ask(res, visit, client, context);
+      else await leave(res, await take(visit, context, 'sign_in_over'), context);
     },
     async POST(req, res) {
       refuseForeignOrigin(req, context);
@@ -91,37 +80,6 @@ async function clientOf({ transaction }: Visit, { clients }: AuthServerContext):
   return client;
 }
 
-function isAsked(req: Request, { transaction }: Visit, context: AuthServerContext): boolean {
-  const { consent } = context.settings;
-  if (transaction.askConsent === true) return true;
-  if (isTrusted(transaction.clientId, consent)) return false;
-  return !mayRemember(transaction, consent.mode) || !isConsentRemembered(req, transaction, context);
-}
-
-function questionOf(
-  { handle, transaction, cookie }: Visit,
-  client: Client,
-  context: AuthServerContext,
-): ConsentQuestion {
-  const { settings, upstreams } = context;
-  const { redirectUri, scopes, resource, remaining } = transaction;
-  const { client_id: id, source, metadata } = client;
-  return {
-    server: new URL(settings.urls.issuer).host,
-    client: { id, source, name: metadata.client_name },
-    redirectUri,
-    scopes: describeScopes(scopes),
-    resource: { uri: resource, name: settings.ownResource?.uri === resource ? settings.ownResource.name : undefined },
-    providers: remaining.map((name) => ({ name, host: upstreams.get(name)?.host })),
-    ...(mayRemember(transaction, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
-    form: {
-      action: new URL(settings.consentUrl).pathname,
-      transaction: handle,
-      csrf: csrfToken(handle, cookie, context),
-    },
-  };
-}
-
 /**
  * Only our own page posts here. Its `no-referrer` makes `Origin` say `null`; browsers that send no `Sec-Fetch-Site`, as
  * over plain http, are left to the token of the form.
@@ -145,7 +103,7 @@ async function answeredVisit(
   );
   const isDecision = decision === DECISIONS.approve || decision === DECISIONS.deny;
   if (form.duplicated.length > 0 || !isDecision) throw new PageRefused('bad_request');
-  const transaction = await context.store.transactions.get(handle ?? '');
+  const transaction = await unanswered(handle ?? '', context);
   if (handle === undefined || !transaction || !isBeforeConsent(transaction))
     throw new PageRefused('consent_out_of_date');
   const cookie = flowCookieOf(req, transaction, context);
@@ -169,23 +127,20 @@ async function deny(res: Response, visit: Visit, context: AuthServerContext): Pr
   redirectTo(res, refusalUrl('consent_denied', taken.transaction, context));
 }
 
-const proceed = async (res: Response, visit: Visit, context: AuthServerContext): Promise<void> =>
-  leave(res, await take(visit, context, 'sign_in_over'), context);
+const unanswered = async (handle: string, context: AuthServerContext): Promise<Transaction | undefined> =>
+  isSealed(handle) ? openSealed(handle, context) : context.store.transactions.get(handle);
 
 /** Once: who answers twice finds nothing the second time. */
 async function take(
   visit: Visit,
-  { store }: AuthServerContext,
+  context: AuthServerContext,
   page: 'consent_out_of_date' | 'sign_in_over',
 ): Promise<Visit> {
-  const transaction = await store.transactions.take(visit.handle);
+  if (isSealed(visit.handle)) {
+    if (await markAnswered(visit.handle, context)) return visit;
+    throw new PageRefused(page);
+  }
+  const transaction = await context.store.transactions.take(visit.handle);
   if (!transaction) throw new PageRefused(page);
   return { ...visit, transaction };
-}
-
-/** To the first provider; back to the client if that cannot be asked. */
-async function leave(res: Response, { transaction, cookie }: Visit, context: AuthServerContext): Promise<void> {
-  const { location, over } = await goOn(context, transaction);
-  if (over) clearFlowCookie(res, cookie.hash, context);
-  redirectTo(res, location);
 }

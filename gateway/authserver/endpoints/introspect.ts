@@ -13,7 +13,7 @@ import { tokenOf } from '../tokens/token-of-form.ts';
 
 /** What a confidential client may know of its own tokens. @see RFC 7662 §2 */
 export function introspectEndpoint(context: AuthServerContext): Endpoint {
-  const authenticate = clientOfRequest(context, failureBudget(context));
+  const authenticate = clientOfRequest(context, 'introspect', failureBudget(context));
   return {
     paths: [endpointPath('introspect', context.settings.urls.issuer)],
     answers: 'json',

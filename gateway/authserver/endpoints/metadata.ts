@@ -1,3 +1,4 @@
+import { ALGORITHMS } from '../../incoming/jwt.ts';
 import type { AuthServerContext } from '../context.ts';
 import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 import { sendPublicJson } from '../http/answers.ts';
@@ -25,7 +26,9 @@ const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
     clientAuthenticationMethods: [
       'none',
       ...(metadata.allowConfidential ? ['client_secret_basic', 'client_secret_post'] : []),
+      ...(documents ? ['private_key_jwt'] : []),
     ],
+    assertionAlgorithms: ALGORITHMS,
     signingAlgorithms: keys.algorithms(),
     clientIdMetadataDocuments: documents !== undefined,
   };

@@ -12,7 +12,7 @@ import { tokenOf } from '../tokens/token-of-form.ts';
 
 /** Ends the login of a token, if it is this client's; nobody learns whether it was. @see RFC 7009 §2 */
 export function revokeEndpoint(context: AuthServerContext): Endpoint {
-  const authenticate = clientOfRequest(context, failureBudget(context));
+  const authenticate = clientOfRequest(context, 'revoke', failureBudget(context));
   return {
     paths: [endpointPath('revoke', context.settings.urls.issuer)],
     answers: 'json',

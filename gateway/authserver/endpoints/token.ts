@@ -17,7 +17,7 @@ import type { TokenReply } from '../tokens/issue.ts';
 /** @see RFC 6749 §3.2, contract/auth.md 3.9 */
 export function tokenEndpoint(context: AuthServerContext): Endpoint {
   const budget = failureBudget(context);
-  const authenticate = clientOfRequest(context, budget);
+  const authenticate = clientOfRequest(context, 'token', budget);
 
   const grant = (type: GrantType, form: RequestParameters, client: Client): Promise<TokenReply> => {
     if (!client.metadata.grant_types.includes(type)) throw new Refused('grant_type_unregistered');

@@ -27,8 +27,7 @@ export async function codeUrl(
 ): Promise<string | undefined> {
   const { store, settings, random, secrets, now, emit } = context;
   const { tsid, clientId } = transaction;
-  const row = await store.upstreamTokens.get(tsid, settings.providers[0]);
-  if (row?.userId !== login.userId || row.clientId !== clientId) return undefined;
+  if (!(await isStillOf(context, transaction, login))) return undefined;
   const lifeMs = settings.lifespans.code * 1_000;
   const familyId = random(FAMILY_ID_BYTES).toString('base64url');
   const code = issueToken('code', random(RANDOM_BYTES), secrets()).reveal();
@@ -38,6 +37,18 @@ export async function codeUrl(
   if (!isNew) throw new Error('a fresh code is in use');
   emit('code_issued', { client_id: clientId, sub: login.userId, family: familyId });
   return codeResponseUrl(code, answerTo(transaction, context));
+}
+
+/** Between the first leg and the last the store had the tokens of the first; with one provider there is no between. */
+async function isStillOf(
+  { store, settings }: AuthServerContext,
+  { tsid, clientId }: Transaction,
+  { userId }: Login,
+): Promise<boolean> {
+  const [first, ...others] = settings.providers;
+  if (others.length === 0) return true;
+  const row = await store.upstreamTokens.get(tsid, first);
+  return row?.userId === userId && row.clientId === clientId;
 }
 
 function grantOf(transaction: Transaction, login: Login, familyId: string, expiresAt: number): CodeGrant {

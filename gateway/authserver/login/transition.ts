@@ -9,7 +9,8 @@ export type NextStep =
   | { readonly kind: 'finish'; readonly login: Login };
 
 const WHOLE_MS = FIXED_LIFESPANS.transaction * 1_000;
-const STEP_MS = FIXED_LIFESPANS.upstreamLeg * 1_000;
+/** How long the browser may take for one step. */
+export const STEP_MS = FIXED_LIFESPANS.upstreamLeg * 1_000;
 
 /** The visit that a checked request begins. It belongs to no browser yet. */
 export function begin(

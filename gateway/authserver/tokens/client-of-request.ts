@@ -1,7 +1,10 @@
 import type { Request } from 'express';
-import { authenticateClient, presentedClient, type ClientRefused } from '../clients/client-authentication.ts';
+import { assertionRefusal, type ClientAssertion } from '../clients/client-assertion.ts';
+import { authenticateClient, presentedClient, refused, type ClientRefused } from '../clients/client-authentication.ts';
+import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../clients/client.ts';
 import type { AuthServerContext } from '../context.ts';
+import { endpointUrl, type Endpoint } from '../core/metadata.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import { Refused } from '../http/refused.ts';
 import type { FailureBudget } from './failure-budget.ts';
@@ -11,20 +14,46 @@ export const BASIC_CHALLENGE = 'Basic realm="oauth"';
 /** The client that a form comes from. Throws `Refused` when it does not prove that. @see RFC 6749 §2.3 */
 export type ClientOfRequest = (req: Request, form: RequestParameters) => Promise<Client>;
 
+type Needs = Pick<AuthServerContext, 'clients' | 'settings' | 'store' | 'now' | 'addressOf'>;
+
+/** `endpoint`: where the requests come in, which assertions may name. */
 export const clientOfRequest =
-  ({ clients }: Pick<AuthServerContext, 'clients'>, budget: FailureBudget): ClientOfRequest =>
+  (context: Needs, endpoint: Endpoint, budget: FailureBudget): ClientOfRequest =>
   async (req, form) => {
     const [authorization, second] = req.headersDistinct['authorization'] ?? [];
     if (second !== undefined) throw new Refused('authorization_doubled');
     const read = presentedClient({ authorization, params: form.firsts });
     if (!read.ok) throw refusedBy(read);
-    const { clientId, method } = read.presented;
+    const { clientId, method, assertion } = read.presented;
     if (method !== 'none') budget.checkLeft(clientId, req);
-    const outcome = authenticateClient(read.presented, await clients.known(clientId));
-    if (outcome.ok) return outcome.client;
-    if (method === 'none') throw refusedBy(outcome); // no secret was guessed
-    return budget.charge(clientId, req, refusedBy(outcome));
+    const outcome = authenticateClient(read.presented, await context.clients.known(clientId));
+    const verdict = outcome.ok && assertion ? await judge(context, endpoint, req, outcome.client, assertion) : outcome;
+    if (verdict.ok) return verdict.client;
+    if (method === 'none') throw refusedBy(verdict); // no secret was guessed
+    return budget.charge(clientId, req, refusedBy(verdict));
   };
+
+/** Throws `Refused` with 429 or 503 when the keys of the client cannot be had. */
+async function judge(
+  { clients, settings, store, now, addressOf }: Needs,
+  endpoint: Endpoint,
+  req: Request,
+  client: Client,
+  assertion: ClientAssertion,
+): Promise<{ readonly ok: true; readonly client: Client } | ClientRefused> {
+  const { urls } = settings;
+  const audiences = [urls.issuer, endpointUrl(endpoint, urls)];
+  const keys = clients.keys(client, addressOf(req));
+  try {
+    const reason = await assertionRefusal(assertion, client, { keys, audiences, locks: store.locks, now });
+    return reason === undefined ? { ok: true, client } : refused(reason, false);
+  } catch (error) {
+    if (!(error instanceof ClientKeysUnavailable)) throw error;
+    const { why, retryAfterSeconds, message: detail } = error;
+    const facts = { client_id: client.client_id, detail };
+    throw new Refused(why === 'busy' ? 'rate_limited' : 'client_keys', { retryAfterSeconds, facts });
+  }
+}
 
 const refusedBy = ({ error, challenge, reason }: ClientRefused): Refused =>
   error === 'invalid_request'

@@ -1,11 +1,12 @@
 import { redirectUriFaults } from '../../../gateway/contract/auth-server-addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
+import { circularProblems } from '../../../gateway/authserver/upstream/circles.ts';
 import { resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
 import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstream.ts';
 import { bundleFile } from '../ca-bundle.ts';
 import type { Report, Scope } from '../scope.ts';
 import { checkUserUrl } from '../user-url.ts';
-import { circular, isOwnAddress, isServedBy } from './own-address.ts';
+import { isOwnAddress } from './own-address.ts';
 import { AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts';
 
 type Provider = AuthServerSpec['upstreamProviders'][number];
@@ -15,13 +16,13 @@ type Entries = NonNullable<EmbeddedAuthServerConfig['upstreams']>;
 export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries {
   const report = scope.on(scope.vmcp);
   checkRedirects(server, report);
+  checkIdentity(server, report);
   return server.upstreamProviders.map((provider, index) => {
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}]`;
-    checkCircles(provider, server.issuer, path, report);
-    const entry = resolveUpstream(provider, providerScope(provider, path, scope));
-    // Its client would come from a registration, which is not built.
-    if (provider.oauth2Config?.dcrConfig) return entry;
-    for (const problem of upstreamProblems(entry)) {
+    const entry: Entries[number] = resolveUpstream(provider, providerScope(provider, path, scope));
+    // Without its own mistakes where its client would come from a registration, which is not built.
+    const own = provider.oauth2Config?.dcrConfig ? [] : upstreamProblems(entry);
+    for (const problem of [...circularProblems(entry, server), ...own]) {
       report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, inWords(problem.message));
     }
     return entry;
@@ -36,7 +37,7 @@ function providerScope(provider: Provider, path: string, scope: Scope): Upstream
     secretFile: ({ name, key }) => scope.mount('Secret', name, key),
     bundleFile: (ref, below) => bundleFile(ref, `${block}.${below}`, scope, report),
     checkUrl(url, below, flags) {
-      if (isOwnAddress(url, scope)) return; // said by checkCircles
+      if (isOwnAddress(url, scope)) return; // said by circularProblems
       checkUserUrl(url, { path: `${block}.${below}`, block, flags, mode: scope.platform.mode }, report);
     },
     problem({ reason, path: below, message }) {
@@ -68,22 +69,6 @@ const WORDS: Readonly<Record<string, string>> = {
 const inWords = (message: string): string =>
   Object.entries(WORDS).reduce((text, [ours, theirs]) => text.replaceAll(ours, theirs), message);
 
-const PROVIDER_URLS = {
-  oauth2Config: ['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint'],
-  oidcConfig: ['issuerUrl'],
-} as const;
-
-function checkCircles(provider: Provider, issuer: string, path: string, report: Report): void {
-  for (const [block, members] of Object.entries(PROVIDER_URLS)) {
-    const holder = provider[block as keyof typeof PROVIDER_URLS] as Readonly<Record<string, unknown>> | undefined;
-    for (const member of members) {
-      const url = holder?.[member];
-      if (typeof url !== 'string' || !isServedBy(url, issuer)) continue;
-      report.problem('CircularAddress', `${path}.${block}.${member}`, circular('name another identity provider'));
-    }
-  }
-}
-
 function checkRedirects(server: AuthServerSpec, report: Report): void {
   const holders = server.upstreamProviders.map(({ oauth2Config, oidcConfig }) => oauth2Config ?? oidcConfig);
   const faults = redirectUriFaults(
@@ -96,6 +81,15 @@ function checkRedirects(server: AuthServerSpec, report: Report): void {
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}].${block}.redirectUri`;
     report.problem('RedirectOriginMismatch', path, fault);
   });
+}
+
+/** Whoever logs in must be the same user the next time: the first provider says who it is. */
+function checkIdentity({ upstreamProviders: [first] }: AuthServerSpec, report: Report): void {
+  const { oauth2Config: config } = first ?? {};
+  if (!config || config.userInfo || config.identityFromToken) return;
+  const message =
+    'the first provider names nobody, so that every login is a new user, who has nothing of the logins before: set userInfo or identityFromToken';
+  report.warning('IdentitySynthesized', `${AUTH_SERVER_PATH}.upstreamProviders[0].oauth2Config`, message);
 }
 
 /** Who visits which provider. */

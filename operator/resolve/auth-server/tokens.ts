@@ -1,8 +1,8 @@
-import { baseUrlFault } from '../../../gateway/contract/auth-server-addresses.ts';
+import { baseUrlFault, circular } from '../../../gateway/contract/auth-server-addresses.ts';
 import { describeTokens, type TokenDescription } from '../incoming-oidc.ts';
 import { isPublicUrl } from '../resource-url.ts';
 import type { Report, Scope } from '../scope.ts';
-import { circular, isOwnAddress } from './own-address.ts';
+import { isOwnAddress } from './own-address.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
 /** Whether the tokens that are issued are those that this server accepts. */

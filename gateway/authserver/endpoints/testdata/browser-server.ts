@@ -59,6 +59,8 @@ export interface ServerOptions {
   readonly documents?: boolean;
   /** `__Host-` cookies: what the server believes of itself, the connection stays plain. */
   readonly https?: boolean;
+  /** Browsers come to the authorization endpoint under another origin than the rest. */
+  readonly elsewhere?: boolean;
 }
 
 export interface BrowserServer {
@@ -139,12 +141,12 @@ const DOCUMENTS = {
 function settingsFor(
   issuer: string,
   names: readonly string[],
-  { settings, https, documents = false }: ServerOptions,
+  { settings, https, elsewhere = false, documents = false }: ServerOptions,
 ): AuthServerSettings {
   const [first = 'none', ...others] = names;
   const limit = { capacity: 10_000, perSecond: 1_000 };
   return {
-    urls: { issuer },
+    urls: { issuer, ...(elsewhere && { authorizationEndpointBaseUrl: 'https://login.example' }) },
     consentUrl: `${https === true ? issuer.replace('http:', 'https:') : issuer}/oauth/consent`,
     callbackUrl: `${issuer}/oauth/callback`,
     callbackPaths: ['/oauth/callback'],
@@ -181,8 +183,8 @@ function driver(issuer: string): Pick<BrowserServer, 'authorizeUrl' | 'browser' 
     return `${issuer}/oauth/authorize?${new URLSearchParams(sent).toString()}${more}`;
   };
   const toConsent: BrowserServer['toConsent'] = async (browser, changes) => {
-    const { location = '' } = await browser.visit(authorizeUrl(changes));
-    return browser.visit(plain(location));
+    const asked = await browser.visit(authorizeUrl(changes));
+    return asked.location?.includes('/oauth/consent?') === true ? browser.visit(plain(asked.location)) : asked;
   };
   const plain = (url: string): string => url.replace('https:', 'http:');
   return {

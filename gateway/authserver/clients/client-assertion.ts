@@ -1,0 +1,74 @@
+import { Secret } from '../../contract/identity.ts';
+import { classify, decodeObject, type JsonObject } from '../../incoming/classify.ts';
+import { ALGORITHMS, verifySignature } from '../../incoming/jwt.ts';
+import { TokenRefused } from '../../incoming/refusal.ts';
+import { ASSERTION_SKEW_S, readAssertionClaims, type AssertionProblem } from '../core/client-assertion.ts';
+import { storageKeyOf } from '../core/opaque-token.ts';
+import type { Locks } from '../storage/store.ts';
+import type { ClientKeySource } from './client-keys.ts';
+import type { Client } from './client.ts';
+
+/** A JWT by which a client says who it is; nothing of it is believed yet. @see RFC 7523 §2.2 */
+export interface ClientAssertion {
+  readonly token: Secret;
+  readonly header: JsonObject;
+  readonly claims: JsonObject;
+}
+
+export interface AssertionDeps {
+  readonly keys: ClientKeySource | undefined;
+  /** Names of this server for the endpoint that was asked. */
+  readonly audiences: readonly string[];
+  readonly locks: Pick<Locks, 'acquire'>;
+  /** ms since the epoch */
+  readonly now: () => number;
+}
+
+export type AssertionRefusal = AssertionProblem | 'assertion_key' | 'assertion_signature' | 'assertion_replayed';
+
+const MAX_LENGTH = 16 * 1024;
+
+/** Undefined: no JWT, or an encrypted one. */
+export function readAssertion(token: string): ClientAssertion | undefined {
+  if (token.length > MAX_LENGTH || token.split('.', 4).length !== 3) return undefined;
+  const parts = classify(token);
+  const claims = parts && decodeObject(parts.payload);
+  return claims && { token: new Secret(token), header: parts.header, claims };
+}
+
+/**
+ * What stands against believing an assertion of this client; undefined: it is the client, and the assertion is used up.
+ * The keys are asked for when everything else is right, and a mark is left when the signature is: nobody else can use up
+ * an assertion. Rejects with `ClientKeysUnavailable` and `StoreUnavailable`.
+ */
+export async function assertionRefusal(
+  { token, header, claims }: ClientAssertion,
+  { client_id: clientId, metadata }: Client,
+  { keys, audiences, locks, now }: AssertionDeps,
+): Promise<AssertionRefusal | undefined> {
+  const { token_endpoint_auth_signing_alg: alg } = metadata;
+  const algorithms = alg === undefined ? ALGORITHMS : [alg];
+  const reading = readAssertionClaims(header, claims, { clientId, audiences, algorithms, now: now() });
+  if (!reading.ok) return reading.problem;
+  const refusal = keys ? await signatureRefusal(token, header, keys) : 'assertion_key';
+  if (refusal !== undefined) return refusal;
+  const { jti, exp } = reading.claims;
+  // The clock of another replica may be behind this one.
+  const keepMs = Math.ceil((exp + 2 * ASSERTION_SKEW_S) * 1_000 - now());
+  const mark = `assertion:${storageKeyOf(`${clientId} ${jti}`)}`;
+  return (await locks.acquire(mark, keepMs)) ? undefined : 'assertion_replayed';
+}
+
+async function signatureRefusal(
+  token: Secret,
+  header: JsonObject,
+  keys: ClientKeySource,
+): Promise<AssertionRefusal | undefined> {
+  try {
+    await verifySignature(token.reveal(), header, keys);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error;
+    return error.reason === 'kid' ? 'assertion_key' : 'assertion_signature';
+  }
+}

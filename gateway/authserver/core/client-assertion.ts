@@ -1,0 +1,85 @@
+/** `client_assertion_type` of the assertions that are taken. @see RFC 7523 §2.2 */
+export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Why an assertion does not count: for the log. */
+export type AssertionProblem =
+  | 'assertion_algorithm'
+  | 'assertion_header'
+  | 'assertion_client'
+  | 'assertion_audience'
+  | 'assertion_expired'
+  | 'assertion_too_long'
+  | 'assertion_not_yet'
+  | 'assertion_jti';
+
+export interface AssertionRules {
+  readonly clientId: string;
+  /** Names of this server, one of which the assertion must be for. */
+  readonly audiences: readonly string[];
+  readonly algorithms: readonly string[];
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+/** Header and claims of an assertion that says what it must say. Whether the signature is good is another matter. */
+export interface AssertionClaims {
+  readonly jti: string;
+  /** Seconds since the epoch. */
+  readonly exp: number;
+}
+
+export type AssertionReading =
+  { readonly ok: true; readonly claims: AssertionClaims } | { readonly ok: false; readonly problem: AssertionProblem };
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const MAX_LIFETIME_S = 300;
+/** Clocks may differ by this much. */
+export const ASSERTION_SKEW_S = 30;
+const MAX_JTI_LENGTH = 1024;
+const MAX_KID_LENGTH = 1024;
+/** Of JWTs of other purposes there is none. */
+const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
+
+/** @see RFC 7523 §3, OpenID Connect Core §9, contract/auth.md 3.5 */
+export function readAssertionClaims(header: JsonObject, claims: JsonObject, rules: AssertionRules): AssertionReading {
+  const { jti, exp } = claims;
+  const problem = headerProblem(header, rules) ?? partyProblem(claims, rules) ?? timeProblem(claims, rules.now / 1_000);
+  if (problem !== undefined) return { ok: false, problem };
+  if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH)
+    return { ok: false, problem: 'assertion_jti' };
+  return { ok: true, claims: { jti, exp: exp as number } };
+}
+
+function headerProblem(
+  { alg, typ, crit, kid }: JsonObject,
+  { algorithms }: AssertionRules,
+): AssertionProblem | undefined {
+  if (!algorithms.some((one) => one === alg)) return 'assertion_algorithm';
+  const type: unknown = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ; // RFC 7515 §4.1.9
+  if (!TYPES.includes(type) || crit !== undefined) return 'assertion_header';
+  return kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KID_LENGTH)
+    ? undefined
+    : 'assertion_header';
+}
+
+function partyProblem(
+  { iss, sub, aud }: JsonObject,
+  { clientId, audiences }: AssertionRules,
+): AssertionProblem | undefined {
+  if (iss !== clientId || sub !== clientId) return 'assertion_client';
+  // For one server only: what another one got must be worth nothing here.
+  const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
+  return audiences.some((one) => one === audience) ? undefined : 'assertion_audience';
+}
+
+function timeProblem({ exp, nbf, iat }: JsonObject, now: number): AssertionProblem | undefined {
+  const soonest = now + ASSERTION_SKEW_S;
+  if (!isTime(exp) || exp <= now - ASSERTION_SKEW_S) return 'assertion_expired';
+  if (exp > soonest + MAX_LIFETIME_S) return 'assertion_too_long';
+  for (const time of [nbf, iat])
+    if (time !== undefined && !(isTime(time) && time <= soonest)) return 'assertion_not_yet';
+  return undefined;
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -1,0 +1,67 @@
+import type { Request, Response } from 'express';
+import type { Client } from '../clients/client.ts';
+import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
+import { isTrusted, mayRemember } from '../consent/remembering.ts';
+import { describeScopes } from '../consent/scope-text.ts';
+import type { AuthServerContext } from '../context.ts';
+import { redirectTo, sendPage } from '../http/answers.ts';
+import type { Transaction } from '../storage/records.ts';
+import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
+import { clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
+import { goOn } from './legs.ts';
+
+/** A visit before consent, in the browser that it belongs to. */
+export interface Visit {
+  /** Of the store, or the visit itself, sealed. */
+  readonly handle: string;
+  readonly transaction: Transaction;
+  readonly cookie: FlowCookie;
+}
+
+/** Whether the user must answer before anything reaches an identity provider. @see contract/auth.md 3.6 */
+export function isAsked(req: Request, transaction: Transaction, context: AuthServerContext): boolean {
+  const { consent } = context.settings;
+  if (transaction.askConsent === true) return true;
+  if (isTrusted(transaction.clientId, consent)) return false;
+  return !mayRemember(transaction, consent.mode) || !isConsentRemembered(req, transaction, context);
+}
+
+function questionOf(
+  { handle, transaction, cookie }: Visit,
+  client: Client,
+  context: AuthServerContext,
+): ConsentQuestion {
+  const { settings, upstreams } = context;
+  const { redirectUri, scopes, resource, remaining } = transaction;
+  const { client_id: id, source, metadata } = client;
+  return {
+    server: new URL(settings.urls.issuer).host,
+    client: { id, source, name: metadata.client_name },
+    redirectUri,
+    scopes: describeScopes(scopes),
+    resource: { uri: resource, name: settings.ownResource?.uri === resource ? settings.ownResource.name : undefined },
+    providers: remaining.map((name) => ({ name, host: upstreams.get(name)?.host })),
+    ...(mayRemember(transaction, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
+    form: {
+      action: new URL(settings.consentUrl).pathname,
+      transaction: handle,
+      csrf: csrfToken(handle, cookie, context),
+    },
+  };
+}
+
+/** The answer comes back to the consent endpoint. */
+export function ask(res: Response, visit: Visit, client: Client, context: AuthServerContext): void {
+  sendPage(res, consentPage(questionOf(visit, client, context)));
+}
+
+/** To the first provider; back to the client if that cannot be asked. */
+export async function leave(
+  res: Response,
+  { transaction, cookie }: Omit<Visit, 'handle'>,
+  context: AuthServerContext,
+): Promise<void> {
+  const { location, over } = await goOn(context, transaction);
+  if (over) clearFlowCookie(res, cookie.hash, context);
+  redirectTo(res, location);
+}

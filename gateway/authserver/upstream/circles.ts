@@ -1,0 +1,25 @@
+import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
+import type { Problem } from '../../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+
+type Entry = NonNullable<EmbeddedAuthServerConfig['upstreams']>[number];
+
+/** Addresses of a provider that are the authorization server's own. Paths start at the entry. */
+export const circularProblems = (entry: Entry, own: LoginAddresses): Problem[] =>
+  Object.entries(addressesOf(entry)).flatMap(([path, url]) =>
+    url !== undefined && isServedBy(url, own)
+      ? [{ reason: 'CircularAddress', path, message: circular('name another identity provider') }]
+      : [],
+  );
+
+const addressesOf = ({
+  oauth2_config: oauth2,
+  oidc_config: oidc,
+}: Entry): Readonly<Record<string, string | undefined>> => ({
+  'oauth2_config.authorization_endpoint': oauth2?.authorization_endpoint,
+  'oauth2_config.token_endpoint': oauth2?.token_endpoint,
+  'oauth2_config.revocation_endpoint': oauth2?.revocation_endpoint,
+  'oauth2_config.userinfo.endpoint_url': oauth2?.userinfo?.endpoint_url,
+  'oidc_config.issuer_url': oidc?.issuer_url,
+  'oidc_config.userinfo_override.endpoint_url': oidc?.userinfo_override?.endpoint_url,
+});

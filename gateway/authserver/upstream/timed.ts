@@ -1,0 +1,69 @@
+import type { Upstream } from './upstream.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+/** One use of a provider, however it ended. */
+export interface UpstreamUse {
+  readonly provider: string;
+  readonly operation: 'login' | 'refresh' | 'revoke';
+  /** `ok`, the fault of a login, the outcome of a refresh, or whether something was revoked. */
+  readonly outcome: string;
+  readonly seconds: number;
+}
+
+export type ObserveUpstream = (use: UpstreamUse) => void;
+
+/** The same provider; how long it takes is told. @param now ms. */
+export function timed(upstream: Upstream, observe: ObserveUpstream, now: () => number): Upstream {
+  const { name, clientId, host } = upstream;
+  const measured = measuredBy(name, observe, now);
+  return {
+    name,
+    clientId,
+    host,
+    authorizationUrl: (request) => upstream.authorizationUrl(request),
+    login: (callback, secrets) =>
+      measured(
+        'login',
+        () => upstream.login(callback, secrets),
+        () => 'ok',
+      ),
+    refresh: (request) =>
+      measured(
+        'refresh',
+        () => upstream.refresh(request),
+        ({ outcome }) => outcome,
+      ),
+    revoke: (grant) =>
+      measured(
+        'revoke',
+        () => upstream.revoke(grant),
+        (revoked) => (revoked ? 'revoked' : 'not_revoked'),
+      ),
+    warmUp: () => {
+      upstream.warmUp();
+    },
+    status: () => upstream.status(),
+    close: () => upstream.close(),
+  };
+}
+
+const measuredBy =
+  (provider: string, observe: ObserveUpstream, now: () => number) =>
+  async <T>(
+    operation: UpstreamUse['operation'],
+    ask: () => Promise<T>,
+    outcomeOf: (result: T) => string,
+  ): Promise<T> => {
+    const began = now();
+    const tell = (outcome: string): void => {
+      observe({ provider, operation, outcome, seconds: (now() - began) / 1_000 });
+    };
+    try {
+      const result = await ask();
+      tell(outcomeOf(result));
+      return result;
+    } catch (error) {
+      tell(error instanceof UpstreamError ? error.fault : 'fault');
+      throw error;
+    }
+  };
