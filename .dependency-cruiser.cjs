@@ -55,11 +55,11 @@ module.exports = {
       name: 'cli-starts-the-gateway',
       severity: 'error',
       comment:
-        'operator/cli alone may start a gateway: gateway/main.ts, the errors of its listener, its log. Nothing else of it.',
+        'operator/cli alone may start a gateway: gateway/main.ts, the errors of its listener, its log; and judge key files ahead of it. Nothing else of it.',
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${READER}|${VARIANTS}`,
       },
     },
     {

@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'winston';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
+import { randomPool } from './authserver/keys/random-pool.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
 import type { ApiServer } from './incoming/api-server.ts';
@@ -194,7 +195,7 @@ async function openAuthServer(
   const child = log.child({ server: config.name });
   const deps = {
     now: strategies.now,
-    random: randomBytes,
+    random: randomPool(),
     env,
     outbound: createOutbound,
     readSecret: strategies.readSecret,

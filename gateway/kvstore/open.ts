@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { Cluster, Redis } from 'ioredis';
 import { connect, type Logger } from './connection.ts';
 import { KeyValueStoreUnavailable, type Argument, type KeyValueStore, type Script } from './key-value-store.ts';
@@ -15,13 +16,35 @@ export function openKeyValueStore(settings: KeyValueSettings, log: Logger): KeyV
   const client = connect(settings, log);
   const run = scriptRunner(client);
   const bounded = timeLimit(settings.replyTimeoutMs);
+  const gather = gatherWrites(client);
   return {
     key: (name) => `${settings.keyPrefix}${name}`,
-    command: (name, ...args) => bounded(client.call(name, ...args)),
-    run: (script, keys, args) => bounded(run(script)(keys.length, ...keys, ...args)),
+    command: (name, ...args) => {
+      gather();
+      return bounded(client.call(name, ...args));
+    },
+    run: (script, keys, args) => {
+      gather();
+      return bounded(run(script)(keys.length, ...keys, ...args));
+    },
     close: () => {
       client.disconnect();
     },
+  };
+}
+
+/** What is sent in one turn of the event loop leaves in one write: each write costs more than a command. */
+function gatherWrites(client: Redis | Cluster): () => void {
+  let gathering = false;
+  return () => {
+    const { stream } = client as { readonly stream?: Writable }; // a cluster has several, which come and go
+    if (gathering || !stream) return;
+    gathering = true;
+    stream.cork();
+    setImmediate(() => {
+      gathering = false;
+      stream.uncork();
+    });
   };
 }
 

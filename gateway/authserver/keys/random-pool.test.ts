@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { randomPool } from './random-pool.ts';
+
+it('gives as many bytes as are asked for, never the same ones twice, and keeps what it gave as it was', () => {
+  const random = randomPool();
+  const given = Array.from({ length: 2_000 }, (_, index) => random(16 + (index % 33)));
+  const texts = given.map((bytes) => bytes.toString('hex'));
+  expect(given.every((bytes, index) => bytes.length === 16 + (index % 33))).toBe(true);
+  expect(new Set(texts).size).toBe(given.length);
+  random(4_096);
+  expect(given.map((bytes) => bytes.toString('hex'))).toEqual(texts);
+  expect(() => random(4_097)).toThrow(RangeError);
+});
