@@ -5,7 +5,7 @@ const outside = ['**/node_modules/**', 'dist/**', '.cache/**'];
 /** `make redis` says that they are left out (`not applicable`). */
 const needRedis = [
   'gateway/authserver/storage/{index,kvstore,kvstore-cluster,kvstore-sentinel}.test.ts',
-  'gateway/authserver/endpoints/{browser-replicas,replicas}.test.ts',
+  'gateway/authserver/endpoints/{assertion,browser-replicas,replicas}.test.ts',
   'gateway/authserver/sessions/{upstream-tokens-conformance,embedded-boundary,two-processes}.test.ts',
   'gateway/kvstore/open.test.ts',
 ];

@@ -14,7 +14,7 @@ const SOURCES = [
 ].concat(['incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
 /** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD =
-  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
+  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable|ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
 
 /** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
 function reasonsInCode(): Map<string, string> {
