@@ -1,24 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { configFiles } from './contract/gateway-config-files.ts';
 import type { Backend, GatewayConfig } from './contract/gateway-config.ts';
+import { VMCP } from './contract/testdata/vmcp-config.ts';
 import { readGatewayConfig } from './read-gateway-config.ts';
 import { RunConfig, SCHEMA_VERSION } from './contract/run-config.ts';
 
 type Vmcp = GatewayConfig['vmcp'];
 
 const vmcp: Vmcp = {
-  incoming: { type: 'anonymous' },
+  ...VMCP,
   backends: [{ name: 'alpha', transport: 'streamable-http', url: 'https://alpha.example/mcp' }],
-  aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-  operational: {
-    timeouts: { default: '30s' },
-    failure_handling: {
-      health_check_interval: '30s',
-      health_check_timeout: '10s',
-      unhealthy_threshold: 3,
-      circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-    },
-  },
 };
 const base: GatewayConfig = { schema_version: SCHEMA_VERSION, vmcp };
 const withBackend = (backend: Partial<Backend>): Partial<Vmcp> => ({

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { request } from 'undici';
 import { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { VMCP } from '../../gateway/contract/testdata/vmcp-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { freePorts, start, stop, type Child } from './processes.ts';
 
@@ -44,21 +45,12 @@ export function configOver(backends: Backends, authentication?: Authentication):
     name: 'bench',
     ...(authentication && { oidc_config: { issuer: authentication.issuer, audience: authentication.audience } }),
     vmcp: {
+      ...VMCP,
       incoming: { type: authentication ? 'oidc' : 'anonymous' },
       ...(authentication && {
         outgoing_auth: Object.fromEntries(backends.map(({ name }) => [name, authentication.outgoing])),
       }),
       backends: backends.map(({ name, url }) => ({ name, url, transport: 'streamable-http' })),
-      aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-      operational: {
-        timeouts: { default: '30s' },
-        failure_handling: {
-          health_check_interval: '30s',
-          health_check_timeout: '10s',
-          unhealthy_threshold: 3,
-          circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-        },
-      },
     },
   };
 }

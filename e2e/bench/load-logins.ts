@@ -5,9 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { Load } from './load.ts';
+import { reportAndExit } from './load.ts';
 import { cookiesOf, headerOf, RawConnection, type RawReply } from './raw-connection.ts';
-import { percentile } from './statistics.ts';
 
 const { values } = parseArgs({
   options: {
@@ -119,15 +118,4 @@ const browsers = Array.from({ length: Number(values.workers) }, () => new Browse
 await Promise.all(browsers.map((browser) => browser.grant()));
 const startedAt = performance.now();
 await Promise.all(browsers.map((browser) => worker(browser, startedAt + Number(values.seconds) * 1_000)));
-const measured = latencies.length === 0 ? [0] : latencies;
-const load: Load = {
-  requests: latencies.length,
-  seconds: (performance.now() - startedAt) / 1_000,
-  bytes: 0,
-  p50Ms: percentile(measured, 50),
-  p99Ms: percentile(measured, 99),
-  failures,
-};
-process.stdout.write(`${JSON.stringify(load)}\n`);
-// The connections would keep this process.
-process.exit(0);
+reportAndExit(startedAt, latencies, failures);

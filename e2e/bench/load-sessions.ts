@@ -3,9 +3,8 @@
  * for `--seconds`. Prints one `Load` as a JSON line, a request being a whole session, and ends.
  */
 import { parseArgs } from 'node:util';
-import type { Load } from './load.ts';
+import { reportAndExit } from './load.ts';
 import { callTool, closeSession, openSession, post } from './mcp.ts';
-import { percentile } from './statistics.ts';
 
 const { values } = parseArgs({
   options: {
@@ -47,15 +46,4 @@ async function worker(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: Number(values.workers) }, worker));
-const measured = latencies.length === 0 ? [0] : latencies;
-const load: Load = {
-  requests: latencies.length,
-  seconds: (performance.now() - startedAt) / 1_000,
-  bytes: 0,
-  p50Ms: percentile(measured, 50),
-  p99Ms: percentile(measured, 99),
-  failures,
-};
-process.stdout.write(`${JSON.stringify(load)}\n`);
-// Idle keep-alive sockets would keep this process for another minute.
-process.exit(0);
+reportAndExit(startedAt, latencies, failures);

@@ -1,3 +1,5 @@
+import { percentile } from './statistics.ts';
+
 /** A request body around its fresh id: `before + id + after`. */
 export interface Body {
   readonly before: string;
@@ -37,4 +39,23 @@ export interface Engine {
 /** Drops the kinds of failure that did not happen. */
 export function happened(failures: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0));
+}
+
+/** Prints what was measured as a JSON line and ends the process, which idle connections would keep for a while. */
+export function reportAndExit(
+  startedAt: number,
+  latenciesMs: readonly number[],
+  failures: Readonly<Record<string, number>>,
+): never {
+  const measured = latenciesMs.length === 0 ? [0] : latenciesMs;
+  const load: Load = {
+    requests: latenciesMs.length,
+    seconds: (performance.now() - startedAt) / 1_000,
+    bytes: 0,
+    p50Ms: percentile(measured, 50),
+    p99Ms: percentile(measured, 99),
+    failures,
+  };
+  process.stdout.write(`${JSON.stringify(load)}\n`);
+  process.exit(0);
 }

@@ -1,24 +1,12 @@
 import { expect, it } from 'vitest';
 import { testScope } from '../../e2e/harness/scope.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { VMCP } from '../contract/testdata/vmcp-config.ts';
 import { boundaryOf } from './boundary-of.ts';
 
 const anonymous: GatewayConfig = {
   schema_version: 'v0.1.0',
-  vmcp: {
-    backends: [],
-    incoming: { type: 'anonymous' },
-    aggregation: { conflict_resolution: 'prefix', default_tool_visibility: 'allow', prefix_format: '{workload}_' },
-    operational: {
-      failure_handling: {
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-        health_check_interval: '30s',
-        health_check_timeout: '10s',
-        unhealthy_threshold: 3,
-      },
-      timeouts: { default: '5s' },
-    },
-  },
+  vmcp: VMCP,
 };
 
 it.each([

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VMCP } from '../../gateway/contract/testdata/vmcp-config.ts';
 import { render } from './render.ts';
 
 let dir: string;
@@ -18,21 +19,7 @@ const configOver = (
 ) => ({
   schema_version: 'v0.1.0',
   ...more,
-  vmcp: {
-    incoming,
-    outgoing_auth,
-    backends,
-    aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-    operational: {
-      timeouts: { default: '30s' },
-      failure_handling: {
-        health_check_interval: '30s',
-        health_check_timeout: '10s',
-        unhealthy_threshold: 3,
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-      },
-    },
-  },
+  vmcp: { ...VMCP, incoming, outgoing_auth, backends },
 });
 
 /** Runs `vmcp gateway` over a configuration; one that starts after all is ended after 20 s. */

@@ -31,6 +31,7 @@ const BUSY_SECONDS = 5;
 /** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
 export function authorizeEndpoint(context: AuthServerContext): Endpoint {
   const { urls } = context.settings;
+  const open = openingOf(context.settings);
   const answer = async (
     req: Request,
     res: Response,
@@ -95,35 +96,38 @@ function refusalUrl(
   return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
 }
 
-/** The page is asked for under this very origin, so that its cookie is set here, or the browser is sent where it is. */
-async function open(
-  req: Request,
-  res: Response,
-  { client, request }: { readonly client: Client; readonly request: AuthorizationRequest },
-  context: AuthServerContext,
-): Promise<void> {
-  const { settings, random, now } = context;
-  const tsid = random(TSID_BYTES).toString('base64url');
-  const unbound = begin(request, { tsid, providers: settings.providers, now: now() });
-  if (!isAskedHere(settings)) {
-    const handle = random(HANDLE_BYTES).toString('base64url');
-    await keep(handle, unbound, context);
-    const url = new URL(settings.consentUrl);
-    url.searchParams.set('transaction', handle);
-    redirectTo(res, url.href);
-    return;
-  }
+/** What a checked request asks for, and who asks. */
+interface Asked {
+  readonly client: Client;
+  readonly request: AuthorizationRequest;
+}
+
+type Open = (req: Request, res: Response, asked: Asked, context: AuthServerContext) => Promise<void>;
+
+/** The question is asked where its cookie comes back: here, if this is the origin that providers send browsers to. */
+const openingOf = ({ urls, consentUrl }: AuthServerSettings): Open =>
+  new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? askHere : sendToConsent;
+
+const askHere: Open = async (req, res, { client, request }, context) => {
   const cookie = giveFlowCookie(res, context);
-  const transaction = bind(unbound, cookie.hash);
+  const transaction = bind(newVisit(request, context), cookie.hash);
   if (isAsked(req, transaction, context)) {
     ask(res, { handle: sealVisit(transaction, context), transaction, cookie }, client, context);
   } else await leave(res, { transaction, cookie }, context);
-}
+};
 
-const isAskedHere = ({ urls, consentUrl }: AuthServerSettings): boolean =>
-  new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin;
-
-async function keep(handle: string, transaction: Transaction, { store, now }: AuthServerContext): Promise<void> {
+const sendToConsent: Open = async (_req, res, { request }, context) => {
+  const { settings, random, store, now } = context;
+  const transaction = newVisit(request, context);
+  const handle = random(HANDLE_BYTES).toString('base64url');
   if (!(await store.transactions.put(handle, transaction, stepMs(transaction, now()))))
     throw new Error('a fresh handle is in use');
+  const url = new URL(settings.consentUrl);
+  url.searchParams.set('transaction', handle);
+  redirectTo(res, url.href);
+};
+
+function newVisit(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): Transaction {
+  const tsid = random(TSID_BYTES).toString('base64url');
+  return begin(request, { tsid, providers: settings.providers, now: now() });
 }

@@ -5,6 +5,7 @@ import { startRedis, type RedisServer } from '../../../e2e/harness/redis.ts';
 import { blockScope } from '../../../e2e/harness/scope.ts';
 import { boundaryOf } from '../../incoming/boundary-of.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { VMCP } from '../../contract/testdata/vmcp-config.ts';
 import { ACCESS_TOKEN_TYPE, accessTokenClaims } from '../core/issued-claims.ts';
 import { SigningKeys } from '../keys/signing-keys.ts';
 import type { Family } from '../storage/records.ts';
@@ -27,20 +28,7 @@ let url = '';
 const CONFIG: GatewayConfig = {
   schema_version: 'v0.1.0',
   oidc_config: { issuer: ISSUER, audience: RESOURCE, resourceURL: RESOURCE },
-  vmcp: {
-    backends: [],
-    incoming: { type: 'oidc' },
-    aggregation: { conflict_resolution: 'prefix', default_tool_visibility: 'allow', prefix_format: '{workload}_' },
-    operational: {
-      failure_handling: {
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-        health_check_interval: '30s',
-        health_check_timeout: '10s',
-        unhealthy_threshold: 3,
-      },
-      timeouts: { default: '5s' },
-    },
-  },
+  vmcp: { ...VMCP, incoming: { type: 'oidc' } },
 };
 
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { VMCP } from '../../contract/testdata/vmcp-config.ts';
 
 /** A configuration with an embedded authorization server, in which nothing is wrong. */
 export const given = (change: Partial<EmbeddedAuthServerConfig> = {}): GatewayConfig => ({
@@ -13,18 +14,5 @@ export const given = (change: Partial<EmbeddedAuthServerConfig> = {}): GatewayCo
     ],
     ...change,
   },
-  vmcp: {
-    incoming: { type: 'oidc' },
-    backends: [],
-    aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-    operational: {
-      timeouts: { default: '30s' },
-      failure_handling: {
-        health_check_interval: '30s',
-        health_check_timeout: '10s',
-        unhealthy_threshold: 3,
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-      },
-    },
-  },
+  vmcp: { ...VMCP, incoming: { type: 'oidc' } },
 });
