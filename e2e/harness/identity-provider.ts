@@ -21,6 +21,9 @@ export interface IdentityProvider {
 
 export interface IdentityProviderOptions {
   readonly port?: number;
+  /** Address of this machine, where pods must reach it. */
+  readonly host?: string;
+  readonly redirectUri?: string;
   readonly opaque?: boolean;
   readonly tokenSeconds?: number;
 }
@@ -28,11 +31,13 @@ export interface IdentityProviderOptions {
 /** Runs `examples/identity-provider/main.ts` on a free port until the scope ends. */
 export async function startIdentityProvider(
   scope: Scope,
-  { port, opaque = false, tokenSeconds = 3_600 }: IdentityProviderOptions = {},
+  { port, host = '127.0.0.1', redirectUri, opaque = false, tokenSeconds = 3_600 }: IdentityProviderOptions = {},
 ): Promise<IdentityProvider> {
   const chosen = port ?? (await freePort());
   const main = join(root, 'examples', 'identity-provider', 'main.ts');
-  const flags = ['--port', String(chosen), '--token-seconds', String(tokenSeconds), ...(opaque ? ['--opaque'] : [])];
+  const flags = ['--host', host, '--port', String(chosen), '--token-seconds', String(tokenSeconds)];
+  if (opaque) flags.push('--opaque');
+  if (redirectUri !== undefined) flags.push('--redirect-uri', redirectUri);
   const child = spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let complaints = '';
@@ -44,7 +49,7 @@ export async function startIdentityProvider(
     await once(child, 'exit');
   };
   scope.defer(kill);
-  const issuer = `http://127.0.0.1:${String(chosen)}`;
+  const issuer = `http://${host}:${String(chosen)}`;
   await eventually('the identity provider listens', () => {
     if (child.exitCode !== null) throw new Error(`it ended: ${complaints}`);
     return output.includes('Stop with Ctrl-C');

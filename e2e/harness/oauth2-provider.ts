@@ -47,18 +47,22 @@ const FIRST_ID = 4_711_000_001;
 const CODE_MS = 60_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Starts it on a free loopback port until the scope ends. */
-export async function startOAuth2Provider(scope: Scope, accessSeconds = 3_600): Promise<OAuth2Provider> {
+/** Starts it on a free port of an address of this machine until the scope ends. */
+export async function startOAuth2Provider(
+  scope: Scope,
+  accessSeconds = 3_600,
+  host = '127.0.0.1',
+): Promise<OAuth2Provider> {
   const core = new ProviderCore(accessSeconds);
   const server = createServer((req, res) => {
     core.serve(req, res).catch(() => res.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   scope.defer(() => {
     server.closeAllConnections();
     server.close();
   });
-  const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const origin = `http://${host}:${String((server.address() as AddressInfo).port)}`;
   return Object.assign(core, {
     authorizationEndpoint: `${origin}/login/oauth/authorize`,
     tokenEndpoint: `${origin}/api/oauth.v2.access`,

@@ -11,7 +11,7 @@ import type { Scope } from './scope.ts';
 /** False on a machine without the Debian package redis-server; `make redis` says so (`not applicable`). */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** A `redis-server` process (Debian package redis-server) on 127.0.0.1, without a disk. */
+/** A `redis-server` process (Debian package redis-server), without a disk. */
 export interface RedisServer {
   readonly port: number;
   /** `redis-cli` of the default user; what it prints. */
@@ -25,6 +25,8 @@ export interface RedisServer {
 
 export interface RedisOptions {
   readonly port?: number;
+  /** Address of this machine, where pods must reach it. */
+  readonly host?: string;
   /** Lines of redis.conf. */
   readonly config?: readonly string[];
   readonly sentinel?: boolean;
@@ -34,14 +36,14 @@ export interface RedisOptions {
 
 /** Runs a server until the scope ends. */
 export async function startRedis(scope: Scope, options: RedisOptions = {}): Promise<RedisServer> {
-  const { config = [], sentinel = false, tls } = options;
+  const { config = [], host = '127.0.0.1', sentinel = false, tls } = options;
   const port = options.port ?? (await freePort());
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-redis-'));
   scope.defer(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'redis.conf');
   await writeFile(
     file,
-    [...listening(port, tls), ...(sentinel ? [] : NO_DISK), `dir ${folder}`, ...config, ''].join('\n'),
+    [...listening(host, port, tls), ...(sentinel ? [] : NO_DISK), `dir ${folder}`, ...config, ''].join('\n'),
   );
   const child = spawn('redis-server', [file, ...(sentinel ? ['--sentinel'] : [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,7 +57,7 @@ export async function startRedis(scope: Scope, options: RedisOptions = {}): Prom
     await once(child, 'exit');
   };
   scope.defer(kill);
-  const flags = ['-h', '127.0.0.1', '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.ca] : [])];
+  const flags = ['-h', host, '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.ca] : [])];
   const cli = async (...command: readonly string[]): Promise<string> =>
     (await promisify(execFile)('redis-cli', [...flags, ...command])).stdout.trim();
   await eventually('redis-server answers', async () => {
@@ -67,8 +69,8 @@ export async function startRedis(scope: Scope, options: RedisOptions = {}): Prom
 
 const NO_DISK = ['save ""', 'appendonly no'];
 
-function listening(port: number, tls: RedisOptions['tls']): string[] {
-  const common = ['bind 127.0.0.1', 'protected-mode no', 'daemonize no'];
+function listening(host: string, port: number, tls: RedisOptions['tls']): string[] {
+  const common = [`bind ${host}`, 'protected-mode no', 'daemonize no'];
   if (!tls) return [`port ${String(port)}`, ...common];
   const files = [`tls-cert-file ${tls.cert}`, `tls-key-file ${tls.key}`, `tls-ca-cert-file ${tls.ca}`];
   return ['port 0', `tls-port ${String(port)}`, ...files, 'tls-auth-clients no', ...common];
@@ -84,18 +86,18 @@ export interface SentinelTrio {
 }
 
 /** Runs six processes until the scope ends. */
-export async function startSentinelTrio(scope: Scope): Promise<SentinelTrio> {
+export async function startSentinelTrio(scope: Scope, host = '127.0.0.1'): Promise<SentinelTrio> {
   const masterName = 'sessions';
-  const first = await startRedis(scope);
+  const first = await startRedis(scope, { host });
   const replicas = await Promise.all(
-    [1, 2].map(() => startRedis(scope, { config: [`replicaof 127.0.0.1 ${String(first.port)}`] })),
+    [1, 2].map(() => startRedis(scope, { host, config: [`replicaof ${host} ${String(first.port)}`] })),
   );
   const watch = [
-    `sentinel monitor ${masterName} 127.0.0.1 ${String(first.port)} 2`,
+    `sentinel monitor ${masterName} ${host} ${String(first.port)} 2`,
     `sentinel down-after-milliseconds ${masterName} 1000`,
     `sentinel failover-timeout ${masterName} 4000`,
   ];
-  const sentinels = await Promise.all([1, 2, 3].map(() => startRedis(scope, { sentinel: true, config: watch })));
+  const sentinels = await Promise.all([1, 2, 3].map(() => startRedis(scope, { host, sentinel: true, config: watch })));
   const servers = [first, ...replicas];
   for (const sentinel of sentinels) {
     await eventually('a sentinel knows the replicas and the other sentinels', async () => {

@@ -9,6 +9,8 @@ const print = (line: string): void => {
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '4400' },
+    host: { type: 'string', default: '127.0.0.1' },
+    'redirect-uri': { type: 'string', multiple: true, default: [] },
     opaque: { type: 'boolean', default: false },
     'token-seconds': { type: 'string', default: '3600' },
   },
@@ -16,6 +18,8 @@ const { values } = parseArgs({
 
 const provider = await startIdentityProvider({
   port: Number(values.port),
+  host: values.host,
+  redirectUris: values['redirect-uri'],
   opaque: values.opaque,
   accessTokenSeconds: Number(values['token-seconds']),
   log: print,

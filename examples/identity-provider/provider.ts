@@ -11,6 +11,10 @@ export const GATEWAY_CLIENT = { id: 'vmcp', secret: 'vmcp-development-secret' } 
 export interface IdentityProviderOptions {
   /** 0: any free port. */
   readonly port: number;
+  /** Address of this machine that it listens on and is known by; 127.0.0.1 unless given. */
+  readonly host?: string;
+  /** Where gateways elsewhere want people to be sent back to; `/oauth/callback` of this machine will always do. */
+  readonly redirectUris?: readonly string[];
   /** Access tokens are opaque, so that a resource server must ask the introspection endpoint about them. */
   readonly opaque: boolean;
   readonly accessTokenSeconds: number;
@@ -26,7 +30,7 @@ export interface IdentityProvider {
 /** Scope that an MCP server may ask for. */
 const MCP_SCOPE = 'mcp:use';
 const DEFAULT_RESOURCE = 'http://127.0.0.1:4483/mcp';
-const ON_THIS_MACHINE = /^(127\.0\.0\.1|\[::1\]|localhost)$/u;
+const ON_THIS_MACHINE: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const HOURS = 3_600;
 
 /** Any login name is an account, with any password: this is for development on one machine. */
@@ -59,7 +63,8 @@ const features = (options: IdentityProviderOptions): Configuration['features'] =
     enabled: true,
     defaultResource: () => DEFAULT_RESOURCE,
     getResourceServerInfo: (_ctx, resource) => {
-      if (!ON_THIS_MACHINE.test(URL.parse(resource)?.hostname ?? '')) throw new errors.InvalidTarget();
+      const hostname = URL.parse(resource)?.hostname ?? '';
+      if (!ON_THIS_MACHINE.has(hostname) && hostname !== options.host) throw new errors.InvalidTarget();
       return resourceServer(resource, options);
     },
     useGrantedResource: () => true,
@@ -78,7 +83,7 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
         application_type: 'native', // so that any port of the redirect URI will do
         grant_types: ['client_credentials', TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'],
         response_types: ['code'],
-        redirect_uris: ['http://127.0.0.1/oauth/callback'],
+        redirect_uris: ['http://127.0.0.1/oauth/callback', ...(options.redirectUris ?? [])],
       },
     ],
     clientBasedCORS: () => true,
@@ -151,15 +156,16 @@ function report(provider: Provider, log: IdentityProviderOptions['log']): void {
   });
 }
 
-/** Listens on 127.0.0.1. The signing key is made anew at each start. */
+/** Listens on `host`. The signing key is made anew at each start. */
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  const { host = '127.0.0.1' } = options;
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, '127.0.0.1', resolve);
+    server.listen(options.port, host, resolve);
   });
-  const issuer = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const issuer = `http://${host}:${String((server.address() as AddressInfo).port)}`;
   const names = { kid: randomUUID(), alg: 'RS256', use: 'sig' }; // a new key has a new name: who knows the old one fetches it
   const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...names }, options));
   const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), ...names }] });
