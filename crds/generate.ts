@@ -21,7 +21,12 @@ async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFil
 /** Every generated file. A new one is one line here. */
 export async function generatedFiles(): Promise<GeneratedFile[]> {
   const files = [
-    ...KINDS.map((kind) => ({ path: `crds/${kind.plural}.yaml`, content: crdYaml(kind) })),
+    ...KINDS.flatMap((kind) =>
+      ['crds', 'charts/vmcp-crds/files'].map((folder) => ({
+        path: `${folder}/${kind.plural}.yaml`,
+        content: crdYaml(kind),
+      })),
+    ),
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
     { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];

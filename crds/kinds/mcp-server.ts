@@ -45,6 +45,19 @@ const userRules: Rule[] = [
   }),
 ];
 
+interface NamedServer {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly transport?: string };
+}
+
+/** A StatefulSet labels its pods with its name and a digest. */
+const stdioName: Rule = rule<NamedServer>('', {
+  field: 'metadata.name',
+  rule: "self.spec.transport != 'stdio' || size(self.metadata.name) <= 48",
+  message: 'metadata.name must have at most 48 characters where transport is stdio',
+  check: ({ metadata, spec }) => spec.transport !== 'stdio' || metadata.name.length <= 48,
+});
+
 /** One MCP server that is run for you. */
 export const MCPServer = defineKind({
   kind: 'MCPServer',
@@ -78,7 +91,7 @@ export const MCPServer = defineKind({
     ...rateLimitingRules('rateLimiting'),
     ...sessionStorageRules('sessionStorage'),
   ],
-  objectRules: workloadName(),
+  objectRules: [...workloadName(), stdioName],
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Summary.' },
     {

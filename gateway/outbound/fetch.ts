@@ -4,7 +4,8 @@ import type { Logger } from '../outgoing/logger.ts';
 import { guardedConnector } from './connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
-import { readReply } from './read-reply.ts';
+import { Reception, type RawReply } from './reception.ts';
+import { unpack } from './unpack.ts';
 
 export interface OutboundOptions {
   readonly policy: OutboundPolicy;
@@ -75,44 +76,41 @@ class Exchange {
   readonly #agent: Dispatcher;
   readonly #policy: OutboundPolicy;
   readonly #request: OutboundRequest;
-  readonly #deadline: AbortSignal;
-  readonly #signal: AbortSignal;
   #url: URL | undefined;
+  #running: Reception | undefined;
 
   constructor(agent: Dispatcher, policy: OutboundPolicy, request: OutboundRequest) {
     this.#agent = agent;
     this.#policy = policy;
     this.#request = request;
-    this.#deadline = AbortSignal.timeout(request.timeoutMs);
-    this.#signal = request.signal ? AbortSignal.any([request.signal, this.#deadline]) : this.#deadline;
   }
 
   async run(): Promise<OutboundReply> {
-    const aborted = Promise.withResolvers<never>();
-    const abort = (): void => {
-      aborted.reject(this.#signal.reason as Error);
-    };
-    this.#signal.addEventListener('abort', abort, { once: true });
+    const { timeoutMs, signal } = this.#request;
+    const deadline = setTimeout(() => this.#running?.abort(this.#late()), timeoutMs);
+    const abort = (): void => this.#running?.abort(signal?.reason as Error);
+    signal?.addEventListener('abort', abort, { once: true });
     try {
-      this.#signal.throwIfAborted();
-      // undici lets a request that waits for a connection learn of its end only when that is made.
-      return await Promise.race([this.#follow(), aborted.promise]);
+      signal?.throwIfAborted();
+      return await this.#follow();
     } catch (error) {
       throw this.#translate(error);
     } finally {
-      this.#signal.removeEventListener('abort', abort);
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', abort);
     }
   }
 
   async #follow(): Promise<OutboundReply> {
     const { url, method, followRedirects, headers = {} } = this.#request;
     const { authorization: _, ...anonymous } = headers;
-    let target = this.#admit(url);
-    const follows = method === 'GET' && followRedirects === true;
+    const isFollowed = (status: number): boolean =>
+      method === 'GET' && followRedirects === true && REDIRECTS.has(status);
+    const first = this.#admit(url);
+    let target = first;
     for (let redirects = 0; ; redirects += 1) {
-      const reply = await this.#send(target, sameServer(new URL(url), target) ? headers : anonymous);
-      if (!follows || !REDIRECTS.has(reply.statusCode)) return this.#read(target, reply);
-      reply.body.on('error', () => undefined).destroy();
+      const reply = await this.#send(target, sameServer(first, target) ? headers : anonymous, isFollowed);
+      if (!isFollowed(reply.status)) return this.#read(target, reply);
       if (redirects === MAX_REDIRECTS) throw this.#notFollowed('the fourth in a row');
       target = this.#admit(this.#location(target, reply.headers['location']));
     }
@@ -125,32 +123,32 @@ class Exchange {
     return this.#url;
   }
 
-  #send(url: URL, headers: Readonly<Record<string, string>>): Promise<Dispatcher.ResponseData> {
-    const { method, body, timeoutMs } = this.#request;
-    return this.#agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method,
-      headers: { 'accept-encoding': 'identity', ...headers },
-      body: body ?? null,
-      signal: this.#signal,
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, timeoutMs),
-      bodyTimeout: timeoutMs,
-    });
+  #send(url: URL, headers: Readonly<Record<string, string>>, isUnread: (status: number) => boolean): Promise<RawReply> {
+    const { method, body = null, timeoutMs, maxBytes } = this.#request;
+    const reception = new Reception({ maxBytes, isUnread });
+    this.#running = reception;
+    this.#agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        headers: { 'accept-encoding': 'identity', ...headers },
+        body,
+        headersTimeout: Math.min(HEADERS_TIMEOUT_MS, timeoutMs),
+        bodyTimeout: timeoutMs,
+      },
+      reception,
+    );
+    return reception.reply;
   }
 
-  async #read(url: URL, { statusCode, headers: received, body }: Dispatcher.ResponseData): Promise<OutboundReply> {
+  async #read(url: URL, { status, headers: received, body }: RawReply): Promise<OutboundReply> {
     const headers = Object.fromEntries(
       Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     );
-    const facts = { encoding: headers['content-encoding'] ?? '', contentLength: headers['content-length'] };
-    try {
-      const text = await readReply(body, facts, this.#request.maxBytes);
-      const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-      return { status: statusCode, headers, contentType, body: text, url: url.href };
-    } finally {
-      body.on('error', () => undefined).destroy();
-    }
+    const text = await unpack(body, headers['content-encoding'] ?? '', this.#request.maxBytes);
+    const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    return { status, headers, contentType, body: text, url: url.href };
   }
 
   #location(from: URL, location: string | string[] | undefined): URL {
@@ -166,12 +164,15 @@ class Exchange {
     return new OutboundError('redirect', `a redirect of ${this.#url?.origin ?? ''} is not followed: ${why}`);
   }
 
+  #late(): OutboundError {
+    const origin = this.#url?.origin ?? '';
+    return new OutboundError('timeout', `${origin} gave no whole reply in ${String(this.#request.timeoutMs)} ms`);
+  }
+
   #translate(error: unknown): unknown {
     if (this.#request.signal?.aborted === true) return this.#request.signal.reason;
     if (error instanceof OutboundError) return error;
     const origin = this.#url?.origin ?? '';
-    if (this.#deadline.aborted)
-      return new OutboundError('timeout', `${origin} gave no whole reply in ${String(this.#request.timeoutMs)} ms`);
     const code = codeOf(error);
     if (TIMEOUT_CODES.has(code)) return new OutboundError('timeout', `${origin} does not answer in time (${code})`);
     if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundError('too_large', `headers of ${origin} are too long`);

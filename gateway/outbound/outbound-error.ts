@@ -14,3 +14,6 @@ export class OutboundError extends Error {
     this.kind = kind;
   }
 }
+
+export const tooLarge = (maxBytes: number): OutboundError =>
+  new OutboundError('too_large', `the reply is longer than ${String(maxBytes)} bytes`);

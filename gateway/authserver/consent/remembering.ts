@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { redirectTarget } from '../clients/redirect-uri.ts';
 import type { ConsentMode } from '../settings.ts';
 
@@ -22,7 +22,7 @@ export const isTrusted = (
 /** The same for the same client, redirect host, set of scopes and resource; other for any other. */
 export function consentKey({ clientId, redirectUri, scopes, resource }: Consent): string {
   const parts = [clientId, redirectHost(redirectUri), [...new Set(scopes)].toSorted(), resource];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+  return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
 /** Without the port: that of a loopback host changes with every sign-in. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { formatScope } from './scope.ts';
 
 /** What a login grants to a client. */
@@ -92,6 +92,6 @@ function profileClaims({ scopes, login: { name, email } }: Pick<Grant, 'scopes' 
 /** Left half of the hash that belongs to the algorithm. @see OpenID Connect Core §3.1.3.6 */
 function tokenHash(token: string, alg: string): string {
   const size = alg === 'EdDSA' ? 512 : Number(alg.slice(2));
-  const digest = createHash(`sha${size}`).update(token).digest();
+  const digest = hash(`sha${size}`, token, 'buffer');
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hash, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { Secret } from '../../contract/identity.ts';
 
 /** HMAC secrets: the current one first, the others verify only. One object until they change. */
@@ -45,7 +45,7 @@ export const hasTag = (purpose: TagPurpose, text: string, tag: string, secrets: 
   matches(keysFor(purpose, secrets), text, tag);
 
 /** Under which a token is stored: nobody can make the token from it. */
-export const storageKeyOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const storageKeyOf = (token: string): string => hash('sha256', token, 'hex');
 
 /** By which a log may name a token. */
 export const fingerprintOf = (token: string): string => storageKeyOf(token).slice(0, 8);

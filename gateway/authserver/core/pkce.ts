@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { accepted, refused, type Outcome } from './refusal.ts';
 
 /** SHA-256 in base64url is always 43 characters. */
@@ -14,7 +14,7 @@ export function readChallenge(challenge: string | undefined, method: string | un
 }
 
 /** S256, the only method. @see RFC 7636 §4.2 */
-export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url');
 
 /** Whether who redeems a code is who asked for it. `challenge` stands with the code. @see RFC 7636 §4.6 */
 export function checkVerifier(challenge: string | undefined, verifier: string | undefined): Outcome<true> {

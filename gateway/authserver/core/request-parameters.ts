@@ -17,25 +17,21 @@ const REPEATABLE = 'resource';
 /** Reads `application/x-www-form-urlencoded` text: a query without `?`, or a body. */
 export function parametersOf(encoded: string): RequestParameters {
   const values = new Map<string, string[]>();
+  const firsts = new Map<string, string>();
+  const repeated = new Set<string>();
   for (const [name, value] of new URLSearchParams(encoded)) {
     const known = values.get(name);
-    if (known) known.push(value);
-    else values.set(name, [value]);
+    if (known) {
+      known.push(value);
+      repeated.add(name);
+    } else values.set(name, [value]);
+    if (value !== '' && !firsts.has(name)) firsts.set(name, value);
   }
-  const all = (name: string): readonly string[] => (values.get(name) ?? []).filter((value) => value !== '');
-  const isDuplicated = (name: string): boolean => (values.get(name)?.length ?? 0) > 1;
-  const firsts = new Map(
-    [...values.keys()].flatMap((name) =>
-      all(name)
-        .slice(0, 1)
-        .map((value) => [name, value]),
-    ),
-  );
   return {
     one: (name) => firsts.get(name),
-    all,
+    all: (name) => (values.get(name) ?? []).filter((value) => value !== ''),
     firsts,
-    isDuplicated,
-    duplicated: [...values.keys()].filter((name) => name !== REPEATABLE && isDuplicated(name)),
+    isDuplicated: (name) => repeated.has(name),
+    duplicated: [...values.keys()].filter((name) => name !== REPEATABLE && repeated.has(name)),
   };
 }

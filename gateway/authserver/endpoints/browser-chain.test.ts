@@ -61,7 +61,7 @@ async function redeem({ store, context }: BrowserServer, { grant }: Ended): Prom
   const now = context.now();
   const family = { id, clientId, scopes, resource, tsid, login, createdAt: now, expiresAt: now + 86_400_000 };
   await store.families.create(family, 'token', { idleMs: 86_400_000, liveMs: 86_400_000 });
-  await store.upstreamTokens.extend(tsid, 86_400_000);
+  await store.upstreamTokens.extend(tsid, context.settings.providers, 86_400_000);
 }
 
 /** Client id of a document, which many installations share. */

@@ -5,7 +5,7 @@ import { redirectTo } from '../http/answers.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { PageRefused } from '../http/refused.ts';
 import { queryOf } from '../http/request-body.ts';
-import { clearFlowCookie, flowCookieOf } from '../login/flow-cookie.ts';
+import { clearFlowCookie, flowCookieHashes } from '../login/flow-cookie.ts';
 import { completeLeg } from '../login/legs.ts';
 import type { Leg, Transaction } from '../storage/records.ts';
 
@@ -30,8 +30,7 @@ export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
     async GET(req, res) {
       const asked = queryOf(req);
       const state = stateOf(asked);
-      await refuseForeignBrowser(req, state, context);
-      const { transaction, leg, cookieHash } = await take(state, context);
+      const { transaction, leg, cookieHash } = await take(req, state, context);
       const { location, over } = await completeLeg(context, transaction, leg, callbackOf(asked, state));
       if (over) clearFlowCookie(res, cookieHash, context);
       redirectTo(res, location);
@@ -45,22 +44,18 @@ function stateOf(asked: RequestParameters): string {
   throw new PageRefused('bad_request', { parameter: 'state' });
 }
 
-async function refuseForeignBrowser(req: Request, state: string, context: AuthServerContext): Promise<void> {
+/** Of many callbacks at once, one goes on. One from a browser that the visit does not belong to leaves it where it is. */
+async function take(req: Request, state: string, context: AuthServerContext): Promise<Answered> {
   const { store, emit } = context;
-  const found = await store.transactions.get(state);
-  if (!found?.leg) throw new PageRefused('sign_in_over');
-  if (flowCookieOf(req, found, context)) return;
-  const facts = { client_id: found.clientId, provider: found.leg.provider };
+  const found = await store.transactions.takeOwn(state, flowCookieHashes(req, context));
+  if (found.kind === 'unknown') throw new PageRefused('sign_in_over');
+  const { transaction } = found;
+  const { leg, cookieHash } = transaction;
+  if (!leg || cookieHash === undefined) throw new PageRefused('sign_in_over');
+  if (found.kind === 'taken') return { transaction, leg, cookieHash };
+  const facts = { client_id: transaction.clientId, provider: leg.provider };
   emit('login_foreign_browser', { endpoint: 'callback', ...facts });
   throw new PageRefused('other_browser', facts);
-}
-
-/** Of many callbacks at once, one goes on. */
-async function take(state: string, { store }: AuthServerContext): Promise<Answered> {
-  const transaction = await store.transactions.take(state);
-  const { leg, cookieHash } = transaction ?? {};
-  if (!transaction || !leg || cookieHash === undefined) throw new PageRefused('sign_in_over');
-  return { transaction, leg, cookieHash };
 }
 
 const callbackOf = (asked: RequestParameters, state: string) => ({

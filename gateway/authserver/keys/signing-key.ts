@@ -8,7 +8,11 @@ export interface SigningKey {
   readonly kid: string;
   /** Follows from the kind of key. @see RFC 7518 §3.1, RFC 8037 §3.1 */
   readonly alg: string;
-  readonly privateKey: KeyObject;
+  /**
+   * With what `sign` of node:crypto reads beside the key: in JWS the two numbers of an ECDSA signature stand side by side
+   * (RFC 7518 §3.4). To wrap the key for each call would cost as much as the signature.
+   */
+  readonly privateKey: KeyObject & { readonly dsaEncoding: 'ieee-p1363' };
   /** As it stands in the key set: with `kid`, `alg` and `use`. */
   readonly publicJwk: JWK;
 }
@@ -27,7 +31,7 @@ const PRIVATE = /^(?:(?:RSA|EC) )?PRIVATE KEY$/;
 
 /** @throws KeyRefused for text that is no single, unencrypted private key in PEM, and for weak and foreign kinds of keys */
 export function signingKeyOf(pem: string): SigningKey {
-  const privateKey = privateKeyOf(pem);
+  const privateKey = Object.assign(privateKeyOf(pem), { dsaEncoding: 'ieee-p1363' } as const);
   const alg = algorithmOf(privateKey);
   const publicJwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK;
   const kid = thumbprint(publicJwk);

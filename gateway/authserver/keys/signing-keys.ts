@@ -1,5 +1,6 @@
-import { createLocalJWKSet, SignJWT, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { WatchedFile } from '../../outbound/watched-file.ts';
+import { compactJws } from './compact-jws.ts';
 import { FollowedFiles, type KeyLog } from './followed-files.ts';
 import { inFile, KeyRefused } from './key-refused.ts';
 import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
@@ -85,11 +86,8 @@ export class SigningKeys {
   }
 
   signer(): Signer {
-    const [{ alg, kid, privateKey }] = this.#ring().keys;
-    return {
-      alg,
-      sign: (typ, claims) => new SignJWT(claims).setProtectedHeader({ alg, kid, typ }).sign(privateKey),
-    };
+    const [key] = this.#ring().keys;
+    return { alg: key.alg, sign: (typ, claims) => compactJws(key, typ, claims) };
   }
 }
 

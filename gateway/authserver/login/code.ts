@@ -32,7 +32,9 @@ export async function codeUrl(
   const familyId = random(FAMILY_ID_BYTES).toString('base64url');
   const code = issueToken('code', random(RANDOM_BYTES), secrets()).reveal();
   // the rows live as long as the visit might have taken
-  if (remainingMs(transaction, now()) < lifeMs + SPARE_MS) await store.upstreamTokens.extend(tsid, lifeMs + SPARE_MS);
+  if (remainingMs(transaction, now()) < lifeMs + SPARE_MS) {
+    await store.upstreamTokens.extend(tsid, settings.providers, lifeMs + SPARE_MS);
+  }
   const isNew = await store.codes.put(code, grantOf(transaction, login, familyId, now() + lifeMs), lifeMs);
   if (!isNew) throw new Error('a fresh code is in use');
   emit('code_issued', { client_id: clientId, sub: login.userId, family: familyId });

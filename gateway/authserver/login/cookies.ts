@@ -9,21 +9,24 @@ const isSecure = ({ consentUrl }: CookieRules): boolean => consentUrl.startsWith
 /** With TLS the browser itself sees to it that no other host and no plain connection has set the cookie. RFC 6265bis §4.1.3.2 */
 export const cookieName = (name: string, rules: CookieRules): string => (isSecure(rules) ? `__Host-${name}` : name);
 
-const pairsOf = (req: Request): string[] => (req.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+/** Cookies whose name begins so, as `[name, value]`: a browser may send several of one name. */
+export const cookiesLike = (req: Request, prefix: string): readonly (readonly [string, string])[] =>
+  (req.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix))
+    .map((pair) => {
+      const end = pair.includes('=') ? pair.indexOf('=') : pair.length;
+      return [pair.slice(0, end), pair.slice(end + 1)];
+    });
 
-/** Every value under this name: a browser may send several. */
+/** Every value under this name. */
 export const cookiesNamed = (req: Request, name: string): readonly string[] =>
-  pairsOf(req)
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
+  cookiesLike(req, `${name}=`).map(([, value]) => value);
 
 /** Names that begin so, each once. */
 export const cookieNames = (req: Request, prefix: string): ReadonlySet<string> =>
-  new Set(
-    pairsOf(req)
-      .map((pair) => pair.replace(/=.*$/su, ''))
-      .filter((name) => name.startsWith(prefix)),
-  );
+  new Set(cookiesLike(req, prefix).map(([name]) => name));
 
 /** `maxAgeSeconds` 0 takes the cookie away. Values are base64url with dots, and need no quoting. */
 export function setCookie(

@@ -4,7 +4,7 @@ import type { AuthServerContext } from '../context.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, storageKeyOf, tagOf } from '../core/opaque-token.ts';
 import type { Transaction } from '../storage/records.ts';
-import { cookieName, cookiesNamed, setCookie, type CookieRules } from './cookies.ts';
+import { cookieName, cookiesLike, cookiesNamed, setCookie, type CookieRules } from './cookies.ts';
 
 const NAME = 'vmcp-flow-';
 const NAME_LENGTH = 16;
@@ -40,6 +40,14 @@ export function flowCookieOf(
     .find((candidate) => isSame(Buffer.from(storageKeyOf(candidate)), expected));
   return value === undefined ? undefined : { value, hash: cookieHash };
 }
+
+/** Of all visits that are under way in this browser. */
+export const flowCookieHashes = (req: Request, { secrets, settings }: AuthServerContext): readonly string[] =>
+  cookiesLike(req, cookieName(NAME, settings))
+    .filter(([, value]) => isGenuine('cookie', value, secrets()))
+    .map(([name, value]) => ({ name, hash: storageKeyOf(value) }))
+    .filter(({ name, hash }) => name === nameOf(hash, settings))
+    .map(({ hash }) => hash);
 
 const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);
 

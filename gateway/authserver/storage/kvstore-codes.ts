@@ -1,7 +1,7 @@
 import type { Script } from '../../kvstore/key-value-store.ts';
 import { sha256, texts, whole, type Records } from './kvstore-records.ts';
 import type { CodeGrant, Transaction } from './records.ts';
-import type { Codes, TakenCode, Transactions } from './store.ts';
+import type { Codes, OwnTransaction, TakenCode, Transactions } from './store.ts';
 
 /** GETDEL for servers older than 6.2. */
 const TAKE: Script = {
@@ -11,6 +11,25 @@ local value = redis.call('GET', KEYS[1])
 if value then redis.call('DEL', KEYS[1]) end
 return value`,
 };
+
+/** KEYS transaction; ARGV hashes of cookies. The text of a transaction is \`<who may take it> <sealed transaction>\`. */
+const TAKE_OWN: Script = {
+  name: 'vmcpTakeOwn',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if not value then return {'unknown'} end
+local owner = string.match(value, '^[^.%s]%S*')
+for _, hash in ipairs(ARGV) do
+  if hash == owner then
+    redis.call('DEL', KEYS[1])
+    return {'taken', value}
+  end
+end
+return {'foreign', value}`,
+};
+
+/** In place of the hash of a cookie: no leg is under way. */
+const NOBODY = '.';
 
 /** KEYS code, marker; ARGV marker TTL. The text of a code is \`<family id> <tsid> <sealed grant>\`. */
 const TAKE_CODE: Script = {
@@ -29,16 +48,29 @@ return {'taken', value}`,
 
 export function kvstoreTransactions(records: Records): Transactions {
   const keyOf = (handle: string): string => records.key('txn', sha256(handle));
+  const read = (key: string, text: unknown): Transaction | undefined => {
+    const [, sealed = ''] = typeof text === 'string' ? text.split(' ') : [];
+    return records.unseal(key, sealed) as Transaction | undefined;
+  };
   return {
     put: (handle, transaction, ttlMs) => {
       const key = keyOf(handle);
-      return records.set(key, records.seal(key, transaction), ttlMs, 'NX');
+      const owner = (transaction.leg && transaction.cookieHash) ?? NOBODY;
+      return records.set(key, `${owner} ${records.seal(key, transaction)}`, ttlMs, 'NX');
     },
-    get: (handle) => records.getSealed<Transaction>(keyOf(handle)),
+    async get(handle) {
+      const key = keyOf(handle);
+      return read(key, await records.command('GET', key));
+    },
     async take(handle) {
       const key = keyOf(handle);
-      const sealed = await records.run(TAKE, [key]);
-      return typeof sealed === 'string' ? (records.unseal(key, sealed) as Transaction | undefined) : undefined;
+      return read(key, await records.run(TAKE, [key]));
+    },
+    async takeOwn(handle, cookieHashes): Promise<OwnTransaction> {
+      const key = keyOf(handle);
+      const [kind, text] = texts(await records.run(TAKE_OWN, [key], ...cookieHashes));
+      const transaction = read(key, text);
+      return transaction && (kind === 'taken' || kind === 'foreign') ? { kind, transaction } : { kind: 'unknown' };
     },
   };
 }

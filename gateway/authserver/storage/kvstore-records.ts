@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   KeyValueStoreUnavailable,
   type Argument,
@@ -9,7 +9,7 @@ import type { Sealer } from './sealing.ts';
 import { StoreUnavailable } from './store.ts';
 
 /** Name of a secret in a key: whoever reads keys cannot present it. */
-export const sha256 = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+export const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
 
 /** What the parts of the key-value store have in common: keys, records as text, one error. */
 export class Records {

@@ -54,8 +54,8 @@ export function kvstoreUpstreamTokens(records: Records): UpstreamRows {
       const found = await Promise.all((await rows.providers(tsid)).map((provider) => rows.read(tsid, provider)));
       return found.filter((row) => row !== undefined);
     },
-    async extend(tsid, ttlMs) {
-      const keys = (await rows.providers(tsid)).map((provider) => rows.row(tsid, provider));
+    async extend(tsid, providers, ttlMs) {
+      const keys = providers.map((provider) => rows.row(tsid, provider));
       await records.run(EXTEND, [rows.index(tsid), ...keys], whole(ttlMs));
     },
     async delete(tsid, provider) {

@@ -49,6 +49,15 @@ function memoryTransactions(now: () => number, max: number): Transactions {
     },
     get: async (handle) => unopened.get(handle) ?? opened.get(handle),
     take: async (handle) => unopened.take(handle) ?? opened.take(handle),
+    async takeOwn(handle, cookieHashes) {
+      const transaction = unopened.get(handle) ?? opened.get(handle);
+      if (!transaction) return { kind: 'unknown' };
+      const { leg, cookieHash } = transaction;
+      if (!leg || cookieHash === undefined || !cookieHashes.includes(cookieHash))
+        return { kind: 'foreign', transaction };
+      opened.delete(handle);
+      return { kind: 'taken', transaction };
+    },
   };
 }
 
@@ -160,9 +169,10 @@ function memoryUpstreamTokens(now: () => number, held: (name: string, fence: str
     },
     get: async (tsid, provider) => logins.get(tsid)?.get(provider),
     all: async (tsid) => [...rowsOf(tsid)],
-    async extend(tsid, ttlMs) {
+    async extend(tsid, providers, ttlMs) {
       const login = logins.get(tsid);
-      for (const row of rowsOf(tsid)) write(row, Math.max(ttlMs, login?.remainingMs(row.provider) ?? 0));
+      for (const row of rowsOf(tsid))
+        if (providers.includes(row.provider)) write(row, Math.max(ttlMs, login?.remainingMs(row.provider) ?? 0));
     },
     async delete(tsid, provider) {
       if (provider === undefined) logins.delete(tsid);

@@ -32,6 +32,12 @@ export interface Store {
   close(): Promise<void>;
 }
 
+export type OwnTransaction =
+  | { readonly kind: 'taken'; readonly transaction: Transaction }
+  /** It is where it was: no leg is under way in it, or it belongs to another browser. */
+  | { readonly kind: 'foreign'; readonly transaction: Transaction }
+  | { readonly kind: 'unknown' };
+
 /** Visits of browsers by a handle that changes with every step: the id of the consent page, then the `state` of each leg. */
 export interface Transactions {
   /** False, and nothing written: the handle is in use. */
@@ -40,6 +46,8 @@ export interface Transactions {
   get(handle: string): Promise<Transaction | undefined>;
   /** Of many concurrent takers one gets it. */
   take(handle: string): Promise<Transaction | undefined>;
+  /** As `take`, while a leg is under way, for the browser that the visit belongs to: who has a cookie of its hash. */
+  takeOwn(handle: string, cookieHashes: readonly string[]): Promise<OwnTransaction>;
 }
 
 export type TakenCode =
@@ -150,8 +158,8 @@ export interface UpstreamRows {
   replace(row: UpstreamRow, lock: Lock): Promise<boolean>;
   get(tsid: string, provider: string): Promise<UpstreamRow | undefined>;
   all(tsid: string): Promise<UpstreamRow[]>;
-  /** Lets every row of the login live this long at least. */
-  extend(tsid: string, ttlMs: number): Promise<void>;
+  /** Lets the login's rows of these providers live this long at least. */
+  extend(tsid: string, providers: readonly string[], ttlMs: number): Promise<void>;
   /** One row, or all of the login. */
   delete(tsid: string, provider?: string): Promise<void>;
   /** The row of this user's latest login at the provider; rows without an access token do not count. */

@@ -62,7 +62,8 @@ async function foundFamily(context: AuthServerContext, client: Client, grant: Co
     signTokens(context, grant),
   ]);
   if (!created) throw new Refused('code_replayed', { facts: { client_id: clientId, family: id } });
-  await Promise.all([store.upstreamTokens.extend(tsid, upstreamTtlMs(family, spans, now)), clients.renew(client)]);
+  const ttlMs = upstreamTtlMs(family, spans, now);
+  await Promise.all([store.upstreamTokens.extend(tsid, settings.providers, ttlMs), clients.renew(client)]);
   emit('token_issued', { client_id: clientId, sub: login.userId, family: id });
   return refreshToken === undefined ? reply : { ...reply, refresh_token: refreshToken };
 }

@@ -27,7 +27,7 @@ export const redeemRefreshToken: GrantHandler = async (context, { client, form }
     signTokens(context, { ...family, ...granted, familyId: family.id }),
   ]);
   const ttlMs = upstreamTtlMs(family, spans, context.now());
-  await Promise.all([store.upstreamTokens.extend(family.tsid, ttlMs), clients.renew(client)]);
+  await Promise.all([store.upstreamTokens.extend(family.tsid, settings.providers, ttlMs), clients.renew(client)]);
   emit('token_refreshed', factsOf(family));
   return { ...reply, refresh_token: successor };
 };

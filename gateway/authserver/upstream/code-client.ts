@@ -1,10 +1,11 @@
 import type * as openidClient from 'openid-client';
 import { Secret } from '../../contract/identity.ts';
-import type { Outbound } from '../../outbound/fetch.ts';
 import { challengeOf } from '../core/pkce.ts';
 import type { ClientAuthentication } from './client-authentication.ts';
 import { faultOf } from './fault-of.ts';
-import { standardReply, type ReplyRules } from './token-reply.ts';
+import type { Provider } from './provider.ts';
+import { ProviderKeys } from './provider-keys.ts';
+import type { ReplyRules } from './token-reply.ts';
 import { Transport } from './transport.ts';
 import type { LegSecrets, UpstreamGrant } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -14,12 +15,6 @@ let loaded: Promise<typeof openidClient> | undefined;
 const load = () => (loaded ??= import('openid-client'));
 type OpenidClient = typeof openidClient;
 type Reply = Awaited<ReturnType<OpenidClient['authorizationCodeGrant']>>;
-
-/** What is known of the provider, and the guard to its endpoints. */
-export interface Provider {
-  readonly metadata: openidClient.ServerMetadata;
-  readonly outbound: Outbound;
-}
 
 export interface CodeClientOptions {
   readonly clientId: string;
@@ -62,10 +57,11 @@ export class CodeClient {
   readonly #options: CodeClientOptions;
   /** What addresses for browsers are made by: no secret is in it. */
   readonly #ofBrowsers = new WeakMap<openidClient.ServerMetadata, openidClient.Configuration>();
-  #keys: openidClient.ExportedJWKSCache | undefined;
+  readonly #keys: ProviderKeys;
 
   constructor(options: CodeClientOptions) {
     this.#options = options;
+    this.#keys = new ProviderKeys(options.timeoutMs);
   }
 
   /** `parameters` beside `client_id`, `response_type`, `redirect_uri`, `state` and PKCE. */
@@ -126,9 +122,20 @@ export class CodeClient {
   #grant(what: string, provider: Provider, operation: (session: Session) => Promise<Reply>): Promise<Granted> {
     return this.#run(what, provider, async (session) => {
       const reply = await operation(session);
+      await this.#checkSignature(what, reply, provider);
       const claims = reply.claims();
       return { grant: this.#grantOf(reply, claims), claims, reply: session.transport.tokenReply };
     });
+  }
+
+  /** openid-client has checked what the ID token claims; who wrote it, the signature says. */
+  async #checkSignature(what: string, { id_token: idToken, refresh_token: rotated }: Reply, provider: Provider) {
+    if (idToken === undefined) return;
+    const genuine = await this.#keys.haveSigned(idToken, provider).catch((error: unknown) => {
+      if (!(error instanceof UpstreamError)) throw error;
+      throw new KeysUnavailable(error, rotated === undefined ? undefined : new Secret(rotated));
+    });
+    if (!genuine) throw new UpstreamError('bad_reply', `${what} failed: no key of the provider signed the ID token`);
   }
 
   #run<T>(what: string, provider: Provider, operation: (session: Session) => Promise<T>): Promise<T> {
@@ -142,13 +149,11 @@ export class CodeClient {
     try {
       return await operation(session);
     } catch (error) {
-      throw this.#translate(what, error, session, provider);
-    } finally {
-      this.#keys = session.openid.getJwksCache(session.config) ?? this.#keys;
+      throw faultOf(error, { what, status: session.transport.status });
     }
   }
 
-  /** A configuration per operation: the secret is the one of now, and replies do not mix. Keys are handed on. */
+  /** A configuration per operation: the secret is the one of now, and replies do not mix. */
   async #open({ metadata, outbound }: Provider): Promise<Session> {
     const openid = await load();
     const { clientId, authentication, rules, timeoutMs } = this.#options;
@@ -161,8 +166,6 @@ export class CodeClient {
     );
     config[openid.customFetch] = transport.fetch;
     allowHttp(openid, config);
-    if (rules.openid) openid.enableNonRepudiationChecks(config); // signatures of ID tokens
-    if (this.#keys) openid.setJwksCache(config, this.#keys);
     return { openid, config, transport };
   }
 
@@ -179,15 +182,6 @@ export class CodeClient {
       idTokenExpiresAt: claims === undefined ? undefined : claims.exp * 1_000,
       scope: reply.scope,
     };
-  }
-
-  #translate(what: string, error: unknown, session: Session, { metadata }: Provider): UpstreamError {
-    const { openid, config, transport } = session;
-    const fault = faultOf(error, { what, status: transport.status });
-    const keysFailed = transport.url === metadata.jwks_uri && openid.getJwksCache(config) === undefined;
-    if (!keysFailed) return fault;
-    const rotated = standardReply(transport.tokenReply, this.#options.rules)?.body['refresh_token'];
-    return new KeysUnavailable(fault, typeof rotated === 'string' ? new Secret(rotated) : undefined);
   }
 }
 

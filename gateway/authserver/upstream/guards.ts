@@ -12,6 +12,7 @@ export class Guards {
   readonly #settings: GuardSettings;
   readonly #deps: Pick<UpstreamDeps, 'outbound' | 'log'>;
   readonly #guards = new Map<string, Outbound>();
+  readonly #byUrl = new Map<string, Outbound>();
 
   constructor(settings: GuardSettings, deps: Pick<UpstreamDeps, 'outbound' | 'log'>) {
     this.#settings = settings;
@@ -20,10 +21,13 @@ export class Guards {
 
   /** For a URL of the configuration, and for what the document behind it names. */
   of(configuredUrl: string): Outbound {
+    const known = this.#byUrl.get(configuredUrl);
+    if (known) return known;
     const policy = policyFor(configuredUrl, this.#settings);
     const key = JSON.stringify(policy);
     const guard = this.#guards.get(key) ?? this.#create(policy);
     this.#guards.set(key, guard);
+    this.#byUrl.set(configuredUrl, guard);
     return guard;
   }
 

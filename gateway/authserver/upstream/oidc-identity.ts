@@ -1,6 +1,6 @@
 import type { IDToken } from 'openid-client';
 import type { Secret } from '../../contract/identity.ts';
-import type { Provider } from './code-client.ts';
+import type { Provider } from './provider.ts';
 import type { Guards } from './guards.ts';
 import { profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity-fields.ts';
 import { DEFAULT_TIMEOUT_MS } from './provider-config.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CodeClient, Provider } from './code-client.ts';
+import type { CodeClient } from './code-client.ts';
+import type { Provider } from './provider.ts';
 import type { UpstreamDeps, UpstreamGrant } from './upstream.ts';
 
 const LIMIT_MS = 5_000;

@@ -3,10 +3,9 @@ import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { standardReply, type ReplyRules } from './token-reply.ts';
 
-const MAX_DOCUMENT_BYTES = 256 * 1024;
+export const MAX_DOCUMENT_BYTES = 256 * 1024;
+const JSON_TYPE = 'application/json';
 const MAX_TOKEN_REPLY_BYTES = 1024 * 1024;
-/** Fetch refuses a body beside these. */
-const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export interface TransportOptions {
   readonly outbound: Outbound;
@@ -21,8 +20,6 @@ export class Transport {
   readonly #options: TransportOptions;
   /** Of the last reply; undefined when there was none. */
   status: number | undefined;
-  /** Of the last request. */
-  url = '';
   /** The 200 reply of the token endpoint as it was received, parsed. */
   tokenReply: unknown;
 
@@ -33,7 +30,6 @@ export class Transport {
   readonly fetch: CustomFetch = async (url, { method, headers, body }) => {
     const { outbound, timeoutMs, tokenEndpoint } = this.#options;
     const get = method === 'GET';
-    this.url = url;
     this.status = undefined;
     const reply = await outbound.request({
       url,
@@ -52,14 +48,48 @@ export class Transport {
   #tokenResponse(reply: OutboundReply): Response {
     this.tokenReply = parsed(reply.body);
     const standard = standardReply(this.tokenReply, this.#options.rules);
-    return standard ? Response.json(standard.body, { status: standard.status }) : responseOf(reply);
+    return standard
+      ? new JsonResponse(standard.status, JSON_TYPE, () => standard.body).asResponse()
+      : responseOf(reply);
   }
 }
 
 /** A challenge beside an error hides the error from openid-client, so that only the content type is passed on. */
-function responseOf({ status, contentType, body }: OutboundReply): Response {
-  const headers = contentType === '' ? {} : { 'content-type': contentType };
-  return new Response(WITHOUT_BODY.has(status) ? null : body, { status, headers });
+const responseOf = ({ status, contentType, body }: OutboundReply): Response =>
+  new JsonResponse(status, contentType, () => JSON.parse(body) as unknown).asResponse();
+
+/**
+ * What openid-client looks at in a `Response`. It takes those of other makers by their tag: one of ours costs a tenth of
+ * one with streams behind it.
+ */
+class JsonResponse implements Pick<Response, 'status' | 'headers' | 'body' | 'bodyUsed' | 'json'> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body = null;
+  readonly bodyUsed = false;
+  readonly #read: () => unknown;
+
+  constructor(status: number, contentType: string, read: () => unknown) {
+    this.status = status;
+    this.headers = new Headers(contentType === '' ? {} : { 'content-type': contentType });
+    this.#read = read;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Response';
+  }
+
+  async json(): Promise<unknown> {
+    return this.#read();
+  }
+
+  clone(): this {
+    return this;
+  }
+
+  asResponse(): Response {
+    return this as unknown as Response;
+  }
 }
 
 function parsed(body: string): unknown {

@@ -127,16 +127,18 @@ export function upstreamConformance(current: () => Fixture): void {
     await upstreamTokens.delete(tsid);
   });
 
-  it('lets the rows of a login live longer, never shorter, and makes none', async () => {
+  it('lets the rows of a login at these providers live longer, never shorter, and makes none', async () => {
     const { store, elapse } = current();
     const [tsid, other] = [unique(), unique()];
     const rows = [upstreamRow({ tsid }), upstreamRow({ tsid, provider: 'slack' })] as const;
     await store.upstreamTokens.put(rows[0], SHORT_MS);
     await store.upstreamTokens.put(rows[1], HOUR_MS);
     await store.upstreamTokens.put(upstreamRow({ tsid: other }), SHORT_MS);
-    await store.upstreamTokens.extend(tsid, HOUR_MS);
-    await store.upstreamTokens.extend(tsid, SHORT_MS);
-    await store.upstreamTokens.extend(unique(), HOUR_MS);
+    await store.upstreamTokens.put(upstreamRow({ tsid, provider: 'dropped' }), SHORT_MS);
+    const providers = ['github', 'jira', 'slack'];
+    await store.upstreamTokens.extend(tsid, providers, HOUR_MS);
+    await store.upstreamTokens.extend(tsid, providers, SHORT_MS);
+    await store.upstreamTokens.extend(unique(), providers, HOUR_MS);
     await elapse(PAST_SHORT_MS);
     expect(await store.upstreamTokens.all(tsid)).toEqual(rows);
     expect(await store.upstreamTokens.all(other)).toEqual([]);

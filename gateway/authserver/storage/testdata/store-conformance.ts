@@ -41,6 +41,31 @@ function transactionConformance(current: () => Fixture): void {
     expect(await transactions.get(handle)).toBeUndefined();
   });
 
+  it('gives a leg that is under way to exactly one of many takers of its browser', async () => {
+    const { transactions } = current().store;
+    const [handle, cookieHash] = [unique(), unique()];
+    const given = transaction({ cookieHash });
+    await transactions.put(handle, given, HOUR_MS);
+    for (const hashes of [[], [unique()], [unique(), '.', '', handle]])
+      expect(await transactions.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', transaction: given });
+    const taken = await times(50, () => transactions.takeOwn(handle, [unique(), cookieHash]));
+    expect(taken.filter(({ kind }) => kind !== 'unknown')).toEqual([{ kind: 'taken', transaction: given }]);
+    expect(await transactions.get(handle)).toBeUndefined();
+  });
+
+  it('gives to no browser a transaction in which no leg is under way', async () => {
+    const { transactions } = current().store;
+    const { leg: _none, ...before } = transaction();
+    for (const given of [before, unboundTransaction()]) {
+      const handle = unique();
+      await transactions.put(handle, given, HOUR_MS);
+      const hashes = [before.cookieHash ?? '', '.', '', 'undefined'];
+      expect(await transactions.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', transaction: given });
+      expect(await transactions.take(handle)).toEqual(given);
+    }
+    expect(await transactions.takeOwn(unique(), [])).toEqual({ kind: 'unknown' });
+  });
+
   it('keeps a transaction as it is when its handle is used again', async () => {
     const { transactions } = current().store;
     const [handle, given] = [unique(), transaction()];

@@ -1,0 +1,26 @@
+import { sign as signAtOnce, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { SigningKey } from './signing-key.ts';
+
+const signInThreadPool = promisify<string | null, Buffer, KeyObject, Buffer>(signAtOnce);
+
+/** None: the algorithm hashes by itself. @see RFC 7518 §3.3, §3.4, RFC 8037 §3.1 */
+const DIGESTS: Readonly<Record<string, string>> = {
+  RS256: 'sha256',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+};
+
+/**
+ * A JWT in compact form (RFC 7515 §7.1), signed by node:crypto at a third of the cost of Web Crypto. A signature by RSA
+ * takes so long that other requests would wait for it: it is made in another thread.
+ */
+export async function compactJws({ alg, kid, privateKey }: SigningKey, typ: string, claims: object): Promise<string> {
+  const signed = `${encoded({ alg, kid, typ })}.${encoded(claims)}`;
+  const sign = alg === 'RS256' ? signInThreadPool : signAtOnce;
+  const signature = await sign(DIGESTS[alg] ?? null, Buffer.from(signed), privateKey);
+  return `${signed}.${signature.toString('base64url')}`;
+}
+
+const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');

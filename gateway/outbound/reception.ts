@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { tooLarge } from './outbound-error.ts';
+
+/** As it came: the body may be packed. */
+export interface RawReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface ReceptionOptions {
+  /** Of the body as it comes. */
+  readonly maxBytes: number;
+  /** Whether nobody waits for the body of a reply with this status. */
+  readonly isUnread: (status: number) => boolean;
+}
+
+/** What undici tells of one request: a reply, whole or not at all. */
+export class Reception implements Dispatcher.DispatchHandler {
+  /** Rejects with the error of undici, with `OutboundError`, or with the reason of `abort`. */
+  readonly reply: Promise<RawReply>;
+  readonly #options: ReceptionOptions;
+  readonly #settle = Promise.withResolvers<RawReply>();
+  readonly #pieces: Buffer[] = [];
+  #received = 0;
+  #head: Omit<RawReply, 'body'> = { status: 0, headers: {} };
+  #controller: Dispatcher.DispatchController | undefined;
+  #aborted: Error | undefined;
+
+  constructor(options: ReceptionOptions) {
+    this.#options = options;
+    this.reply = this.#settle.promise;
+  }
+
+  /** At once, though undici lets a request that waits for a connection learn of its end only when that is made. */
+  abort(reason: Error): void {
+    this.#aborted ??= reason;
+    this.#settle.reject(reason);
+    this.#controller?.abort(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(this.#aborted);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return; // another one follows. RFC 9110 §15.2
+    const { maxBytes, isUnread } = this.#options;
+    this.#head = { status, headers };
+    if (isUnread(status)) {
+      this.onResponseEnd();
+      this.abort(new Error('the body is not read'));
+    } else if (Number(headers['content-length']) > maxBytes) this.abort(tooLarge(maxBytes));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, piece: Buffer): void {
+    const { maxBytes } = this.#options;
+    this.#received += piece.length;
+    if (this.#received > maxBytes) this.abort(tooLarge(maxBytes));
+    else this.#pieces.push(piece);
+  }
+
+  onResponseEnd(): void {
+    this.#settle.resolve({ ...this.#head, body: Buffer.concat(this.#pieces) });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#settle.reject(error);
+  }
+}

@@ -1,0 +1,31 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { OutboundError, tooLarge } from './outbound-error.ts';
+
+type Decoder = (packed: Buffer, limits: { readonly maxOutputLength: number }) => Promise<Buffer>;
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+const UTF8 = new TextDecoder();
+
+/**
+ * The text of a body. What it is unpacked to is held to `maxBytes`.
+ * @param encoding value of `Content-Encoding`: anything but one known encoding is refused
+ * @throws OutboundError, or the error of zlib
+ */
+export async function unpack(body: Buffer, encoding: string, maxBytes: number): Promise<string> {
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity') return UTF8.decode(body);
+  const decode = DECODERS.get(name);
+  if (!decode) throw new OutboundError('unreachable', 'the reply is packed in a way that was not asked for');
+  try {
+    return UTF8.decode(await decode(body, { maxOutputLength: maxBytes }));
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error;
+  }
+}
