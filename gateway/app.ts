@@ -45,13 +45,7 @@ export function createPublicApp(
   const app = bareApp();
   app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
   app.get(['/health', '/ping'], liveness); // before anything that can refuse
-  app.get(
-    '/readyz',
-    readiness(
-      () => server.draining,
-      () => server.incoming,
-    ),
-  );
+  app.get('/readyz', readiness(server));
   app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
   app.use((req, res, next) => {
     boundary.current.metadata(req, res, next); // before Origin and Host are looked at: it is public

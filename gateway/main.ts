@@ -2,8 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Logger } from 'winston';
 import { createManagementApp } from './app.ts';
+import type { ClusterLink } from './cluster/cluster-link.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import type { Problem } from './contract/problem.ts';
 import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
 import { apiServerOf } from './incoming/api-server.ts';
+import { BoundaryImpossible } from './incoming/boundary-of.ts';
+import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { listen, type Listener } from './listener.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
@@ -28,6 +33,17 @@ export interface GatewayOptions {
   readonly launcher?: Launcher | undefined;
   /** Where the tokens of users' upstream logins are; without it there are none. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
+  /** For configurations with `vmcp.cluster`. */
+  readonly cluster?: ClusterOptions | undefined;
+  /** Time after a stop was asked for in which connections are still taken: who sends them here hears of it a little later. */
+  readonly routesMs?: number | undefined;
+}
+
+export interface ClusterOptions {
+  /** What cannot be used of the files that a configuration names. */
+  readonly unusableFiles: (config: GatewayConfig) => Promise<Problem[]>;
+  /** The pod's own when absent. */
+  readonly connection?: Connection | undefined;
 }
 
 export interface RunningServer {
@@ -75,11 +91,19 @@ export class Gateway {
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
   #management: Listener | undefined;
+  #connection: Connection | undefined;
+  #links: readonly ClusterLink[] = [];
 
   constructor(options: GatewayOptions) {
     const { log, version, launcher } = options;
     this.#options = options;
-    this.#createTransport = createTransports({ log, version, launcher, now: Date.now });
+    this.#createTransport = createTransports({
+      log,
+      version,
+      launcher,
+      connection: () => this.#apiConnection(),
+      now: Date.now,
+    });
     this.#postForm = createFormPoster(log);
     collectDefaultMetrics({ register: this.#registry });
     countSessions(this.#registry, () => this.#virtualServers());
@@ -110,6 +134,7 @@ export class Gateway {
     });
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
+    for (const spec of servers) await this.#follow(spec);
   }
 
   /** Takes new configurations: sessions of servers that stay live on. Rejects with `ListenError`. */
@@ -137,7 +162,9 @@ export class Gateway {
 
   /** No new sessions, running calls finish within the grace, then everything closes. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
-    await Promise.all([...this.#running.values()].map((one) => one.stop(graceMs)));
+    const { routesMs } = this.#options;
+    const unlinked = Promise.all(this.#links.map((link) => link.close()));
+    await Promise.all([unlinked, ...[...this.#running.values()].map((one) => one.stop(graceMs, routesMs))]);
     await Promise.all([this.#management?.close(), this.#postForm.close()]);
     process.off('unhandledRejection', this.#onUnhandled);
   }
@@ -169,10 +196,43 @@ export class Gateway {
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
-      createTransport: this.#createTransport,
+      createTransport: (backend, operational) =>
+        this.#createTransport(backend, operational, spec.config.vmcp.namespace),
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });
     this.#running.set(key(spec), server);
+  }
+
+  /** From now on the cluster says which backends a server has, where its configuration leaves that to the cluster. */
+  async #follow(spec: ServerSpec): Promise<void> {
+    const server = this.#running.get(key(spec));
+    const { cluster, log } = this.#options;
+    if (!spec.config.vmcp.cluster || !server) return;
+    const connection = this.#apiConnection();
+    const { ClusterLink: Link } = await import('./cluster/cluster-link.ts');
+    const link = new Link({
+      connection,
+      config: spec.config,
+      virtual: server.virtual,
+      swap: (config) => server.swap({ ...spec, config }),
+      unusableFiles: cluster?.unusableFiles ?? (() => Promise.resolve([])),
+      log: log.child({ server: spec.config.name }),
+    });
+    this.#links = [...this.#links, link];
+    link.start();
+  }
+
+  /** Throws `BoundaryImpossible` outside of a cluster. */
+  #apiConnection(): Connection {
+    return (this.#connection ??= this.#options.cluster?.connection ?? podConnection());
+  }
+}
+
+function podConnection(): Connection {
+  try {
+    return inClusterConnection(process.env);
+  } catch (error) {
+    throw new BoundaryImpossible(error);
   }
 }
 

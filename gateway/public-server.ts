@@ -131,11 +131,19 @@ export class PublicServer {
     this.virtual.swap(config);
   }
 
-  /** No new sessions, running calls finish within the grace, then everything closes. */
-  async stop(graceMs: number): Promise<void> {
+  /**
+   * Not ready any more and no new sessions; after `routesMs`, of the grace, no new connections. Running calls finish
+   * within the grace, then everything closes.
+   */
+  async stop(graceMs: number, routesMs = 0): Promise<void> {
+    const listenMs = Math.min(routesMs, graceMs);
+    if (listenMs > 0) {
+      await this.virtual.drain(0); // says so at once, and waits for nothing
+      await sleep(listenMs);
+    }
     this.#listener.refuseConnections();
     const idleGraceMs = this.virtual.sessions.size > 0 ? Math.min(IDLE_GRACE_MS, graceMs) : 0;
-    await Promise.all([this.virtual.drain(graceMs), sleep(idleGraceMs)]);
+    await Promise.all([this.virtual.drain(graceMs - listenMs), sleep(idleGraceMs)]);
     clearInterval(this.#heartbeat);
     await this.virtual.close();
     await this.#listener.close();

@@ -1,4 +1,5 @@
 import { authServerProblems } from './authserver/config/problems.ts';
+import { DiscoveredBackends } from './contract/discovered-backends.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
 import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';
 import { outgoingProblems } from './contract/outgoing-rules.ts';
@@ -11,14 +12,38 @@ type Read = { readonly config: GatewayConfig } | { readonly problems: Problem[] 
 
 /** Reads a rendered configuration: the whole of it is valid or it is not used. Paths are JSON paths in the document. */
 export function readGatewayConfig(text: string): Read {
-  let json: unknown;
+  const parsed = parse(text, 'the file');
+  return 'problems' in parsed ? parsed : checkGatewayConfig(parsed.json);
+}
+
+/**
+ * A configuration with `vmcp.cluster` together with the document that has its backends: by the same rules as a
+ * configuration that holds them itself, and with the same paths.
+ */
+export function withDiscoveredBackends(base: GatewayConfig, text: string): Read {
+  const parsed = parse(text, 'the document');
+  if ('problems' in parsed) return parsed;
+  const document = readDocument(DiscoveredBackends, parsed.json);
+  if ('problems' in document) {
+    return { problems: document.problems.map((problem) => ({ ...problem, path: placeOf(problem.path) })) };
+  }
+  const { backends, outgoing_auth: credentials } = document.config;
+  const { cluster, ...vmcp } = base.vmcp;
+  const whole = { ...base, vmcp: { ...vmcp, backends, ...(credentials && { outgoing_auth: credentials }) } };
+  const read = checkGatewayConfig(whole);
+  if ('problems' in read || !cluster) return read;
+  return { config: { ...read.config, vmcp: { ...read.config.vmcp, cluster } } };
+}
+
+const placeOf = (path: string): string => (/^(?:backends|outgoing_auth)/u.test(path) ? `vmcp.${path}` : path);
+
+function parse(text: string, what: string): { readonly json: unknown } | { readonly problems: Problem[] } {
   try {
-    json = JSON.parse(text);
+    return { json: JSON.parse(text) as unknown };
   } catch (error) {
-    const message = `the file is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${what} is not JSON: ${error instanceof Error ? error.message : String(error)}`;
     return { problems: [{ reason: 'InvalidJSON', path: '(document)', message }] };
   }
-  return checkGatewayConfig(json);
 }
 
 /** `readGatewayConfig` of what has been parsed already. */

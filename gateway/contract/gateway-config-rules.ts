@@ -1,5 +1,5 @@
 import { timerFault } from './fields.ts';
-import type { Backend, GatewayConfig, Operational } from './gateway-config.ts';
+import type { Backend, GatewayConfig } from './gateway-config.ts';
 import { isHeaderValue, isProtocolHeader } from './header-names.ts';
 import { incomingProblems } from './incoming-rules.ts';
 import type { Problem } from './problem.ts';
@@ -25,14 +25,15 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
 
 /** What the schema of a gateway's configuration cannot say. */
 export function gatewayConfigProblems(config: GatewayConfig): Problem[] {
-  const { backends, operational, passthrough_headers: passthrough = [] } = config.vmcp;
+  const { backends, passthrough_headers: passthrough = [] } = config.vmcp;
   return [
     ...unbuiltMembers(config),
     ...incomingProblems(config),
     ...repeatedNames(backends),
     ...backends.flatMap((backend, index) => backendProblems(backend, `vmcp.backends[${String(index)}]`)),
+    ...clusterProblems(config),
     ...priorityProblems(config),
-    ...durationProblems(operational, config.vmcp.session_ttl),
+    ...durationProblems(config.vmcp),
     ...passthrough.flatMap((name, index) => headerNameProblems(name, `vmcp.passthrough_headers[${String(index)}]`)),
   ];
 }
@@ -62,9 +63,9 @@ function repeatedNames(backends: readonly Backend[]): Problem[] {
 }
 
 function backendProblems(backend: Backend, path: string): Problem[] {
-  const { transport, url, process, header_forward: forward, insecure_allow_http: allowHttp } = backend;
-  const problems: Problem[] = [];
-  if (transport === 'stdio' ? process === undefined : url === undefined) {
+  const { transport, url, process, attach, header_forward: forward, insecure_allow_http: allowHttp } = backend;
+  const problems: Problem[] = attach === undefined ? [] : attachProblems(backend, path);
+  if (transport === 'stdio' ? (process ?? attach) === undefined : url === undefined) {
     const member = transport === 'stdio' ? 'process' : 'url';
     const message = `a backend of transport ${transport} needs "${member}"`;
     problems.push({ reason: 'MissingField', path: `${path}.${member}`, message });
@@ -88,6 +89,41 @@ function backendProblems(backend: Backend, path: string): Problem[] {
   return problems;
 }
 
+/** A container has one standard input, which is there already. */
+function attachProblems({ transport, url, process, isolation, max_processes: most }: Backend, path: string): Problem[] {
+  const breaches = [
+    [transport !== 'stdio', 'attach', 'only a stdio server is attached to: set transport: stdio, or remove attach'],
+    [url !== undefined, 'url', 'a server is reached by url or by attach: remove one of them'],
+    [
+      process !== undefined,
+      'process',
+      'a server is started by process or there already for attach: remove one of them',
+    ],
+    [isolation !== 'shared', 'isolation', 'all sessions use the one standard input of the container: set it to shared'],
+    [most !== undefined, 'max_processes', 'the container is the one process there is: remove it'],
+  ] as const;
+  return breaches.flatMap(([isBroken, member, message]) =>
+    isBroken ? [{ reason: 'RuleViolated', path: `${path}.${member}`, message }] : [],
+  );
+}
+
+/** What is in the cluster is found by names in one namespace; and where a ConfigMap has the backends, nothing else has. */
+function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
+  const { cluster, namespace, backends, outgoing_auth: credentials } = vmcp;
+  const attached = backends.findIndex(({ attach }) => attach !== undefined);
+  const user = cluster ? 'vmcp.cluster' : `vmcp.backends[${String(attached)}].attach`;
+  const problems: Problem[] = [];
+  if (namespace === undefined && (cluster !== undefined || attached >= 0)) {
+    const message = `${user} names objects of a namespace: set vmcp.namespace`;
+    problems.push({ reason: 'MissingField', path: 'vmcp.namespace', message });
+  }
+  if (!cluster) return problems;
+  const message = `with vmcp.cluster this stands in ConfigMap ${cluster.backends_config_map}: remove it here`;
+  if (backends.length > 0) problems.push({ reason: 'RuleViolated', path: 'vmcp.backends', message });
+  if (credentials !== undefined) problems.push({ reason: 'RuleViolated', path: 'vmcp.outgoing_auth', message });
+  return problems;
+}
+
 function headerNameProblems(name: string, path: string): Problem[] {
   if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
     return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
@@ -106,7 +142,8 @@ function priorityProblems({ vmcp }: GatewayConfig): Problem[] {
   return [{ reason: 'RuleViolated', path: 'vmcp.aggregation.priority_order', message }];
 }
 
-function durationProblems({ timeouts, failure_handling: failures }: Operational, ttl: string | undefined): Problem[] {
+function durationProblems({ operational, session_ttl: ttl, cluster }: GatewayConfig['vmcp']): Problem[] {
+  const { timeouts, failure_handling: failures } = operational;
   const timers = Object.entries({
     'vmcp.operational.timeouts.default': timeouts.default,
     'vmcp.operational.timeouts.backend_init': timeouts.backend_init,
@@ -120,6 +157,7 @@ function durationProblems({ timeouts, failure_handling: failures }: Operational,
     'vmcp.operational.failure_handling.health_check_timeout': failures.health_check_timeout,
     'vmcp.operational.failure_handling.circuit_breaker.timeout': failures.circuit_breaker.timeout,
     'vmcp.session_ttl': ttl,
+    'vmcp.cluster.reporting_interval': cluster?.reporting_interval,
   });
   return timers.flatMap(([path, text]): Problem[] => {
     const message = text === undefined ? undefined : timerFault(text);

@@ -23,11 +23,21 @@ export const BackendProcess = Closed(
   { description: 'A server that the gateway runs itself.' },
 );
 
+/** A server that runs in a container beside the gateway, with its standard streams for whoever attaches. */
+const BackendAttach = Closed(
+  {
+    pod: Type.String({ minLength: 1, description: 'Pod of the server, in `vmcp.namespace`.' }),
+    container: DnsLabel('Container whose standard input and output are the server’s.'),
+  },
+  { description: 'stdio: a container that is attached to, through the API server.' },
+);
+
 export const Backend = Closed({
   name: DnsLabel('Name of the MCPServer or MCPServerEntry; what `{workload}` stands for.'),
   transport: Type.Enum(['streamable-http', 'sse', 'stdio'], { description: 'How the backend is spoken to.' }),
   url: Type.Optional(HttpUrl('MCP endpoint; absent for stdio.')),
   process: Type.Optional(BackendProcess),
+  attach: Type.Optional(BackendAttach),
   isolation: Type.Optional(
     Type.Enum(['principal', 'session', 'shared'], {
       default: 'principal',
@@ -182,6 +192,19 @@ const OutgoingEntry = Type.Unsafe<OutgoingEntry>(
   ),
 );
 
+/** What a gateway in a pod follows and reports to, both in `vmcp.namespace`. */
+export const Cluster = Closed(
+  {
+    backends_config_map: Type.String({
+      minLength: 1,
+      description: 'ConfigMap whose key `backends.json` holds the backends and the credentials for them.',
+    }),
+    virtual_mcp_server: Type.String({ minLength: 1, description: 'VirtualMCPServer whose status is reported to.' }),
+    reporting_interval: Duration('Shortest time between two status reports.'),
+  },
+  { description: 'The backends are not in this document: they come from a ConfigMap, also while the gateway runs.' },
+);
+
 /** What an aggregating gateway needs beside the Run configuration. */
 export const Vmcp = Closed({
   namespace: Type.Optional(Type.String({ description: 'Namespace of the VirtualMCPServer.' })),
@@ -197,6 +220,7 @@ export const Vmcp = Closed({
   passthrough_headers: Type.Optional(Strings('Client headers copied to every backend request.')),
   metadata: Type.Optional(StringMap('Free text by name, shown in `/status`.')),
   session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
+  cluster: Type.Optional(Cluster),
 });
 
 /** The one document a gateway starts from. Secrets stand in it as file paths only. */
@@ -206,7 +230,9 @@ export const GatewayConfig = Type.Object(
 );
 
 export type Backend = Static<typeof Backend>;
+export type BackendAttach = Static<typeof BackendAttach>;
 export type BackendProcess = Static<typeof BackendProcess>;
+export type Cluster = Static<typeof Cluster>;
 export type Aggregation = Static<typeof Aggregation>;
 export type Incoming = Static<typeof Incoming>;
 export type Operational = Static<typeof Operational>;

@@ -5,13 +5,27 @@ export const liveness: RequestHandler = (_req, res) => {
   res.json({ status: 'ok' });
 };
 
-/** Readiness: 503 while the gateway shuts down. Why no token can be judged yet stands in `incoming`, and gates nothing. */
+/** What decides whether requests are sent here; asked at each probe. */
+export interface Readiable {
+  readonly draining: boolean;
+  readonly awaitsBackends: boolean;
+  readonly incoming: { readonly ready: boolean; readonly reason?: string };
+  readonly config: { readonly vmcp: { readonly cluster?: object } };
+}
+
+/**
+ * Readiness: 503 while the gateway shuts down, and until it has been told its backends. Why no token can be judged yet
+ * stands in `incoming`, and gates nothing.
+ */
 export const readiness =
-  (isDraining: () => boolean, incoming: () => { readonly ready: boolean; readonly reason?: string }): RequestHandler =>
+  (server: Readiable): RequestHandler =>
   (_req, res) => {
-    if (isDraining()) res.status(503).json({ status: 'not_ready', reason: 'shutting_down' });
-    else {
-      const { ready, reason } = incoming();
-      res.json({ status: 'ready', mode: 'static', ...(!ready && { incoming: { ready, reason } }) });
+    const mode = server.config.vmcp.cluster === undefined ? 'static' : 'dynamic';
+    if (server.draining) res.status(503).json({ status: 'not_ready', reason: 'shutting_down' });
+    else if (server.awaitsBackends) {
+      res.status(503).json({ status: 'not_ready', mode, reason: 'cache_sync_pending' });
+    } else {
+      const { ready, reason } = server.incoming;
+      res.json({ status: 'ready', mode, ...(!ready && { incoming: { ready, reason } }) });
     }
   };

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import type { BackendHealth, HealthState } from './health/state.ts';
 import type { VirtualServer } from './virtual-server.ts';
 
 const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
@@ -20,11 +21,81 @@ function statusOf(server: VirtualServer, version: string): object {
       transport,
       mcp_revision: server.fleet.revision(name),
     })),
-    problems: [...server.views.shared.problems, ...server.fleet.misconfigured().map(credentialProblem)],
+    problems: runtimeProblems(server),
   };
 }
 
-const credentialProblem = (backend: string): object => ({
+/** What only the running gateway can find out, in the words of `/status` and of a VirtualMCPServer's status. */
+export interface RuntimeProblem {
+  readonly reason: string;
+  readonly path?: string;
+  readonly message: string;
+}
+
+/** One of `discoveredBackends` in a VirtualMCPServer's status. */
+export interface ReportedBackend {
+  readonly name: string;
+  readonly url: string | undefined;
+  readonly status: 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';
+  /** As in MCPExternalAuthConfig. */
+  readonly authType: string;
+  readonly mcpRevision: string | undefined;
+  readonly lastHealthCheck: string | undefined;
+  readonly message: string | undefined;
+  readonly circuitBreakerState: string | undefined;
+  readonly circuitLastChanged: string | undefined;
+  readonly consecutiveFailures: number;
+}
+
+/** What a gateway in a cluster says of itself there. */
+export interface StatusReport {
+  readonly discoveredBackends: readonly ReportedBackend[];
+  /** Those that calls are routed to. */
+  readonly backendCount: number;
+  readonly runtimeProblems: readonly RuntimeProblem[];
+}
+
+const REPORTED_STATES: Readonly<Record<HealthState, ReportedBackend['status']>> = {
+  healthy: 'ready',
+  degraded: 'degraded',
+  unhealthy: 'unavailable',
+  unknown: 'unknown',
+  unauthenticated: 'unauthenticated',
+};
+
+export function statusReport(server: VirtualServer): StatusReport {
+  const { backends: health } = server.fleet.health();
+  const { backends, outgoing_auth: auth } = server.config.vmcp;
+  const discoveredBackends = backends.map(({ name, url }) => ({
+    name,
+    url,
+    ...reportedHealth(health[name]),
+    authType: specType(auth?.[name]?.type ?? 'unauthenticated'),
+    mcpRevision: server.fleet.revision(name),
+  }));
+  const routed = discoveredBackends.filter(({ status }) => status === 'ready' || status === 'degraded');
+  return { discoveredBackends, backendCount: routed.length, runtimeProblems: runtimeProblems(server) };
+}
+
+const reportedHealth = (health: BackendHealth | undefined) => ({
+  status: REPORTED_STATES[health?.status ?? 'unknown'],
+  lastHealthCheck: health?.last_check_time ?? undefined,
+  message: health?.last_error_category ? `the last probe failed: ${health.last_error_category}` : undefined,
+  circuitBreakerState: health?.circuit_state?.replace('_', '-'),
+  circuitLastChanged: health?.circuit_last_changed ?? undefined,
+  consecutiveFailures: health?.consecutive_failures ?? 0,
+});
+
+/** `header_injection` -> `headerInjection`. */
+const specType = (type: string): string => type.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
+
+const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
+  ...server.configurationProblems,
+  ...server.views.shared.problems,
+  ...server.fleet.misconfigured().map(credentialProblem),
+];
+
+const credentialProblem = (backend: string): RuntimeProblem => ({
   reason: 'CredentialMisconfigured',
   path: `vmcp.outgoing_auth.${backend}`,
   message: `no credential can be made for backend "${backend}": the log says why`,

@@ -4,6 +4,7 @@ import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
+import type { Problem } from '../contract/problem.ts';
 import type { Span } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-metrics.ts';
 import { forwardParams } from './aggregation/forward-params.ts';
@@ -49,7 +50,10 @@ export class VirtualServer {
   readonly views: Views;
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly log: Logger;
+  /** What is wrong with the newest configuration: because of it an older one is in use. */
+  configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
+  #awaitsBackends: boolean;
   #passthrough: readonly string[];
   #draining = false;
   readonly #now: () => number;
@@ -57,6 +61,7 @@ export class VirtualServer {
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
     this.#config = config;
+    this.#awaitsBackends = config.vmcp.cluster !== undefined;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
     this.#boundary = deps.boundary;
@@ -133,6 +138,11 @@ export class VirtualServer {
 
   get draining(): boolean {
     return this.#draining;
+  }
+
+  /** Its backends come from the cluster, and have not come yet. */
+  get awaitsBackends(): boolean {
+    return this.#awaitsBackends;
   }
 
   /** What the session's principal sees. */
@@ -229,6 +239,7 @@ export class VirtualServer {
   swap(config: GatewayConfig): void {
     const before = this.#config;
     this.#config = config;
+    this.#awaitsBackends = false;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     const keep = isDeepStrictEqual(before.vmcp.operational, config.vmcp.operational);
     this.sessions.ttlMs = durationMs(config.vmcp.session_ttl ?? SESSION_TTL);

@@ -81,6 +81,24 @@ describe('createMonitor', () => {
     ]);
   });
 
+  it('asks a backend that has not been well yet sooner, and less and less so, until it is', async () => {
+    let starting = true;
+    let probes = 0;
+    const { monitor, time } = monitored(() => {
+      probes += 1;
+      return starting ? failing('unavailable') : Promise.resolve();
+    });
+    monitor.start();
+    await time.elapse(1_000 + 2_000 + 4_000);
+    expect(probes).toBe(4);
+    starting = false;
+    await time.elapse(8_000);
+    expect({ probes, delays: time.delays() }).toEqual({ probes: 5, delays: [30_000] });
+    starting = true;
+    await time.elapse(30_000);
+    expect(time.delays()).toEqual([30_000]);
+  });
+
   it('spreads the interval by a tenth each way', async () => {
     for (const [random, delay] of [
       [0, 27_000],

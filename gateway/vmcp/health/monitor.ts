@@ -28,7 +28,10 @@ export interface Transition {
 
 export interface MonitorOptions {
   readonly backends: readonly string[];
-  /** Between the end of a probe and the next one; a tenth more or less at random. */
+  /**
+   * Between the end of a probe and the next one; a tenth more or less at random. A backend that has not been well yet is
+   * asked sooner, after 1, 2, 4 ... s: it may just be starting.
+   */
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly unhealthyThreshold: number;
@@ -65,6 +68,8 @@ export interface Monitor {
   close(): void;
 }
 
+const FIRST_PAUSE_MS = 1_000;
+
 interface Watched {
   readonly name: string;
   health: Health;
@@ -72,6 +77,8 @@ interface Watched {
   judged: Promise<void> | undefined;
   /** The probe function has not returned yet, though it may have been judged by its timeout. */
   unfinished: boolean;
+  /** Failed probes of a backend that has not been well yet. */
+  failedBefore: number;
   again: Promise<void> | undefined;
   cancelTimer: () => void;
 }
@@ -87,7 +94,9 @@ export function createMonitor(options: MonitorOptions): Monitor {
     backend.judged = runProbe(backend, options, closing.signal).then((outcome) => {
       backend.judged = undefined;
       if (closing.signal.aborted) return;
-      backend.cancelTimer = after(intervalMs * (0.9 + 0.2 * random()), () => void check(backend));
+      backend.failedBefore = answers(outcome) ? Number.POSITIVE_INFINITY : backend.failedBefore + 1;
+      const pauseMs = Math.min(intervalMs, FIRST_PAUSE_MS * 2 ** (backend.failedBefore - 1));
+      backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
       judge(backend, outcome, options);
     });
     return backend.judged;
@@ -115,11 +124,15 @@ export function createMonitor(options: MonitorOptions): Monitor {
   };
 }
 
+/** It runs, whatever it thinks of a probe without a user. */
+const answers = (outcome: ProbeOutcome): boolean => outcome.ok || outcome.kind === 'unauthenticated';
+
 const newlyWatched = (name: string, health: Health | undefined): Watched => ({
   name,
   health: health ?? UNCHECKED,
   judged: undefined,
   unfinished: false,
+  failedBefore: health ? Number.POSITIVE_INFINITY : 0,
   again: undefined,
   cancelTimer: () => undefined,
 });

@@ -1,11 +1,13 @@
 import { Agent } from 'undici';
 import type { Logger } from 'winston';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
+import type { Connection } from '../../kube/connection.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
 import { guardedConnector } from '../../outbound/connector.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { initTimeoutMs } from '../backends/backend.ts';
+import { attachTransport } from './attach.ts';
 import { BackendError, type Transport } from './channel.ts';
 import { headerFromFile, headerPlaces, readText, withHeaderFiles, type HeaderFiles } from './header-files.ts';
 import { httpTransport, type HttpTransportOptions } from './http.ts';
@@ -16,6 +18,8 @@ export interface TransportsOptions {
   readonly log: Logger;
   readonly version: string;
   readonly launcher: Launcher | undefined;
+  /** To the API server that reaches into pods; asked for when it is first needed. */
+  readonly connection?: (() => Connection) | undefined;
   readonly now: () => number;
 }
 
@@ -26,8 +30,8 @@ const DEFAULT_PROCESSES = 16;
 
 /** The transport of each backend; a new one is a file here and a line below. */
 export const createTransports =
-  ({ log, version, launcher, now }: TransportsOptions) =>
-  (backend: Backend, operational: Operational): Transport => {
+  ({ log, version, launcher, connection, now }: TransportsOptions) =>
+  (backend: Backend, operational: Operational, namespace?: string): Transport => {
     const shared = {
       name: backend.name,
       log: log.child({ backend: backend.name }),
@@ -46,7 +50,11 @@ export const createTransports =
           return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };
         });
       case 'stdio': {
-        const { process } = backend;
+        const { process, attach } = backend;
+        if (attach && connection && namespace !== undefined) {
+          const place = { connection: connection(), namespace, ...attach };
+          return attachTransport({ ...shared, now, place, maxMessageBytes: MAX_REPLY_BYTES });
+        }
         if (!launcher || !process) return withoutLauncher(backend);
         return stdioTransport({
           ...shared,

@@ -21,6 +21,8 @@ export interface PoolOptions<Process extends PooledProcess, Owner> {
   readonly uncounted: string;
   /** A process without a call (a ping is one) for so long is stopped, whether channels are open or not. */
   readonly idleMs: number;
+  /** Longest pause before a start after a crash; undefined: what processes of our own get. */
+  readonly longestPauseMs?: number | undefined;
   readonly clock: Clock;
   /** Starts a process; a rejection is a failed start. `closing` is aborted when the pool is closed. */
   readonly start: (owner: Owner, closing: AbortSignal) => Promise<Process>;
@@ -44,7 +46,7 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
 
   constructor(options: PoolOptions<Process, Owner>) {
     this.#options = options;
-    this.#pauses = createRestartPauses(() => options.clock.now());
+    this.#pauses = createRestartPauses(() => options.clock.now(), options.longestPauseMs);
   }
 
   /**

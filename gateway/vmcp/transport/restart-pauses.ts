@@ -14,12 +14,13 @@ export interface RestartPauses {
   crashed(key: string, aliveMs: number): void;
 }
 
-export function createRestartPauses(now: () => number): RestartPauses {
+/** @param longestMs where something else paces the restarts too */
+export function createRestartPauses(now: () => number, longestMs = Infinity): RestartPauses {
   const crashes = new Map<string, { count: number; until: number }>();
   const add = (key: string, aliveMs: number) => {
     for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);
     const count = countRestart(crashes.get(key)?.count ?? 0, aliveMs);
-    crashes.set(key, { count, until: now() + backoffMs(count) });
+    crashes.set(key, { count, until: now() + Math.min(backoffMs(count), longestMs) });
   };
   return {
     check(key) {

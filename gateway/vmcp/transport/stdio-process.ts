@@ -1,5 +1,5 @@
 import type { Logger } from 'winston';
-import type { Child } from '../../workloads/runner/runner.ts';
+import type { Child, Exit } from '../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../health/clock.ts';
 import type {
   BackendFailure,
@@ -32,6 +32,12 @@ export interface StdioProcessOptions {
   readonly log: Logger;
 }
 
+/** A process as its user sees it: a child of our own, or a container that is attached to. */
+export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'lastStderr' | 'stop'> {
+  /** `how` says it where there is neither a code nor a signal. */
+  readonly exited: Promise<Exit & { readonly how?: string }>;
+}
+
 /** How long output may still come after the process has ended: a grandchild can hold the pipe open for ever. */
 const LAST_OUTPUT_MS = 500;
 
@@ -40,7 +46,7 @@ const LAST_OUTPUT_MS = 500;
  * before its end. Rejects with `BackendError`.
  */
 export async function startStdioProcess(
-  child: Child,
+  child: ProcessStreams,
   owner: ChannelOwner,
   options: StdioProcessOptions,
   closing: AbortSignal,
@@ -64,13 +70,13 @@ export class StdioProcess implements PooledProcess {
   readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
   alive = true;
   lastUsedAt: number;
-  readonly #child: Child;
+  readonly #child: ProcessStreams;
   readonly #options: StdioProcessOptions;
   readonly #peer: JsonRpcPeer;
   #facts: ServerFacts | undefined;
   #deliberate = false;
 
-  constructor(child: Child, options: StdioProcessOptions) {
+  constructor(child: ProcessStreams, options: StdioProcessOptions) {
     this.#child = child;
     this.#options = options;
     this.lastUsedAt = options.now();
@@ -210,13 +216,12 @@ export class StdioProcess implements PooledProcess {
   async #watch(startedAt: number): Promise<{ deliberate: boolean; aliveMs: number }> {
     const { stdout, exited } = this.#child;
     const drained = new Promise<void>((resolve) => stdout.once('close', resolve));
-    const { code, signal } = await exited;
+    const { code, signal, how = signal === null ? `with code ${String(code)}` : `by ${signal}` } = await exited;
     const { now, after = afterTimeout, log, name: backend } = this.#options;
     await Promise.race([drained, new Promise<void>((resolve) => after(LAST_OUTPUT_MS, resolve))]);
-    const how = signal === null ? `with code ${String(code)}` : `by ${signal}`;
     this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
     if (!this.#deliberate)
-      log.warn('backend process ended', { backend, exitCode: code, signal, stderr: this.#child.lastStderr() });
+      log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr: this.#child.lastStderr() });
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
   }
 }

@@ -11,15 +11,25 @@ import {
   type PrincipalOwner,
 } from './isolation.ts';
 import { ProcessPool } from './process-pool.ts';
-import { startStdioProcess, type StdioProcess, type StdioProcessOptions } from './stdio-process.ts';
+import {
+  startStdioProcess,
+  type ProcessStreams,
+  type StdioProcess,
+  type StdioProcessOptions,
+} from './stdio-process.ts';
 
-export interface StdioTransportOptions extends Omit<StdioProcessOptions, 'shared'> {
-  /** What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once. */
-  readonly command: () => Promise<Command>;
-  readonly launcher: Pick<Launcher, 'spawn'>;
+/** What is behind the standard streams of one backend. */
+export interface ProcessesOptions extends Omit<StdioProcessOptions, 'shared'> {
   readonly isolation: Isolation;
   readonly maxProcesses: number;
   readonly idleMs: number;
+  readonly longestPauseMs?: number;
+}
+
+export interface StdioTransportOptions extends ProcessesOptions {
+  /** What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once. */
+  readonly command: () => Promise<Command>;
+  readonly launcher: Pick<Launcher, 'spawn'>;
 }
 
 export interface StdioTransport extends Transport {
@@ -28,23 +38,40 @@ export interface StdioTransport extends Transport {
 
 /** MCP over the standard streams of child processes; which owners share a process is decided by `isolation`. */
 export function stdioTransport(options: StdioTransportOptions): StdioTransport {
-  const { isolation, launcher, name, now, after = afterTimeout } = options;
-  const shared = isShared(isolation);
+  const { launcher, name } = options;
   let prepared: Promise<Command> | undefined;
   const command = () =>
     (prepared ??= options.command().catch((error: unknown) => {
       prepared = undefined;
       throw error;
     }));
+  return processTransport(options, (closing) =>
+    unlessAborted(command(), closing, () => undefined)
+      .then((ready) => launcher.spawn(ready, { name, stdin: true }))
+      .catch(refuseLaunch),
+  );
+}
+
+/** `startProcess` gives the streams of one more process, before its handshake; `closing` is aborted when the transport is closed. */
+export function processTransport(
+  options: ProcessesOptions,
+  startProcess: (closing: AbortSignal) => Promise<ProcessStreams>,
+): StdioTransport {
+  const { isolation, now, after = afterTimeout, maxProcesses, idleMs, longestPauseMs } = options;
+  const shared = isShared(isolation);
   const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
     const capabilities = offeredCapabilities(owner.capabilities, shared);
-    const child = await unlessAborted(command(), closing, () => undefined)
-      .then((ready) => launcher.spawn(ready, { name, stdin: true }))
-      .catch(refuseLaunch);
-    return startStdioProcess(child, { ...owner, capabilities }, { ...options, shared }, closing);
+    const streams = await startProcess(closing);
+    return startStdioProcess(streams, { ...owner, capabilities }, { ...options, shared }, closing);
   };
-  const { maxProcesses, idleMs } = options;
-  const pool = new ProcessPool({ maxProcesses, uncounted: OWN_PROCESS, idleMs, clock: { now, after }, start });
+  const pool = new ProcessPool({
+    maxProcesses,
+    uncounted: OWN_PROCESS,
+    idleMs,
+    longestPauseMs,
+    clock: { now, after },
+    start,
+  });
 
   return {
     async open(owner, signal) {

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeLog } from '../kube/reflector.ts';
+import { apiVersionOf, RESOURCES, type KubeObject } from '../kube/resource.ts';
+import type { After } from '../vmcp/health/clock.ts';
+import type { ReportedBackend, RuntimeProblem, StatusReport } from '../vmcp/status.ts';
+
+export interface StatusReporterOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** The VirtualMCPServer. */
+  readonly name: string;
+  /** Shortest time between two writes. */
+  readonly intervalMs: number;
+  readonly report: () => StatusReport;
+  /** Every backend has been probed; without that a report waits for a while. */
+  readonly isProbed: () => boolean;
+  readonly log: KubeLog;
+  readonly now: () => number;
+  readonly after: After;
+}
+
+/** The owner of what we write, shared by all pods of a server; what the operator writes has another one. */
+const FIELD_MANAGER = 'vmcp-gateway';
+const LOOK_EVERY_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const FIRST_PROBES_MS = 30_000;
+/** An object in etcd has its limit; whoever has so many problems reads the first ones first. */
+const MOST_PROBLEMS = 50;
+const LONGEST_MESSAGE = 1_000;
+
+/**
+ * Writes what this pod sees into the status of its VirtualMCPServer: when something of it is another than at its last
+ * write, and no more often than the interval. Where pods disagree, the one whose view changed last is read.
+ */
+export class StatusReporter {
+  readonly #options: StatusReporterOptions;
+  #written: object | undefined;
+  #notBefore = 0;
+  /** Since when some backend has not been probed. */
+  #unprobedSince: number | undefined;
+  #failures = 0;
+  #looking: Promise<void> | undefined;
+  #cancelTimer: () => void = () => undefined;
+  #closed = false;
+
+  constructor(options: StatusReporterOptions) {
+    this.#options = options;
+  }
+
+  /** What stands there already is taken as our own: a pod that finds nothing to add writes nothing. */
+  start(): void {
+    if (this.#looking || this.#closed) return;
+    this.#looking = this.#readLive().then(() => this.#look());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelTimer();
+    await this.#looking;
+  }
+
+  async #readLive(): Promise<void> {
+    const { client, namespace, name, log } = this.#options;
+    try {
+      const live = await client.get<KubeObject & { status?: Partial<StatusReport> }>(
+        RESOURCES.VirtualMCPServer,
+        namespace,
+        name,
+      );
+      if (live?.status?.backendCount !== undefined) this.#written = substanceOf(live.status);
+    } catch (error) {
+      log.debug('status not read', { error: String(error) });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { now, after, intervalMs } = this.#options;
+    if (!this.#isEarly() && now() >= this.#notBefore) await this.#write();
+    if (this.#closed) return;
+    this.#cancelTimer = after(Math.min(LOOK_EVERY_MS, intervalMs), () => {
+      this.#looking = this.#look();
+    });
+  }
+
+  /** What a backend is like will be known in a moment: two reports are not better than one. */
+  #isEarly(): boolean {
+    const { now, isProbed } = this.#options;
+    this.#unprobedSince = isProbed() ? undefined : (this.#unprobedSince ?? now());
+    return this.#unprobedSince !== undefined && now() < this.#unprobedSince + FIRST_PROBES_MS;
+  }
+
+  async #write(): Promise<void> {
+    const { client, namespace, name, report, log, now, intervalMs } = this.#options;
+    try {
+      const status = bounded(report());
+      const substance = substanceOf(status);
+      if (this.#closed || isDeepStrictEqual(substance, this.#written)) return;
+      const apiVersion = apiVersionOf(RESOURCES.VirtualMCPServer);
+      await client.apply(
+        { apiVersion, kind: RESOURCES.VirtualMCPServer.kind, metadata: { name, namespace }, status },
+        { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' },
+      );
+      if (this.#failures > 0) log.info('status is reported again', { failures: this.#failures });
+      this.#written = substance;
+      this.#failures = 0;
+      this.#notBefore = now() + intervalMs;
+    } catch (error) {
+      this.#failures += 1;
+      this.#notBefore = now() + Math.min(FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), intervalMs);
+      log[this.#failures === 1 ? 'warn' : 'debug']('status not reported: it is tried again', { error: String(error) });
+    }
+  }
+}
+
+/** No problems are no field, so that the apply takes away what stood there. */
+function bounded({ discoveredBackends, backendCount, runtimeProblems }: StatusReport): Partial<StatusReport> {
+  const problems = runtimeProblems.slice(0, MOST_PROBLEMS).map(({ reason, path, message }) => ({
+    reason,
+    ...(path !== undefined && { path }),
+    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message,
+  }));
+  return { discoveredBackends, backendCount, ...(problems.length > 0 && { runtimeProblems: problems }) };
+}
+
+/** A report without what changes at every probe: only for another one of these is it written. */
+const substanceOf = ({
+  discoveredBackends = [],
+  backendCount,
+  runtimeProblems = [],
+}: Partial<StatusReport>): object => ({
+  backendCount,
+  backends: discoveredBackends.map(backendSubstance),
+  problems: runtimeProblems.map(({ reason, path, message }: RuntimeProblem) => [reason, path, message]),
+});
+
+const backendSubstance = (backend: ReportedBackend): unknown[] => [
+  backend.name,
+  backend.url,
+  backend.status,
+  backend.authType,
+  backend.mcpRevision,
+  backend.message,
+  backend.circuitBreakerState,
+];

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { readGatewayConfig, withDiscoveredBackends } from '../read-gateway-config.ts';
+import type { Backend, GatewayConfig } from './gateway-config.ts';
+import { VMCP } from './testdata/vmcp-config.ts';
+
+const cluster = {
+  backends_config_map: 'desk-vmcp-backends',
+  virtual_mcp_server: 'desk',
+  reporting_interval: '30s',
+};
+const base: GatewayConfig = { schema_version: 'v0.1.0', name: 'desk', vmcp: { ...VMCP, namespace: 'team', cluster } };
+const alpha: Backend = { name: 'alpha', transport: 'streamable-http', url: 'https://alpha.example/mcp' };
+const attached: Backend = {
+  name: 'files',
+  transport: 'stdio',
+  attach: { pod: 'mcp-files-0', container: 'mcp' },
+  isolation: 'shared',
+};
+
+type Read = ReturnType<typeof readGatewayConfig>;
+const refusals = (read: Read): string[] =>
+  'problems' in read ? read.problems.map(({ reason, path }) => `${reason} ${path}`) : [];
+const startedWith = (vmcp: Partial<GatewayConfig['vmcp']>): string[] =>
+  refusals(readGatewayConfig(JSON.stringify({ ...base, vmcp: { ...base.vmcp, ...vmcp } })));
+const together = (document: unknown, config = base): Read => withDiscoveredBackends(config, JSON.stringify(document));
+
+describe('a configuration whose backends come from the cluster', () => {
+  it('is right without backends, and holds none itself', () => {
+    expect(startedWith({})).toEqual([]);
+    expect(startedWith({ backends: [alpha] })).toEqual(['RuleViolated vmcp.backends']);
+    expect(startedWith({ outgoing_auth: {} })).toEqual(['RuleViolated vmcp.outgoing_auth']);
+  });
+
+  it('names objects of its namespace, and says how often it reports', () => {
+    const { namespace: _, ...rest } = base.vmcp;
+    expect(refusals(readGatewayConfig(JSON.stringify({ ...base, vmcp: rest })))).toEqual([
+      'MissingField vmcp.namespace',
+    ]);
+    expect(startedWith({ cluster: { ...cluster, reporting_interval: '0s' } })).toEqual([
+      'InvalidDuration vmcp.cluster.reporting_interval',
+    ]);
+    expect(startedWith({ cluster: { ...cluster, virtual_mcp_server: '' } })).toEqual([
+      'InvalidValue vmcp.cluster.virtual_mcp_server',
+    ]);
+  });
+
+  it('is whole together with the document that has them, and stays one of the cluster', () => {
+    const outgoing_auth = { alpha: { type: 'unauthenticated' } };
+    expect(together({ schema_version: 'v0.1.0', backends: [alpha], outgoing_auth })).toEqual({
+      config: { ...base, vmcp: { ...base.vmcp, backends: [alpha], outgoing_auth } },
+    });
+    expect(together({ schema_version: 'v0.1.0', backends: [] })).toEqual({ config: base });
+  });
+
+  it.each([
+    [{ backends: [] }, 'MissingField schema_version'],
+    [{ schema_version: 'v9', backends: [] }, 'UnknownSchemaVersion schema_version'],
+    [{ schema_version: 'v0.1.0' }, 'MissingField vmcp.backends'],
+    [{ schema_version: 'v0.1.0', backends: [{ ...alpha, port: 1 }] }, 'UnknownField vmcp.backends[0].port'],
+    [{ schema_version: 'v0.1.0', backends: [alpha, alpha] }, 'BackendNameConflict vmcp.backends[1].name'],
+    [
+      { schema_version: 'v0.1.0', backends: [alpha], outgoing_auth: { alpha: { type: 'upstream_inject' } } },
+      'MissingField vmcp.outgoing_auth.alpha.provider_name',
+    ],
+    [
+      { schema_version: 'v0.1.0', backends: [], outgoing_auth: { gone: { type: 'unauthenticated' } } },
+      'UnknownBackend vmcp.outgoing_auth.gone',
+    ],
+    [[], 'InvalidType '],
+  ])('is refused by the rules of a whole one: %j', (document, refusal) => {
+    expect(refusals(together(document))).toContain(refusal);
+  });
+
+  it('is refused when the document is not JSON', () => {
+    expect(refusals(withDiscoveredBackends(base, '{'))).toEqual(['InvalidJSON (document)']);
+  });
+});
+
+describe('a backend that is attached to', () => {
+  const { cluster: _, ...alone } = base.vmcp;
+  const refusalsOf = (change: object, vmcp: object = alone): string[] =>
+    refusals(readGatewayConfig(JSON.stringify({ ...base, vmcp: { ...vmcp, backends: [{ ...attached, ...change }] } })));
+
+  it('is a stdio server that all sessions share, in a namespace', () => {
+    expect(refusalsOf({})).toEqual([]);
+    const { namespace: _namespace, ...nowhere } = alone;
+    expect(refusalsOf({}, nowhere)).toEqual(['MissingField vmcp.namespace']);
+    const { isolation: _isolation, ...unsaid } = attached;
+    const config = { ...base, vmcp: { ...alone, backends: [unsaid] } };
+    expect(refusals(readGatewayConfig(JSON.stringify(config)))).toEqual(['RuleViolated vmcp.backends[0].isolation']);
+  });
+
+  it.each([
+    [{ url: 'https://x.example' }, ['RuleViolated vmcp.backends[0].url']],
+    [{ process: { image: 'npx://x' } }, ['RuleViolated vmcp.backends[0].process']],
+    [{ isolation: 'session' }, ['RuleViolated vmcp.backends[0].isolation']],
+    [{ max_processes: 2 }, ['RuleViolated vmcp.backends[0].max_processes']],
+    [
+      { transport: 'sse', url: 'https://x.example' },
+      ['RuleViolated vmcp.backends[0].attach', 'RuleViolated vmcp.backends[0].url'],
+    ],
+    [{ attach: { pod: 'p' } }, ['MissingField vmcp.backends[0].attach.container']],
+  ])('is nothing else beside: %j', (change, expected) => {
+    expect(refusalsOf(change)).toEqual(expected);
+  });
+});

@@ -1,0 +1,19 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from './fields.ts';
+import { Vmcp } from './gateway-config.ts';
+import { SCHEMA_VERSION } from './run-config.ts';
+
+/** Key of the ConfigMap that holds the document. */
+export const DISCOVERED_BACKENDS_KEY = 'backends.json';
+
+/** The members of a gateway's backends, in a document of their own: they change while a gateway runs. */
+export const DiscoveredBackends = Closed(
+  {
+    schema_version: Type.Enum([SCHEMA_VERSION], { description: 'Version of this document.' }),
+    backends: Vmcp.properties.backends,
+    outgoing_auth: Vmcp.properties.outgoing_auth,
+  },
+  { description: 'Stands for `vmcp.backends` and `vmcp.outgoing_auth` of a configuration with `vmcp.cluster`.' },
+);
+
+export type DiscoveredBackends = Static<typeof DiscoveredBackends>;

@@ -1,0 +1,110 @@
+/** What the API server says of a request that failed, as far as we read it. */
+export interface ApiStatus {
+  readonly kind?: unknown;
+  readonly code?: unknown;
+  readonly reason?: unknown;
+  readonly message?: unknown;
+  readonly details?: unknown;
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+const MAX_TEXT = 2_000;
+
+/** A request that failed. `status` is 0 when there was no reply: the reason is then `Unreachable`, `Timeout` or `InvalidReply`. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** CamelCase, in the words of the API server where it said one: NotFound, Conflict, Forbidden, Invalid, Expired, ... */
+  readonly reason: string;
+  /** How long the server asks to be left alone. */
+  readonly retryAfterMs?: number;
+
+  constructor(
+    failure: { status: number; reason: string; message: string; retryAfterMs?: number | undefined },
+    options?: ErrorOptions,
+  ) {
+    super(failure.message, options);
+    this.name = 'ApiError';
+    this.status = failure.status;
+    this.reason = failure.reason;
+    if (failure.retryAfterMs !== undefined) this.retryAfterMs = failure.retryAfterMs;
+  }
+}
+
+export const isStatus = (value: unknown): value is ApiStatus =>
+  typeof value === 'object' && value !== null && (value as ApiStatus).kind === 'Status';
+
+/** The error that a `Status` object stands for. */
+export function errorOfStatus(status: ApiStatus, httpStatus: number, retryAfterMs?: number): ApiError {
+  const code = typeof status.code === 'number' && status.code > 0 ? status.code : httpStatus;
+  const said = typeof status.reason === 'string' && status.reason !== '' ? status.reason : undefined;
+  // "Gone" and "Expired" both mean that a resourceVersion is too old.
+  const reason = code === 410 ? 'Expired' : (said ?? REASONS[code] ?? 'Unknown');
+  const message = typeof status.message === 'string' && status.message !== '' ? status.message : reason;
+  return new ApiError({ status: code, reason, message, retryAfterMs });
+}
+
+/** The error that a reply with a status over 299 stands for, whatever is in its body. */
+export function errorOfReply(httpStatus: number, text: string, retryAfterMs?: number): ApiError {
+  const body = parsed(text);
+  if (isStatus(body)) return errorOfStatus(body, httpStatus, retryAfterMs);
+  const excerpt = text.trim().slice(0, MAX_TEXT);
+  return errorOfStatus(
+    { kind: 'Status', message: excerpt === '' ? `HTTP ${String(httpStatus)}` : excerpt },
+    httpStatus,
+    retryAfterMs,
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Retry-After` in ms; only its form in seconds is used by API servers. */
+export function retryAfterOf(header: string | string[] | undefined): number | undefined {
+  const text = Array.isArray(header) ? header[0] : header;
+  return text !== undefined && /^\d{1,6}$/u.test(text) ? Number(text) * 1_000 : undefined;
+}
+
+const TIMEOUTS: ReadonlySet<unknown> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** What was thrown on the way to the API server, as an ApiError. */
+export function errorOfFailure(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const what = typeof code === 'string' ? `${code}: ${text}` : text;
+  if (TIMEOUTS.has(code)) {
+    return new ApiError(
+      { status: 0, reason: 'Timeout', message: `the API server did not answer in time (${what})` },
+      { cause: thrown },
+    );
+  }
+  return new ApiError(
+    { status: 0, reason: 'Unreachable', message: `the API server cannot be reached (${what})` },
+    { cause: thrown },
+  );
+}

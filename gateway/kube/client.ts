@@ -1,0 +1,243 @@
+import { ApiError, errorOfFailure, errorOfStatus, isStatus, type ApiStatus } from './api-error.ts';
+import type { Connection } from './connection.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { apiVersionOf, pathOf, resourceOf, type KubeObject, type ResourceType } from './resource.ts';
+import { Turns } from './turns.ts';
+import { invalid, linesOf } from './watch-lines.ts';
+
+export { ApiError } from './api-error.ts';
+
+export interface KubeClientOptions extends ExchangeOptions {
+  /** A watch in which nothing arrives for so long, not even a bookmark, is given up. */
+  readonly watchIdleMs?: number;
+}
+
+export interface Selection {
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Without spec, status and data. */
+  readonly metadataOnly?: boolean | undefined;
+}
+
+export interface ListOptions extends Selection {
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+export interface ObjectList<T> {
+  readonly items: T[];
+  readonly resourceVersion: string;
+  /** There is more: the token to ask for it. */
+  readonly continue?: string;
+}
+
+export interface WatchOptions extends Selection {
+  readonly resourceVersion: string;
+  /** When the server is to end the watch. */
+  readonly timeoutSeconds?: number | undefined;
+  /** The server has accepted the watch. */
+  readonly onOpen?: (() => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  /** Of a bookmark only the resourceVersion is there. */
+  readonly object: T;
+}
+
+export interface WriteOptions {
+  readonly subresource?: 'status' | undefined;
+  readonly fieldManager?: string | undefined;
+}
+
+const WATCH_IDLE_MS = 240_000;
+/** A page of a list is large, as text and as objects: what many at a time take is not given back soon. */
+const LISTS_AT_A_TIME = 2;
+const EVENT_TYPES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/**
+ * Plain requests to an API server. Everything that fails is an `ApiError`; no error and no log holds a token. A server
+ * that is too busy is obeyed: the request waits and is sent again.
+ */
+export class KubeClient {
+  readonly #http: Exchange;
+  readonly #watchIdleMs: number;
+  readonly #lists = new Turns(LISTS_AT_A_TIME);
+
+  constructor(connection: Connection, { watchIdleMs = WATCH_IDLE_MS, ...options }: KubeClientOptions = {}) {
+    this.#http = new Exchange(connection, options);
+    this.#watchIdleMs = watchIdleMs;
+  }
+
+  /** Undefined when there is no such object. */
+  async get<T extends KubeObject>(
+    type: ResourceType,
+    namespace: string | undefined,
+    name: string,
+    { metadataOnly = false }: { metadataOnly?: boolean } = {},
+  ): Promise<T | undefined> {
+    const path = pathOf(type, { namespace, name });
+    try {
+      return typed(
+        type,
+        (await this.#http.json({ method: 'GET', path, ...(metadataOnly && { accept: METADATA }) })) as T,
+      );
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const { metadataOnly = false, ...rest } = options;
+    const path = `${pathOf(type, { namespace: options.namespace })}${query(selected(rest))}`;
+    const request = { method: 'GET', path, ...(metadataOnly && { accept: METADATA_LIST }) } as const;
+    const reply = await this.#lists.run(() => this.#http.json(request));
+    const { metadata, items } = reply as {
+      metadata?: { resourceVersion?: string; continue?: string };
+      items?: unknown;
+    };
+    if (metadata?.resourceVersion === undefined) throw invalid(`${path}: the reply is no list`);
+    return {
+      // An empty list may come as null.
+      items: ((items ?? []) as T[]).map((item) => typed(type, item)),
+      resourceVersion: metadata.resourceVersion,
+      ...(metadata.continue !== undefined && metadata.continue !== '' && { continue: metadata.continue }),
+    };
+  }
+
+  /**
+   * Every change after `resourceVersion`, until the server ends the watch or `signal` does: then it just ends. Whatever
+   * else ends it is thrown as an ApiError, reason `Expired` when the resourceVersion is too old.
+   */
+  async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
+    const { signal, metadataOnly = false, resourceVersion, timeoutSeconds, onOpen, ...rest } = options;
+    const parameters = { ...selected(rest), watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds };
+    const path = `${pathOf(type, { namespace: options.namespace })}${query(parameters)}`;
+    try {
+      const accept = metadataOnly ? METADATA : 'application/json';
+      const body = await this.#http.stream(path, accept, this.#watchIdleMs, signal);
+      onOpen?.();
+      for await (const line of linesOf(body)) yield eventOf<T>(type, line);
+    } catch (error) {
+      if (!signal.aborted) throw errorOfFailure(error);
+    }
+  }
+
+  async create<T extends KubeObject>(
+    type: ResourceType,
+    namespace: string | undefined,
+    object: KubeObject,
+    { fieldManager }: { fieldManager?: string } = {},
+  ): Promise<T> {
+    const path = `${pathOf(type, { namespace })}${query({ fieldManager })}`;
+    return typed(type, (await this.#http.json({ method: 'POST', path, body: object })) as T);
+  }
+
+  /** Server-side apply: says what the fields of `object` are, and leaves all others alone. */
+  async apply<T extends KubeObject>(
+    object: KubeObject,
+    { fieldManager, force, subresource }: { fieldManager: string; force: boolean; subresource?: 'status' },
+  ): Promise<T> {
+    const type = resourceOf(object);
+    const { namespace, name } = object.metadata;
+    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager, force })}`;
+    const contentType = 'application/apply-patch+yaml';
+    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: object, contentType })) as T);
+  }
+
+  async mergePatch<T extends KubeObject>(
+    type: ResourceType,
+    namespace: string | undefined,
+    name: string,
+    patch: object,
+    { subresource, fieldManager }: WriteOptions = {},
+  ): Promise<T> {
+    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager })}`;
+    const contentType = 'application/merge-patch+json';
+    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: patch, contentType })) as T);
+  }
+
+  /** Replaces an object; refused as `Conflict` when it has changed since the resourceVersion in `object`. */
+  async update<T extends KubeObject>(object: KubeObject, { subresource, fieldManager }: WriteOptions = {}): Promise<T> {
+    const type = resourceOf(object);
+    const { namespace, name } = object.metadata;
+    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager })}`;
+    return typed(type, (await this.#http.json({ method: 'PUT', path, body: object })) as T);
+  }
+
+  /** An object that is not there is deleted. With `uid` only that object, else `Conflict`. */
+  async delete(
+    type: ResourceType,
+    namespace: string | undefined,
+    name: string,
+    { uid, propagationPolicy }: { uid?: string; propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' } = {},
+  ): Promise<void> {
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(uid !== undefined && { preconditions: { uid } }),
+      ...(propagationPolicy !== undefined && { propagationPolicy }),
+    };
+    try {
+      await this.#http.json({ method: 'DELETE', path: pathOf(type, { namespace, name }), body });
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+    }
+  }
+
+  /** Any other document of the API server, such as `/apis`. */
+  async getJson(path: string): Promise<unknown> {
+    return this.#http.json({ method: 'GET', path });
+  }
+
+  /** Requests under way may finish; watches end. */
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+}
+
+const isAbsent = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+
+function selected({ labelSelector, fieldSelector, ...rest }: Omit<ListOptions, 'metadataOnly'>) {
+  return {
+    labelSelector,
+    fieldSelector,
+    limit: rest.limit,
+    continue: rest.continue,
+    resourceVersion: rest.resourceVersion,
+  };
+}
+
+function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return '';
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
+}
+
+/** Objects in lists do not say what they are, and metadata alone calls itself something else. */
+function typed<T extends KubeObject>(type: ResourceType, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function eventOf<T extends KubeObject>(type: ResourceType, line: string): WatchEvent<T> {
+  let event: { type?: unknown; object?: unknown };
+  try {
+    event = JSON.parse(line) as typeof event;
+  } catch (error) {
+    throw invalid('a line of a watch is no JSON', error);
+  }
+  if (event.type === 'ERROR') {
+    throw errorOfStatus(isStatus(event.object) ? event.object : ({ kind: 'Status' } satisfies ApiStatus), 500);
+  }
+  if (!EVENT_TYPES.has(event.type) || typeof event.object !== 'object' || event.object === null) {
+    throw invalid('a line of a watch is no event');
+  }
+  return { type: event.type as WatchEvent<T>['type'], object: typed(type, event.object as T) };
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildConnector, Pool, type Dispatcher } from 'undici';
+import { type ApiError, errorOfFailure, errorOfReply, retryAfterOf } from './api-error.ts';
+import type { Connection, TlsMaterial } from './connection.ts';
+import { invalid } from './watch-lines.ts';
+
+export interface ExchangeOptions {
+  /** How long the server may be silent before a request counts as failed. */
+  readonly requestTimeoutMs?: number;
+  readonly connectTimeoutMs?: number;
+  /** Requests that run at a time; further ones wait. Watches are not counted. */
+  readonly maxConcurrent?: number;
+  readonly userAgent?: string;
+}
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the root of the API server, with its query. */
+  readonly path: string;
+  readonly accept?: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+const ATTEMPTS = 5;
+const DEFAULT_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** Sockets that are idle for longer are not trusted: what stands between may have forgotten them. */
+const KEEP_ALIVE_MS = 30_000;
+/** The kernel asks a silent peer after this time, and gives it up some seconds later. */
+const KEEP_ALIVE_PROBE_MS = 15_000;
+
+/** HTTP to one API server: two pools of sockets, one for requests, one for watches, which hold theirs for long. */
+export class Exchange {
+  readonly #connection: Connection;
+  readonly #requests: Pool;
+  readonly #watches: Pool;
+  readonly #prefix: string;
+  readonly #userAgent: string;
+  readonly #closing = new AbortController();
+
+  constructor(connection: Connection, options: ExchangeOptions) {
+    const { requestTimeoutMs = 30_000, connectTimeoutMs = 10_000, maxConcurrent = 32, userAgent = 'vmcp' } = options;
+    const { origin, pathname } = new URL(connection.baseUrl);
+    const common: Pool.Options = {
+      connect: connector(connection, connectTimeoutMs),
+      headersTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      pipelining: 1,
+    };
+    this.#connection = connection;
+    this.#requests = new Pool(origin, { ...common, bodyTimeout: requestTimeoutMs, connections: maxConcurrent });
+    this.#watches = new Pool(origin, { ...common, connections: null });
+    this.#prefix = pathname.replace(/\/$/u, '');
+    this.#userAgent = userAgent;
+  }
+
+  /**
+   * The JSON of the reply. Waits and asks again while the server is too busy and says so.
+   * @throws ApiError
+   */
+  async json(request: ApiRequest): Promise<unknown> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#once(request);
+      } catch (thrown) {
+        const error = errorOfFailure(thrown);
+        if (!isBusy(error) || attempt >= ATTEMPTS || this.#closing.signal.aborted) throw error;
+        await sleep(Math.min(error.retryAfterMs ?? DEFAULT_RETRY_MS, MAX_RETRY_MS), undefined, {
+          signal: this.#closing.signal,
+        }).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /**
+   * The body of a watch as it comes. It fails when nothing arrives for `idleMs`.
+   * @throws ApiError
+   */
+  async stream(path: string, accept: string, idleMs: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const reply = await this.#send(this.#watches, { method: 'GET', path, accept }, { bodyTimeout: idleMs, signal });
+    if (reply.statusCode === 200) return reply.body;
+    throw await refusal(reply);
+  }
+
+  /** Requests under way may finish; watches end. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([this.#requests.close(), this.#watches.destroy()]);
+  }
+
+  async #once(request: ApiRequest): Promise<unknown> {
+    const reply = await this.#send(this.#requests, request, {});
+    if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusal(reply);
+    const text = await reply.body.text();
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (error) {
+      throw invalid(`${request.method} ${request.path}: the reply is no JSON`, error);
+    }
+  }
+
+  async #send(
+    pool: Pool,
+    { method, path, accept = 'application/json', body, contentType = 'application/json' }: ApiRequest,
+    more: { bodyTimeout?: number; signal?: AbortSignal },
+  ): Promise<Dispatcher.ResponseData> {
+    const authorization = await this.#connection.authorization();
+    return pool.request({
+      method,
+      path: `${this.#prefix}${path}`,
+      headers: {
+        accept,
+        'user-agent': this.#userAgent,
+        ...(authorization !== undefined && { authorization }),
+        ...(body !== undefined && { 'content-type': contentType }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...more,
+    });
+  }
+}
+
+const refusal = async (reply: Dispatcher.ResponseData): Promise<ApiError> =>
+  errorOfReply(reply.statusCode, await reply.body.text(), retryAfterOf(reply.headers['retry-after']));
+
+/** Too many requests, or a server that starts or stops and says when to come back: the request was not carried out. */
+const isBusy = ({ status, retryAfterMs }: ApiError): boolean =>
+  status === 429 || (status >= 500 && retryAfterMs !== undefined);
+
+/** Takes the TLS material anew for each socket. */
+function connector(connection: Connection, timeout: number): buildConnector.connector {
+  let built: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
+  return (options, callback) => {
+    try {
+      const material = connection.tls();
+      if (built?.material !== material) built = { material, connect: connectorOf(material, timeout) };
+      built.connect(options, callback);
+    } catch (error) {
+      callback(error as Error, null);
+    }
+  };
+}
+
+function connectorOf({ ca, cert, key, serverName, insecureSkipVerify }: TlsMaterial, timeout: number) {
+  return buildConnector({
+    timeout,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
+    rejectUnauthorized: insecureSkipVerify !== true,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { servername: serverName }),
+  });
+}

@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorOfFailure, type ApiError } from './api-error.ts';
+import type { KubeClient, WatchEvent } from './client.ts';
+import { ObjectStore } from './object-store.ts';
+import type { KubeObject, ResourceType } from './resource.ts';
+import { RetryPause } from './retry-pause.ts';
+
+export interface KubeLog {
+  debug(message: string, fields: object): unknown;
+  info(message: string, fields: object): unknown;
+  warn(message: string, fields: object): unknown;
+  error(message: string, fields: object): unknown;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly metadataOnly?: boolean | undefined;
+  /** What to keep of an object; managedFields are gone already. */
+  readonly transform?: ((object: T) => T) | undefined;
+  /** After the store has it. Both of two: changed; `current` undefined: gone. */
+  readonly onChange: (previous: T | undefined, current: T | undefined) => void;
+  readonly log: KubeLog;
+  /** ms, on a clock that only goes forward. */
+  readonly now: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+const PAGE = 100;
+const WATCH_SECONDS = 300;
+/** A watch that ends sooner without having said anything counts as failed. */
+const SHORT_MS = 1_000;
+/** After so many failures in a row the version that we resume from is not trusted any more. */
+const FAILURES_BEFORE_LIST = 3;
+
+/**
+ * A copy of all objects of a kind that follows the API server: a list, then a watch that is taken up again where it
+ * ended. Whatever ends it, it goes on until `close`. A list is told as the difference from what is known.
+ */
+export class Reflector<T extends KubeObject> {
+  /** When the first list is there. Never fails. */
+  readonly synced: Promise<void>;
+  readonly #options: ReflectorOptions<T>;
+  readonly #store = new ObjectStore<T>();
+  readonly #pause: RetryPause;
+  readonly #closing = new AbortController();
+  #markSynced: () => void = () => undefined;
+  #running: Promise<void> | undefined;
+  /** From where to watch; undefined: list first. */
+  #resourceVersion: string | undefined;
+  /** Pages of a list went out of date while they were read: the next list comes in one piece. */
+  #wholeList = false;
+  #complained: string | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#pause = new RetryPause(options.random);
+    this.synced = new Promise((resolve) => {
+      this.#markSynced = resolve;
+    });
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#store.get(namespace, name);
+  }
+
+  values(): Iterable<T> {
+    return this.#store.values();
+  }
+
+  inNamespace(namespace: string | undefined): Iterable<T> {
+    return this.#store.inNamespace(namespace);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const from = this.#resourceVersion ?? (await this.#list());
+        await this.#watch(from);
+      } catch (thrown) {
+        const error = errorOfFailure(thrown);
+        if (error.reason === 'Expired' || this.#pause.failures >= FAILURES_BEFORE_LIST)
+          this.#resourceVersion = undefined;
+        this.#complain(error);
+        await this.#rest(this.#pause.next(error.retryAfterMs));
+      }
+    }
+  }
+
+  async #list(): Promise<string> {
+    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
+    const selection = { namespace, labelSelector, fieldSelector, metadataOnly };
+    const found: T[] = [];
+    let page: Awaited<ReturnType<typeof client.list<T>>> | undefined;
+    do {
+      const limit = this.#wholeList ? undefined : PAGE;
+      try {
+        page = await client.list<T>(type, { ...selection, limit, continue: page?.continue });
+      } catch (error) {
+        this.#wholeList = page !== undefined && errorOfFailure(error).reason === 'Expired';
+        throw error;
+      }
+      found.push(...page.items.map((item) => this.#kept(item)));
+    } while (page.continue !== undefined && !this.#closing.signal.aborted);
+    this.#wholeList = false;
+    for (const [previous, current] of this.#store.replace(found)) this.#tell(previous, current);
+    this.#resourceVersion = page.resourceVersion;
+    this.#markSynced();
+    return page.resourceVersion;
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, now, random } = this.#options;
+    const { signal } = this.#closing;
+    const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random()));
+    const started = now();
+    let events = 0;
+    const selection = { namespace, labelSelector, fieldSelector, metadataOnly };
+    const watch = { ...selection, resourceVersion, timeoutSeconds, signal };
+    for await (const event of client.watch<T>(type, {
+      ...watch,
+      onOpen: () => {
+        this.#opened();
+      },
+    })) {
+      events += 1;
+      this.#pause.reset();
+      this.#take(event);
+      this.#resourceVersion = event.object.metadata.resourceVersion ?? this.#resourceVersion;
+    }
+    if (events === 0 && now() - started < SHORT_MS) await this.#rest(this.#pause.next());
+    else this.#pause.reset();
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    if (type === 'BOOKMARK') return;
+    if (type === 'DELETED') {
+      const previous = this.#store.remove(object);
+      if (previous) this.#tell(previous, undefined);
+      return;
+    }
+    const current = this.#kept(object);
+    this.#tell(this.#store.put(current), current);
+  }
+
+  #kept(object: T): T {
+    const { managedFields, ...metadata } = object.metadata as T['metadata'] & { managedFields?: unknown };
+    const stripped = managedFields === undefined ? object : { ...object, metadata };
+    return this.#options.transform ? this.#options.transform(stripped) : stripped;
+  }
+
+  #tell(previous: T | undefined, current: T | undefined): void {
+    try {
+      this.#options.onChange(previous, current);
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : String(error);
+      this.#options.log.error('a change could not be taken in', { kind: this.#options.type.kind, error: stack });
+    }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  /** Says each kind of trouble once until it is over. */
+  #complain({ reason, message, status }: ApiError): void {
+    const { log, type, namespace = 'all' } = this.#options;
+    const fields = { kind: type.kind, namespace, reason, status, error: message };
+    if (reason === 'Expired' || reason === this.#complained) log.debug('a watch ended', fields);
+    else log.warn('objects cannot be watched: what is known stands until they can', fields);
+    if (reason !== 'Expired') this.#complained = reason;
+  }
+
+  #opened(): void {
+    if (this.#complained === undefined) return;
+    const { log, type, namespace = 'all' } = this.#options;
+    log.info('objects are watched again', { kind: type.kind, namespace, after: this.#complained });
+    this.#complained = undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/** A kind of the API server, and where its objects stand there. `group` is '' for the core group. */
+export interface ResourceType {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly deletionTimestamp?: string;
+  readonly creationTimestamp?: string;
+}
+
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly [member: string]: unknown;
+}
+
+const core = (kind: string, plural: string): ResourceType => ({ group: '', version: 'v1', kind, plural });
+const of = (group: string, kind: string, plural: string): ResourceType => ({ group, version: 'v1', kind, plural });
+const own = (kind: string, plural: string): ResourceType => ({ group: 'vmcp.dev', version: 'v1alpha1', kind, plural });
+
+/** Every kind that the operator or a gateway reads or writes. */
+export const RESOURCES = {
+  Deployment: of('apps', 'Deployment', 'deployments'),
+  StatefulSet: of('apps', 'StatefulSet', 'statefulsets'),
+  Service: core('Service', 'services'),
+  ConfigMap: core('ConfigMap', 'configmaps'),
+  Secret: core('Secret', 'secrets'),
+  ServiceAccount: core('ServiceAccount', 'serviceaccounts'),
+  Role: of('rbac.authorization.k8s.io', 'Role', 'roles'),
+  RoleBinding: of('rbac.authorization.k8s.io', 'RoleBinding', 'rolebindings'),
+  PodDisruptionBudget: of('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  NetworkPolicy: of('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
+  Lease: of('coordination.k8s.io', 'Lease', 'leases'),
+  Event: core('Event', 'events'),
+  Pod: core('Pod', 'pods'),
+  Namespace: core('Namespace', 'namespaces'),
+  VirtualMCPServer: own('VirtualMCPServer', 'virtualmcpservers'),
+  MCPServer: own('MCPServer', 'mcpservers'),
+  MCPServerEntry: own('MCPServerEntry', 'mcpserverentries'),
+  MCPGroup: own('MCPGroup', 'mcpgroups'),
+  MCPOIDCConfig: own('MCPOIDCConfig', 'mcpoidcconfigs'),
+  MCPExternalAuthConfig: own('MCPExternalAuthConfig', 'mcpexternalauthconfigs'),
+} as const satisfies Readonly<Record<string, ResourceType>>;
+
+/** As it stands in an object: `v1`, `apps/v1`. */
+export const apiVersionOf = ({ group, version }: ResourceType): string =>
+  group === '' ? version : `${group}/${version}`;
+
+const byKind = new Map<string, ResourceType>(
+  Object.values(RESOURCES).map((type) => [`${apiVersionOf(type)} ${type.kind}`, type]),
+);
+
+/** Where an object belongs. Throws on a kind that is not in `RESOURCES`. */
+export function resourceOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
+  const type = byKind.get(`${apiVersion} ${kind}`);
+  if (!type) throw new Error(`no resource is known for ${apiVersion} ${kind}`);
+  return type;
+}
+
+export interface Place {
+  /** Absent: all namespaces, or a kind that has none. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** The path of an object, of one of its subresources, or of all objects of a kind, at the API server. */
+export function pathOf(type: ResourceType, { namespace, name, subresource }: Place): string {
+  const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  return [
+    root,
+    ...(namespace === undefined ? [] : ['namespaces', encodeURIComponent(namespace)]),
+    type.plural,
+    ...(name === undefined ? [] : [encodeURIComponent(name)]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ].join('/');
+}
+
+/** Whether version `a` of an object is `b` or came later; none is the oldest. resourceVersions of one kind are ordered whole numbers. */
+export const isAsNewAs = (a = '', b = ''): boolean => (a.length === b.length ? a >= b : a.length > b.length);
