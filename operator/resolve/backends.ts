@@ -1,63 +1,81 @@
 import type { Backend, OutgoingEntry } from '../../gateway/contract/gateway-config.ts';
-import { resolveOutgoing } from './outgoing.ts';
+import { noteClusterFields } from './cluster-only.ts';
+import { checkUnbuilt } from './not-supported.ts';
+import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { resolveEntry } from './remote-backend.ts';
-import type { Scope } from './scope.ts';
+import { newScope, type Scope } from './scope.ts';
 import { resolveServer } from './server-backend.ts';
-import { members, type MCPServer, type MCPServerEntry } from './snapshot.ts';
+import { members, type BrokenObject, type MCPServer, type MCPServerEntry } from './snapshot.ts';
 
-export interface ResolvedBackends {
-  /** Sorted by name. */
-  readonly backends: Backend[];
-  /** By name of the backend; absent where no backend gets a credential. */
-  readonly outgoingAuth?: Record<string, OutgoingEntry>;
+type Member = MCPServer | MCPServerEntry;
+
+/** A member of the group, judged for itself, so that one can be left out and the others go on. */
+export interface JudgedMember {
+  readonly kind: string;
+  readonly name: string;
+  /** What was found about this member alone. */
+  readonly scope: Scope;
+  readonly backend?: Backend;
+  readonly credential?: OutgoingEntry;
 }
 
-/** The members of the VirtualMCPServer's group as the gateway meets them. */
-export function resolveBackends(scope: Scope): ResolvedBackends {
+/** The members of the VirtualMCPServer's group as the gateway meets them: refused ones first, then by name. */
+export function judgeMembers(scope: Scope): JudgedMember[] {
   const group = scope.vmcp.spec.groupRef.name;
   const found = members(scope.snapshot, group);
-  const broken = [...scope.snapshot.broken.values()].filter((object) => object.group === group);
-  for (const { kind, name } of broken) {
-    const message = `${kind} "${name}" belongs to group "${group}" and has problems of its own: correct them first`;
-    scope.on({ kind, metadata: { name } }).problem(CONSEQUENCE_REASON, 'spec', message);
-  }
+  const broken = brokenMembers(scope);
   if (found.length + broken.length === 0 && scope.snapshot.groups.has(group)) {
     const message = `MCPGroup "${group}" has no members: set spec.groupRef.name: ${group} on an MCPServer or MCPServerEntry`;
     scope.on(scope.vmcp).warning('GroupEmpty', 'spec.groupRef.name', message);
   }
-  const resolved = found
-    .filter((object, index) => isFirstOfName(object, found[index - 1], scope))
-    .map((object) => resolveBackend(object, scope));
-  const credentials = resolved.flatMap(({ backend, credential }) =>
-    credential ? [[backend.name, credential] as const] : [],
-  );
-  return {
-    backends: resolved.map(({ backend }) => backend),
-    ...(credentials.length > 0 && { outgoingAuth: Object.fromEntries(credentials) }),
-  };
+  return [
+    ...broken.map((object) => judgeBroken(object, scope)),
+    ...found.map((object) => judgeMember(object, found, scope)),
+  ];
 }
 
-function isFirstOfName(
-  object: MCPServer | MCPServerEntry,
-  previous: MCPServer | MCPServerEntry | undefined,
-  scope: Scope,
-): boolean {
+/** What says it belongs to the group, and was refused. */
+export const brokenMembers = ({ vmcp, snapshot }: Pick<Scope, 'vmcp' | 'snapshot'>): BrokenObject[] =>
+  [...snapshot.broken.values()].filter(({ group }) => group === vmcp.spec.groupRef.name);
+
+const ownScope = ({ vmcp, snapshot, platform }: Scope): Scope => newScope(vmcp, snapshot, platform);
+
+function judgeBroken({ kind, name }: BrokenObject, outer: Scope): JudgedMember {
+  const scope = ownScope(outer);
+  const { name: group } = scope.vmcp.spec.groupRef;
+  const message = `${kind} "${name}" belongs to group "${group}" and has problems of its own: correct them first`;
+  scope.on({ kind, metadata: { name } }).problem(CONSEQUENCE_REASON, 'spec', message);
+  checkEntryActs(name, scope);
+  return { kind, name, scope };
+}
+
+function judgeMember(object: Member, found: readonly Member[], outer: Scope): JudgedMember {
+  const scope = ownScope(outer);
+  const report = scope.on(object);
+  const { kind } = object;
   const { name } = object.metadata;
-  if (previous?.metadata.name === name) {
-    const message = `${previous.kind} "${name}" is in group "${scope.vmcp.spec.groupRef.name}" too and a backend is known by its name alone: rename one`;
-    scope.on(object).problem('BackendNameConflict', 'metadata.name', message);
-    return false;
-  }
-  return true;
+  const resolved = hasOwnName(object, found, scope) ? resolveMember(object, scope) : {};
+  checkUnbuilt(object, scope.platform.mode, report);
+  if (scope.platform.mode === 'local') noteClusterFields(object, report);
+  return { kind, name, scope, ...resolved };
 }
 
-function resolveBackend(
-  object: MCPServer | MCPServerEntry,
-  scope: Scope,
-): { readonly backend: Backend; readonly credential: OutgoingEntry | undefined } {
-  checkReferences(object, scope.snapshot, scope.on(object));
+/** Files are read from top to bottom, and the second of a name is the mistake; in a cluster nothing says which was meant. */
+function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boolean {
+  const { name } = object.metadata;
+  const rivals = scope.platform.mode === 'local' ? found.slice(0, found.indexOf(object)) : found;
+  const other = rivals.find((rival) => rival !== object && rival.metadata.name === name);
+  if (!other) return true;
+  const message = `${other.kind} "${name}" is in group "${scope.vmcp.spec.groupRef.name}" too and a backend is known by its name alone: rename one`;
+  scope.on(object).problem('BackendNameConflict', 'metadata.name', message);
+  return false;
+}
+
+function resolveMember(object: Member, scope: Scope): Pick<JudgedMember, 'backend' | 'credential'> {
+  checkReferences(object, scope, scope.on(object));
   const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
-  return { backend, credential: resolveOutgoing(object, backend.transport, scope) };
+  const credential = resolveOutgoing(object, scope);
+  return { backend, ...(credential && { credential }) };
 }

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { BundleRef } from '../../gateway/contract/references.ts';
-import type { Report, Scope } from './scope.ts';
+import type { ObjectScope, Report } from './scope.ts';
 
 const DEFAULT_KEY = 'ca.crt';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
@@ -9,7 +9,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 export function bundleFile(
   reference: BundleRef | undefined,
   path: string,
-  scope: Scope,
+  scope: ObjectScope,
   report: Report,
 ): string | undefined {
   if (!reference?.configMapRef) return undefined;

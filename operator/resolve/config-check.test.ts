@@ -1,17 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { checkConfig, sortKeys } from './config-check.ts';
+import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
 import type { ObjectProblem } from './problems.ts';
 import { reportInto } from './scope.ts';
 
-describe('checkConfig', () => {
+describe('configFaults', () => {
   it('reports each place where the gateway would refuse the configuration', () => {
     const problems: ObjectProblem[] = [];
     const wrong = { schema_version: 'v0.1.0', name: 1, unknown: true } as unknown as GatewayConfig;
-    checkConfig(wrong, reportInto({ kind: 'VirtualMCPServer', namespace: 'n', name: 'x' }, problems, []));
+    reportFaults(
+      configFaults(wrong),
+      reportInto({ kind: 'VirtualMCPServer', namespace: 'n', name: 'x' }, problems, []),
+    );
     expect(problems.map(({ reason }) => reason)).toEqual(problems.map(() => 'RenderedConfigInvalid'));
     const texts = problems.map(({ message }) => message).join('\n');
     for (const member of ['name', 'unknown', 'vmcp']) expect(texts).toContain(member);
+  });
+});
+
+describe('backendOf', () => {
+  const config = { vmcp: { backends: [{ name: 'a-1' }, { name: 'b' }] } } as unknown as GatewayConfig;
+
+  it.each([
+    ['vmcp.backends[1].url', 'b'],
+    ['vmcp.backends[2].url', undefined],
+    ['vmcp.outgoing_auth.a-1.token_url', 'a-1'],
+    ['vmcp.outgoing_auth["a-1"].token_url', 'a-1'],
+    ['vmcp.aggregation.tools[0]', undefined],
+    ['name', undefined],
+  ])('%s is about %s', (path, backend) => {
+    expect(backendOf({ reason: 'X', path, message: '' }, config)).toBe(backend);
   });
 });
 

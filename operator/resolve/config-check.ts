@@ -1,15 +1,28 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import type { Problem } from '../../gateway/contract/problem.ts';
 import { checkGatewayConfig } from '../../gateway/read-gateway-config.ts';
+import { parsePath } from './field-path.ts';
 import type { Report } from './scope.ts';
 import { compareText } from './snapshot.ts';
 
-/** Reports where a rendered configuration is not what the gateway reads, by the gateway's own validator. */
-export function checkConfig(config: GatewayConfig, report: Report): void {
+/** Where a rendered configuration is not what the gateway reads, by the gateway's own validator. */
+export function configFaults(config: GatewayConfig): readonly Problem[] {
   const read = checkGatewayConfig(started(config));
-  if ('config' in read) return;
-  for (const { path, message } of read.problems) {
+  return 'config' in read ? [] : read.problems;
+}
+
+export function reportFaults(faults: readonly Problem[], report: Report): void {
+  for (const { path, message } of faults) {
     report.problem('RenderedConfigInvalid', 'spec', `the rendered configuration at ${path} ${message}`);
   }
+}
+
+/** The backend that a fault is about. */
+export function backendOf({ path }: Problem, { vmcp }: GatewayConfig): string | undefined {
+  const [root, member, step] = parsePath(path);
+  if (root !== 'vmcp') return undefined;
+  if (member === 'backends' && typeof step === 'number') return vmcp.backends[step]?.name;
+  return member === 'outgoing_auth' && typeof step === 'string' ? step : undefined;
 }
 
 /** As it is once the processes of the gateway's own run, each at some port of this machine. */

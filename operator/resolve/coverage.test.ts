@@ -151,7 +151,11 @@ describe('no accepted field is silently without effect', () => {
       expect(FIELDS.some((field) => field.kind === kind && covers(pattern, field.path))).toBe(true);
       const value = ['set', { enabled: true, provider: 'kvstore' }].find((candidate) => !isInert?.(candidate));
       const problems: ObjectProblem[] = [];
-      checkUnbuilt(objectWith(kind, pattern, value), reportInto({ kind, namespace: 'n', name: 'x' }, problems, []));
+      checkUnbuilt(
+        objectWith(kind, pattern, value),
+        'local',
+        reportInto({ kind, namespace: 'n', name: 'x' }, problems, []),
+      );
       expect(problems).toMatchObject([{ reason: 'NotSupportedYet', path: pattern.replaceAll('[]', '[0]') }]);
     },
   );

@@ -6,20 +6,36 @@ import { checkUserUrl } from './user-url.ts';
 import { bundleFile } from './ca-bundle.ts';
 import { checkReferences } from './references.ts';
 import { resolveResourceUrl, type PublicUrl } from './resource-url.ts';
-import type { Identified, Scope } from './scope.ts';
+import type { Identified, ObjectScope, Scope } from './scope.ts';
+import type { MCPOIDCConfig } from './snapshot.ts';
 
 export type Oidc = NonNullable<GatewayConfig['oidc_config']>;
 
-/** Whose tokens are accepted, wherever that is said, and what this server says beside it. */
-export interface TokenDescription {
+/** Whose tokens are accepted, wherever that is said. */
+interface TokenSource {
   readonly source: 'inline' | 'kubernetes';
   /** The object that holds the source's spec, and where in it. */
   readonly owner: Identified;
   readonly path: string;
   readonly spec: object;
+}
+
+/** A source of tokens, and what this server says beside it. */
+export interface TokenDescription extends TokenSource {
   readonly audience: string | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly resource: PublicUrl;
+}
+
+function sharedSource(shared: MCPOIDCConfig): TokenSource {
+  const { inline, kubernetes, kubernetesServiceAccount, type } = shared.spec;
+  const member = type === 'inline' ? 'inline' : kubernetesServiceAccount ? 'kubernetesServiceAccount' : 'kubernetes';
+  return {
+    source: type === 'inline' ? 'inline' : 'kubernetes',
+    owner: shared,
+    path: `spec.${member}`,
+    spec: (type === 'inline' ? inline : (kubernetes ?? kubernetesServiceAccount)) ?? {},
+  };
 }
 
 /** `oidcConfig` or what `oidcConfigRef` refers to; undefined where that is not there, which is reported elsewhere. */
@@ -45,13 +61,8 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
   }
   const shared = ref && scope.snapshot.oidcConfigs.get(ref.name);
   if (!shared) return undefined;
-  const { inline, kubernetes, kubernetesServiceAccount, type } = shared.spec;
-  const member = type === 'inline' ? 'inline' : kubernetesServiceAccount ? 'kubernetesServiceAccount' : 'kubernetes';
   return {
-    source: type === 'inline' ? 'inline' : 'kubernetes',
-    owner: shared,
-    path: `spec.${member}`,
-    spec: (type === 'inline' ? inline : (kubernetes ?? kubernetesServiceAccount)) ?? {},
+    ...sharedSource(shared),
     audience: audience ?? ref.audience,
     scopes: ref.scopes,
     resource: {
@@ -69,7 +80,7 @@ export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSourc
   const { audience, scopes = [], owner } = described;
   const report = scope.on(scope.vmcp);
   if (owner.kind === 'MCPOIDCConfig') checkSharedReferences(owner.metadata.name, scope);
-  const { oidc, incoming } = resolveSource(described, scope);
+  const { oidc, incoming } = resolveSource(described, scope.vmcp.spec.authServerConfig !== undefined, scope);
   const resource = resolveResourceUrl(described.resource, scope, report);
   checkClient(scope.vmcp.spec.incomingAuth, oidc, described, scope);
   return {
@@ -83,7 +94,12 @@ export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSourc
   };
 }
 
-function resolveSource({ source, spec, owner, path }: TokenDescription, scope: Scope): ResolvedSource {
+/** `inProcess`: the tokens are those of the embedded authorization server, whose keys never leave the process. */
+function resolveSource(
+  { source, spec, owner, path }: TokenSource,
+  inProcess: boolean,
+  scope: ObjectScope,
+): ResolvedSource {
   const report = scope.on(owner);
   const place = (below: string): string => (below === '' ? path : `${path}.${below}`);
   const variant = OIDC_SOURCES.find(({ type }) => type === source);
@@ -93,15 +109,14 @@ function resolveSource({ source, spec, owner, path }: TokenDescription, scope: S
     secretFile: ({ name, key }) => scope.mount('Secret', name, key),
     bundleFile: (ref, below) => bundleFile(ref, place(below), scope, report),
     checkUrl(url, below, flags) {
-      // Keys of the embedded authorization server never leave the process.
-      if (url === undefined || scope.vmcp.spec.authServerConfig) return;
+      if (url === undefined || inProcess) return;
       checkUserUrl(url, { path: place(below), block: path, flags, mode: scope.platform.mode }, report);
     },
     problem: ({ reason, path: below, message }) => {
       report.problem(reason, place(below), message);
     },
     warning: ({ reason, path: below, message }) => {
-      if (!scope.vmcp.spec.authServerConfig) report.warning(reason, place(below), message);
+      if (!inProcess) report.warning(reason, place(below), message);
     },
   };
   return variant.resolve(spec as never, sourceScope);
@@ -109,7 +124,20 @@ function resolveSource({ source, spec, owner, path }: TokenDescription, scope: S
 
 function checkSharedReferences(name: string, scope: Scope): void {
   const shared = scope.snapshot.oidcConfigs.get(name);
-  if (shared) checkReferences(shared, scope.snapshot, scope.on(shared));
+  if (shared) checkReferences(shared, scope, scope.on(shared));
+}
+
+/** What is wrong with an MCPOIDCConfig, whoever uses it. */
+export function checkTokenSource(config: MCPOIDCConfig, scope: ObjectScope): void {
+  checkReferences(config, scope, scope.on(config));
+  const issuer = config.spec.inline?.issuer;
+  const inProcess = [...scope.snapshot.vmcps.values()].some(
+    ({ spec }) =>
+      spec.incomingAuth.oidcConfigRef?.name === config.metadata.name &&
+      spec.authServerConfig !== undefined &&
+      spec.authServerConfig.issuer === issuer,
+  );
+  resolveSource(sharedSource(config), inProcess, scope);
 }
 
 /** In place, a rule of the kind says the same. */

@@ -1,7 +1,7 @@
 import { STRATEGIES } from '../../gateway/outgoing/index.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
-import type { Report } from './scope.ts';
+import type { Platform, Report } from './scope.ts';
 import type { Resource } from './snapshot.ts';
 
 /** A control that the schema has and the gateway has not: a server that sets it does not start. */
@@ -14,6 +14,8 @@ export interface UnbuiltField {
   readonly isInert?: (value: unknown) => boolean;
   /** What to do; removing the field when absent. */
   readonly instead?: string;
+  /** Where the control is not built; everywhere when absent. */
+  readonly only?: Platform['mode'];
 }
 
 const REASON = 'NotSupportedYet';
@@ -75,9 +77,9 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.sessionStorage', KVSTORE, isMemory],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.toolConfigRef', TOOL_CONFIG],
-    ['spec.volumes', SANDBOX],
     ['spec.webhookConfigRef', 'calling of webhooks'],
   ]),
+  { kind: 'MCPServer', pattern: 'spec.volumes', feature: SANDBOX, only: 'local' },
 ];
 
 type Row = readonly [
@@ -98,9 +100,9 @@ function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[
 }
 
 /** Reports every field of an object that asks for a control that is not built. */
-export function checkUnbuilt(object: Resource, report: Report): void {
-  for (const { kind, pattern, feature, isInert, instead = 'remove this field' } of UNBUILT_FIELDS) {
-    if (kind !== object.kind) continue;
+export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: Report): void {
+  for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
+    if (kind !== object.kind || (only ?? mode) !== mode) continue;
     for (const { path, value } of occurrences(object, pattern)) {
       if (!isInert?.(value)) report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
     }

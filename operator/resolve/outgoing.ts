@@ -7,14 +7,14 @@ import { childPath } from './field-path.ts';
 import { unbuiltStrategy } from './not-supported.ts';
 import { checkReferences } from './references.ts';
 import { unknownBackend } from './aggregation.ts';
-import type { Identified, Scope } from './scope.ts';
-import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry } from './snapshot.ts';
+import type { Identified, ObjectScope, Scope } from './scope.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from './snapshot.ts';
 import { checkUserUrl } from './user-url.ts';
 
 const PATH = 'spec.outgoingAuth';
 
 /** An MCPExternalAuthConfig by name, and the field that named it. */
-interface ConfigChoice {
+export interface ConfigChoice {
   readonly name: string;
   readonly owner: Identified;
   readonly path: string;
@@ -22,25 +22,57 @@ interface ConfigChoice {
 
 /**
  * How the credential for one backend is obtained; undefined where none is asked for. What is wrong with it keeps the
- * whole server from starting, so that no backend is ever called without the credential that was meant for it.
+ * backend from being served, so that none is ever called without the credential that was meant for it.
  */
-export function resolveOutgoing(
-  backend: MCPServer | MCPServerEntry,
-  transport: Backend['transport'],
-  scope: Scope,
-): OutgoingEntry | undefined {
-  const choice = chooseConfig(backend, scope);
+export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scope): OutgoingEntry | undefined {
+  checkEntryActs(backend.metadata.name, scope);
+  const choice = chooseConfig(backend, scope.vmcp);
   if (!choice) return undefined;
+  if (choice.owner === scope.vmcp) {
+    checkReferences(scope.vmcp, scope, scope.on(scope.vmcp), (path) => path === choice.path);
+  }
   const config = scope.snapshot.externalAuthConfigs.get(choice.name);
   if (!config) return undefined; // reported where the reference stands
-  checkReferences(config, scope.snapshot, scope.on(config));
+  checkReferences(config, scope, scope.on(config));
   const unbuilt = unbuiltStrategy(config.spec.type);
   if (unbuilt) {
     scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
     return undefined;
   }
-  checkPlace(choice, config, transport, scope);
+  checkPlace(choice, config, backend.spec.transport ?? 'stdio', scope);
   return resolveStrategy(config.spec, strategyScope(config, scope));
+}
+
+/** An entry that is not looked at would leave its backend with another credential than the one that was meant. */
+export function checkEntryActs(name: string, scope: Scope): void {
+  const outgoing = scope.vmcp.spec.outgoingAuth;
+  if (outgoing?.source === 'inline' || outgoing?.backends?.[name]?.type !== 'externalAuthConfigRef') return;
+  const message = `source discovered takes what backend "${name}" itself refers to: set ${PATH}.source: inline, or remove this entry`;
+  scope.on(scope.vmcp).problem('OutgoingAuthIgnored', childPath(`${PATH}.backends`, name), message);
+}
+
+/** What is wrong with an MCPExternalAuthConfig, whoever uses it. */
+export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope): void {
+  const report = scope.on(config);
+  checkReferences(config, scope, report);
+  const unbuilt = unbuiltStrategy(config.spec.type);
+  if (unbuilt) {
+    report.problem(unbuilt.reason, unbuilt.path, unbuilt.message);
+    return;
+  }
+  const block = `spec.${config.spec.type}`;
+  const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
+  resolveStrategy(config.spec, {
+    upstreams: new Set(),
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    checkUrl(url, below, flags) {
+      checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
+    },
+    problem({ reason, path, message }) {
+      // Which providers there are is known to each VirtualMCPServer that uses it.
+      if (reason !== 'UpstreamProviderUnknown') report.problem(reason, place(path), message);
+    },
+  });
 }
 
 /** Whether a strategy fits the backend and the callers. */
@@ -90,8 +122,8 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
   };
 }
 
-function chooseConfig(backend: MCPServer | MCPServerEntry, scope: Scope): ConfigChoice | undefined {
-  const { vmcp } = scope;
+/** What decides about the credential for a backend; undefined where it gets none. */
+export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualMCPServer): ConfigChoice | undefined {
   const outgoing = vmcp.spec.outgoingAuth;
   const backendsOwn = backend.spec.externalAuthConfigRef?.name;
   const own =
@@ -117,17 +149,11 @@ function chooseConfig(backend: MCPServer | MCPServerEntry, scope: Scope): Config
   );
 }
 
-/** Checks `outgoingAuth` as such. `backends` are the names of the group's members. */
+/** Says which entries of `outgoingAuth` are about no backend. `backends` are the names of the group's members. */
 export function checkOutgoing(scope: Scope, backends: readonly string[]): void {
-  const report = scope.on(scope.vmcp);
-  const outgoing = scope.vmcp.spec.outgoingAuth;
-  for (const [name, entry] of Object.entries(outgoing?.backends ?? {})) {
+  for (const name of Object.keys(scope.vmcp.spec.outgoingAuth?.backends ?? {})) {
+    if (backends.includes(name)) continue;
     const path = childPath(`${PATH}.backends`, name);
-    if (!backends.includes(name)) {
-      report.warning('UnknownBackend', path, unknownBackend(name, backends));
-    } else if (outgoing?.source !== 'inline' && entry.type === 'externalAuthConfigRef') {
-      const message = `source discovered takes what backend "${name}" itself refers to: set ${PATH}.source: inline, or remove this entry`;
-      report.problem('OutgoingAuthIgnored', path, message);
-    }
+    scope.on(scope.vmcp).warning('UnknownBackend', path, unknownBackend(name, backends));
   }
 }

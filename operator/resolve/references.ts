@@ -1,7 +1,7 @@
 import { pathText } from '../../crds/kinds/object-path.ts';
 import type { FieldPath } from './field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
-import type { Report } from './scope.ts';
+import type { ObjectScope, Report } from './scope.ts';
 import type { Resource, Snapshot } from './snapshot.ts';
 
 export type ReferenceTarget = 'MCPGroup' | 'MCPOIDCConfig' | 'MCPExternalAuthConfig' | 'Secret' | 'ConfigMap';
@@ -66,9 +66,16 @@ function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Re
   ];
 }
 
-/** Reports what an object refers to and what is not there, or lacks the key. */
-export function checkReferences(object: Resource, snapshot: Snapshot, report: Report): void {
-  for (const reference of references(object)) checkReference(reference, snapshot, report);
+type World = Pick<ObjectScope, 'snapshot' | 'platform'>;
+
+/** Reports what an object refers to and what is not there, or lacks the key. `isOurs` chooses among the places. */
+export function checkReferences(
+  object: Resource,
+  world: World,
+  report: Report,
+  isOurs: (path: string) => boolean = () => true,
+): void {
+  for (const reference of references(object)) if (isOurs(reference.path)) checkReference(reference, world, report);
 }
 
 const NOT_FOUND: Readonly<Record<ReferenceTarget, string>> = {
@@ -79,7 +86,9 @@ const NOT_FOUND: Readonly<Record<ReferenceTarget, string>> = {
   ConfigMap: 'ConfigMapNotFound',
 };
 
-function checkReference({ path, target, name, key, optional }: Reference, snapshot: Snapshot, report: Report): void {
+function checkReference(reference: Reference, world: World, report: Report): void {
+  const { path, target, name, key, optional } = reference;
+  const { snapshot } = world;
   if (snapshot.broken.has(`${target}/${name}`)) {
     const message = `${target} "${name}" has problems of its own: correct them first`;
     report.problem(CONSEQUENCE_REASON, `${path}.name`, message);
@@ -88,14 +97,8 @@ function checkReference({ path, target, name, key, optional }: Reference, snapsh
   if (optional) return;
   const keys = keysOf(target, name, snapshot);
   if (!keys) {
-    const known = namesOf(target, snapshot);
-    const there =
-      known.length > 0 ? `there is ${known.join(', ')}` : `there is none in namespace ${snapshot.namespace}`;
-    report.problem(
-      NOT_FOUND[target],
-      `${path}.name`,
-      `${target} "${name}" does not exist (${there}): create it or correct the name`,
-    );
+    const message = `${target} "${name}" does not exist (${alternatives(target, world)}): create it or correct the name`;
+    report.problem(NOT_FOUND[target], `${path}.name`, message);
   } else if (key !== undefined && !keys.includes(key)) {
     const there = keys.length > 0 ? `it has ${keys.join(', ')}` : 'it is empty';
     report.problem(
@@ -103,7 +106,19 @@ function checkReference({ path, target, name, key, optional }: Reference, snapsh
       `${path}.key`,
       `${target} "${name}" has no key "${key}" (${there}): add it or correct the key`,
     );
+  } else if (target === 'MCPGroup' && snapshot.groups.get(name)?.metadata.deletionTimestamp !== undefined) {
+    const message = `MCPGroup "${name}" is being deleted: refer to another group, or create it again once it is gone`;
+    report.problem('GroupRefNotReady', `${path}.name`, message);
   }
+}
+
+/** In a cluster only the namespace: a condition must not change with every object of it. */
+function alternatives(target: ReferenceTarget, { snapshot, platform }: World): string {
+  const known = platform.mode === 'local' ? namesOf(target, snapshot) : [];
+  if (known.length > 0) return `there is ${known.join(', ')}`;
+  return platform.mode === 'local'
+    ? `there is none in namespace ${snapshot.namespace}`
+    : `looked in namespace ${snapshot.namespace}`;
 }
 
 /** The keys of an object, none for objects without keys; undefined when there is no such object. */

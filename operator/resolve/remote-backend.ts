@@ -4,11 +4,11 @@ import { checkUrl } from './addresses.ts';
 import { bundleFile } from './ca-bundle.ts';
 import { childPath } from './field-path.ts';
 import { isHeaderValue, isProtocolHeader } from '../../gateway/contract/header-names.ts';
-import type { Report, Scope } from './scope.ts';
+import type { ObjectScope, Report } from './scope.ts';
 import type { MCPServerEntry } from './snapshot.ts';
 
 /** An MCPServerEntry: a server that runs somewhere already, called at its own URL. */
-export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
+export function resolveEntry(entry: MCPServerEntry, scope: ObjectScope): Backend {
   const report = scope.on(entry);
   const { remoteUrl, transport, insecureAllowHTTP } = entry.spec;
   const allowPrivate = entry.spec.allowPrivateEndpoint === true || entry.spec.allowPrivateIPs === true;
@@ -38,7 +38,11 @@ export function resolveEntry(entry: MCPServerEntry, scope: Scope): Backend {
   };
 }
 
-function resolveHeaders({ spec }: MCPServerEntry, scope: Scope, report: Report): Backend['header_forward'] | undefined {
+function resolveHeaders(
+  { spec }: MCPServerEntry,
+  scope: ObjectScope,
+  report: Report,
+): Backend['header_forward'] | undefined {
   const plain = Object.entries(spec.headerForward?.addPlaintextHeaders ?? {});
   const secret = spec.headerForward?.addHeadersFromSecret ?? [];
   const path = 'spec.headerForward';

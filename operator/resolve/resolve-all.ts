@@ -22,9 +22,11 @@ export function resolveAll(
   { snapshots }: { readonly snapshots: ReadonlyMap<string, Snapshot> },
   platformOf: Platform | ((namespace: string) => Platform),
 ): ResolvedAll {
+  const platformFor = (namespace: string): Platform =>
+    typeof platformOf === 'function' ? platformOf(namespace) : platformOf;
   const ordered = [...snapshots.values()].toSorted((a, b) => compareText(a.namespace, b.namespace));
   const servers = ordered.flatMap((snapshot) => {
-    const platform = typeof platformOf === 'function' ? platformOf(snapshot.namespace) : platformOf;
+    const platform = platformFor(snapshot.namespace);
     const vmcps = [...snapshot.vmcps.values()].toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
     return vmcps.map((vmcp) => ({
       namespace: snapshot.namespace,
@@ -32,12 +34,15 @@ export function resolveAll(
       ...resolve(vmcp, snapshot, platform),
     }));
   });
-  const reported = servers.flatMap(({ problems }) => problems);
-  const dangling = ordered.flatMap(danglingReferences);
+  const reported = servers.flatMap(({ problems, excluded }) => [
+    ...problems,
+    ...excluded.flatMap((member) => member.problems),
+  ]);
+  const dangling = ordered.flatMap((snapshot) => danglingReferences(snapshot, platformFor(snapshot.namespace)));
   return { servers, unused: distinct([...reported, ...dangling]).slice(distinct(reported).length) };
 }
 
-function danglingReferences(snapshot: Snapshot): ObjectProblem[] {
+function danglingReferences(snapshot: Snapshot, platform: Platform): ObjectProblem[] {
   const problems: ObjectProblem[] = [];
   const resources: Resource[] = [
     ...snapshot.vmcps.values(),
@@ -50,7 +55,7 @@ function danglingReferences(snapshot: Snapshot): ObjectProblem[] {
     const { kind, metadata } = object;
     checkReferences(
       object,
-      snapshot,
+      { snapshot, platform },
       reportInto({ kind, namespace: snapshot.namespace, name: metadata.name }, problems, []),
     );
   }

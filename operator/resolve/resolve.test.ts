@@ -31,10 +31,16 @@ async function outcome(input: string) {
   return {
     files: lines(manifests.problems),
     unused: place(manifests, unused),
-    servers: servers.map(({ namespace, name, config, mounts, problems, warnings }) => ({
+    servers: servers.map(({ namespace, name, config, mounts, problems, warnings, excluded }) => ({
       server: `${namespace}/${name}`,
       problems: place(manifests, problems),
       warnings: place(manifests, warnings),
+      ...(excluded.length > 0 && {
+        excluded: excluded.map((member) => ({
+          member: `${member.kind}/${member.name}`,
+          problems: place(manifests, member.problems),
+        })),
+      }),
       mounts: mounts.map(({ kind, name: object, key, path }) => `${kind}/${object} ${key} -> ${path}`),
       ...(config && { config }),
     })),

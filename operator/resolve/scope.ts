@@ -28,9 +28,8 @@ export interface Report {
   warning(reason: string, path: string, message: string): void;
 }
 
-/** What the resolution of one VirtualMCPServer reads and collects. */
-export interface Scope {
-  readonly vmcp: VirtualMCPServer;
+/** What the judgement of one object reads and collects. */
+export interface ObjectScope {
   readonly snapshot: Snapshot;
   readonly platform: Platform;
   readonly problems: ObjectProblem[];
@@ -41,18 +40,27 @@ export interface Scope {
   mount(kind: Mount['kind'], name: string, key: string): string;
 }
 
+/** What the resolution of one VirtualMCPServer, or of one of its members, reads and collects. */
+export interface Scope extends ObjectScope {
+  readonly vmcp: VirtualMCPServer;
+}
+
 export interface Identified {
   readonly kind: string;
   readonly metadata: { readonly name: string };
 }
 
-export function newScope(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Scope {
+export const newScope = (vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Scope => ({
+  ...newObjectScope(snapshot, platform),
+  vmcp,
+});
+
+export function newObjectScope(snapshot: Snapshot, platform: Platform): ObjectScope {
   const { namespace } = snapshot;
   const problems: ObjectProblem[] = [];
   const warnings: ObjectProblem[] = [];
   const mounts = new Map<string, Mount>();
   return {
-    vmcp,
     snapshot,
     platform,
     problems,
@@ -65,6 +73,13 @@ export function newScope(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: P
       return path;
     },
   };
+}
+
+/** Adds to a scope what another one has collected. */
+export function absorb(scope: ObjectScope, { problems, warnings, mounts }: ObjectScope): void {
+  scope.problems.push(...problems);
+  scope.warnings.push(...warnings);
+  for (const [path, mount] of mounts) scope.mounts.set(path, mount);
 }
 
 /** A report that appends to the given lists. */

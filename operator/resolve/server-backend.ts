@@ -1,6 +1,6 @@
 import type { Backend, BackendProcess } from '../../gateway/contract/gateway-config.ts';
 import { checkImage } from './images.ts';
-import type { Report, Scope } from './scope.ts';
+import type { ObjectScope, Report } from './scope.ts';
 import type { MCPServer } from './snapshot.ts';
 
 const DEFAULT_PORT = 8080;
@@ -9,15 +9,25 @@ const DEFAULT_PROXY_MODE = 'streamable-http';
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/u;
 
 /** An MCPServer: a process of the gateway's own locally, its Service in a cluster. */
-export function resolveServer(server: MCPServer, scope: Scope): Backend {
+export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   const report = scope.on(server);
   const { spec } = server;
   checkImage(spec.image, 'spec.image', scope.platform, report);
   checkTransportFields(spec, report);
   checkEnvironment(spec, report);
-  return scope.platform.mode === 'local'
-    ? localBackend(server, scope)
-    : clusterBackend(server, scope.snapshot.namespace);
+  if (scope.platform.mode === 'local') return localBackend(server, scope);
+  checkSharing(spec, report);
+  return clusterBackend(server, scope.snapshot.namespace);
+}
+
+/** In a cluster a stdio server is one process in one pod. */
+function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'], report: Report): void {
+  if (isolation !== 'shared') {
+    const message = `in a cluster one process serves every caller, so that isolation ${isolation} cannot be had: set isolation: shared if callers may share its state, or use a server that speaks streamable-http`;
+    report.problem('IsolationNotAvailable', 'spec.isolation', message);
+  }
+  if (maxProcesses === undefined) return;
+  report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every caller: remove it');
 }
 
 function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec'], report: Report): void {
@@ -56,7 +66,7 @@ function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report:
 }
 
 /** For a process of the gateway's own; in a cluster the server's own pod gets its environment, and the gateway no key of it. */
-function localEnvironment({ spec }: MCPServer, scope: Scope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
+function localEnvironment({ spec }: MCPServer, scope: ObjectScope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
   const { env = [], secrets = [] } = spec;
   const files = secrets.map(
     ({ name, key, targetEnvName }) => [targetEnvName ?? key, scope.mount('Secret', name, key)] as const,
@@ -67,7 +77,7 @@ function localEnvironment({ spec }: MCPServer, scope: Scope): Pick<BackendProces
   };
 }
 
-function localBackend(server: MCPServer, scope: Scope): Backend {
+function localBackend(server: MCPServer, scope: ObjectScope): Backend {
   const { metadata, spec } = server;
   const transport = spec.transport ?? 'stdio';
   return {
@@ -85,16 +95,23 @@ function localBackend(server: MCPServer, scope: Scope): Backend {
 }
 
 /** The Service `mcp-<name>` that the operator makes; its address is exempt from the rules for addresses of users. */
-function clusterBackend({ metadata, spec }: MCPServer, namespace: string): Backend {
-  const spoken = spec.transport === undefined || spec.transport === 'stdio' ? spec.proxyMode : spec.transport;
-  const transport = spoken ?? DEFAULT_PROXY_MODE;
-  const port = String(spec.proxyPort ?? DEFAULT_PORT);
-  const path = transport === 'sse' ? '/sse' : '/mcp';
-  return {
-    name: metadata.name,
-    transport,
-    url: `http://mcp-${metadata.name}.${namespace}.svc.cluster.local:${port}${path}`,
-    allow_private_ips: true,
-    insecure_allow_http: true,
-  };
+const clusterBackend = (server: MCPServer, namespace: string): Backend => ({
+  name: server.metadata.name,
+  transport: exposedTransport(server),
+  url: serviceUrl(server, namespace),
+  allow_private_ips: true,
+  insecure_allow_http: true,
+});
+
+/** How an MCPServer is spoken to in a cluster, where stdio is exposed as `proxyMode` says. */
+export function exposedTransport({ spec }: MCPServer): 'streamable-http' | 'sse' {
+  if (spec.transport !== undefined && spec.transport !== 'stdio') return spec.transport;
+  return spec.proxyMode ?? DEFAULT_PROXY_MODE;
+}
+
+/** MCP endpoint of an MCPServer in a cluster. */
+export function serviceUrl(server: MCPServer, namespace: string): string {
+  const port = String(server.spec.proxyPort ?? DEFAULT_PORT);
+  const path = exposedTransport(server) === 'sse' ? '/sse' : '/mcp';
+  return `http://mcp-${server.metadata.name}.${namespace}.svc.cluster.local:${port}${path}`;
 }

@@ -14,6 +14,8 @@ export type Resource = VirtualMCPServer | MCPServer | MCPServerEntry | MCPGroup 
 export interface SecretMeta {
   readonly name: string;
   readonly keys: readonly string[];
+  /** Changes whenever a value does; absent where nobody counts. */
+  readonly version?: string;
 }
 
 export interface ConfigMapData {

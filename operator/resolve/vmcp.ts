@@ -2,9 +2,9 @@ import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAuthServer } from './auth-server.ts';
-import { resolveBackends } from './backends.ts';
+import { judgeMembers, type JudgedMember } from './backends.ts';
 import { noteClusterFields } from './cluster-only.ts';
-import { checkConfig, sortKeys } from './config-check.ts';
+import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
 import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import { resolveIncoming } from './incoming.ts';
 import { checkUnbuilt } from './not-supported.ts';
@@ -12,8 +12,9 @@ import { resolveOperational } from './operational.ts';
 import { checkOutgoing } from './outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
-import { newScope, type Mount, type Platform, type Scope } from './scope.ts';
-import { compareText, members, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
+import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
+import { checkSessions } from './sessions.ts';
+import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
 export interface Resolution {
   /** Present exactly when there are no problems. Its members are in the order of their names. */
@@ -22,23 +23,46 @@ export interface Resolution {
   readonly mounts: readonly Mount[];
   readonly problems: readonly ObjectProblem[];
   readonly warnings: readonly ObjectProblem[];
+  /** In a cluster: members that are not served, so that the others go on. By name, then kind. */
+  readonly excluded: readonly ExcludedMember[];
+}
+
+export interface ExcludedMember {
+  readonly kind: string;
+  readonly name: string;
+  readonly problems: readonly ObjectProblem[];
 }
 
 /**
- * One VirtualMCPServer in, the gateway's configuration out, or everything that is wrong with it.
+ * One VirtualMCPServer in, the gateway's configuration out, or everything that is wrong with it. Locally what is wrong
+ * with a member is wrong with the whole; in a cluster the member is left out.
  * Pure: the same snapshot and platform give the same bytes.
  */
 export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Resolution {
   const scope = newScope(vmcp, snapshot, platform);
-  const backends = members(snapshot, vmcp.spec.groupRef.name);
-  const names = [...new Set([...backends.map(({ metadata }) => metadata.name), ...brokenMembers(scope)])];
-  checkReferences(vmcp, snapshot, scope.on(vmcp));
+  const members = judgeMembers(scope);
+  const names = [...new Set(members.map(({ name }) => name))];
+  checkReferences(vmcp, scope, scope.on(vmcp), (path) => platform.mode === 'local' || !isOutgoing(path));
   checkOutgoing(scope, names);
+  const frame = resolveFrame(scope, names);
+  checkUnbuilt(vmcp, platform.mode, scope.on(vmcp));
+  if (platform.mode === 'cluster') return concludeInCluster(scope, frame, members);
+  noteClusterFields(vmcp, scope.on(vmcp));
+  for (const member of members) absorb(scope, member.scope);
+  return conclude(scope, withBackends(frame, members));
+}
+
+/** In a cluster what is wrong there is a matter of the backends that it is about. */
+const isOutgoing = (path: string): boolean => path.startsWith('spec.outgoingAuth.');
+
+/** The configuration without its backends. */
+function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
+  const { vmcp, snapshot } = scope;
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
   const { incoming, oidc } = resolveIncoming(scope);
-  const { backends: resolved, outgoingAuth } = resolveBackends(scope);
-  const config: GatewayConfig = {
+  checkSessions(scope);
+  return {
     schema_version: SCHEMA_VERSION,
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
@@ -47,39 +71,60 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
     vmcp: {
       namespace: snapshot.namespace,
       incoming,
-      backends: resolved,
-      ...(outgoingAuth && { outgoing_auth: outgoingAuth }),
+      backends: [],
       aggregation: resolveAggregation(scope, names),
       operational: resolveOperational(scope, names),
       ...(headers && { passthrough_headers: headers }),
       ...(vmcp.spec.config?.metadata && { metadata: vmcp.spec.config.metadata }),
     },
   };
-  for (const object of [vmcp, ...backends]) {
-    checkUnbuilt(object, scope.on(object));
-    if (platform.mode === 'local') noteClusterFields(object, scope.on(object));
+}
+
+function withBackends(frame: GatewayConfig, members: readonly JudgedMember[]): GatewayConfig {
+  const credentials = members.flatMap(({ name, credential }) => (credential ? [[name, credential] as const] : []));
+  return {
+    ...frame,
+    vmcp: {
+      ...frame.vmcp,
+      backends: members.flatMap(({ backend }) => backend ?? []),
+      ...(credentials.length > 0 && { outgoing_auth: Object.fromEntries(credentials) }),
+    },
+  };
+}
+
+/** A backend of which anything is wrong is not served at all, least of all without the credential meant for it. */
+function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly JudgedMember[]): Resolution {
+  const fit = (): JudgedMember[] => members.filter((member) => member.scope.problems.length === 0);
+  const config = withBackends(frame, fit());
+  if (scope.problems.length === 0) {
+    for (const fault of configFaults(config)) {
+      const member = members.find(({ name, backend }) => backend && name === backendOf(fault, config));
+      if (member) reportFaults([fault], member.scope.on({ kind: member.kind, metadata: { name: member.name } }));
+    }
   }
-  return conclude(scope, config);
+  for (const member of fit()) absorb(scope, member.scope);
+  const excluded = members
+    .filter((member) => member.scope.problems.length > 0)
+    .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
+    .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
+  return { ...conclude(scope, withBackends(frame, fit())), excluded };
 }
 
 function conclude(scope: Scope, config: GatewayConfig): Resolution {
   const sorted = sortKeys(config);
-  if (scope.problems.length === 0) checkConfig(sorted, scope.on(scope.vmcp));
+  if (scope.problems.length === 0) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
   const mounts = [...scope.mounts.values()].toSorted((a, b) => compareText(a.path, b.path));
-  const problems = withoutRepeatedFields(distinct(scope.problems));
-  const warnings = distinct(scope.warnings);
-  return problems.length === 0 ? { config: sorted, mounts, problems, warnings } : { mounts: [], problems, warnings };
+  const problems = concise(scope.problems);
+  const found = { problems, warnings: distinct(scope.warnings), excluded: [] };
+  return problems.length === 0 ? { config: sorted, mounts, ...found } : { mounts: [], ...found };
 }
 
-/** Drops that a field is not built yet where something else is wrong with the same field. */
-function withoutRepeatedFields(problems: readonly ObjectProblem[]): ObjectProblem[] {
+/** Without repetitions, and without that a field is not built yet where something else is wrong with the same field. */
+export function concise(found: readonly ObjectProblem[]): ObjectProblem[] {
+  const problems = distinct(found);
   const fieldOf = ({ kind, name, path }: ObjectProblem): string => JSON.stringify([kind, name, path]);
   const others = new Set(problems.filter(({ reason }) => reason !== 'NotSupportedYet').map(fieldOf));
   return problems.filter((problem) => problem.reason !== 'NotSupportedYet' || !others.has(fieldOf(problem)));
-}
-
-function brokenMembers({ vmcp, snapshot }: Scope): string[] {
-  return [...snapshot.broken.values()].filter(({ group }) => group === vmcp.spec.groupRef.name).map(({ name }) => name);
 }
 
 /** Headers copied from the client's request; the field of the specification's level wins over the one in `config`. */

@@ -1,0 +1,44 @@
+import type { ObjectProblem } from '../resolve/problems.ts';
+import { fails, holds, isOpen, verdict, type Claim } from './claim.ts';
+import { ordered, problemsMessage, type Self } from './message.ts';
+
+/** Why there is no workload. */
+export const workloadProblems = (problems: readonly ObjectProblem[], self: Self): string =>
+  `nothing is deployed before this is corrected: ${problemsMessage(problems, self)}`;
+
+/** What is wrong with the patch of the pod template; the old pods go on. */
+const isAboutPodTemplate = ({ path }: ObjectProblem): boolean => /^spec\.podTemplateSpec\b/u.test(path);
+
+export const podTemplateClaims = (
+  type: string,
+  good: string,
+  problems: readonly ObjectProblem[],
+  self: Self,
+): Claim[] => [
+  verdict(
+    type,
+    { reason: good, message: 'the patch fits the pod template' },
+    problems.filter(isAboutPodTemplate),
+    () => 'InvalidPodTemplateSpec',
+    self,
+  ),
+];
+
+interface Applied {
+  /** Of rendering and of applying. */
+  readonly problems: readonly ObjectProblem[];
+  readonly isThere: boolean;
+  /** Whether the spec could be rendered. */
+  readonly isCurrent: boolean;
+}
+
+/** Whether the API server took what was rendered; absent before anything was. The reason is that of the first refusal. */
+export function appliedClaims({ problems, isThere, isCurrent }: Applied, self: Self): Claim[] {
+  const about = problems.filter((problem) => !isAboutPodTemplate(problem));
+  const [first] = ordered(about, self);
+  if (first) return [fails('Applied', first.reason, problemsMessage(about, self))];
+  if (!isThere) return [];
+  if (isCurrent && problems.length === 0)
+    return [holds('Applied', 'ObjectsApplied', 'the objects are as the spec asks')];
+  return [isOpen('Applied', 'EarlierSpec', 'what runs is of an earlier spec, until what is wrong is corrected')];
+}

@@ -1,0 +1,121 @@
+import type { KubeObject } from '../../gateway/kube/resource.ts';
+import { compareText } from '../resolve/snapshot.ts';
+
+/** How far the pods of a Deployment or StatefulSet are. */
+export interface Rollout {
+  readonly desired: number;
+  readonly ready: number;
+  /** Why pods do not become ready by themselves. */
+  readonly failure?: RolloutFailure;
+  /** What pods wait for. */
+  readonly waitsFor?: string;
+}
+
+export interface RolloutFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface WorkloadStatus {
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly conditions?: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason?: string;
+    readonly message?: string;
+  }[];
+}
+
+/** What a workload and, where they were looked at, its pods say. */
+export function rolloutOf(workload: KubeObject, pods: readonly KubeObject[] = []): Rollout {
+  const spec = (workload['spec'] ?? {}) as { readonly replicas?: number };
+  const status = (workload['status'] ?? {}) as WorkloadStatus;
+  const failure = podFailure(pods) ?? workloadFailure(status);
+  const waitsFor = unschedulable(pods);
+  return {
+    desired: spec.replicas ?? 1,
+    ready: status.availableReplicas ?? status.readyReplicas ?? 0,
+    ...(failure && { failure }),
+    ...(waitsFor !== undefined && { waitsFor }),
+  };
+}
+
+function workloadFailure({ conditions = [] }: WorkloadStatus): RolloutFailure | undefined {
+  const failed =
+    conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True') ??
+    conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
+  return failed && { reason: failed.reason ?? failed.type, message: failed.message ?? 'the pods do not become ready' };
+}
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly ready?: boolean;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+}
+
+interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly terminated?: { readonly exitCode?: number; readonly reason?: string };
+}
+
+interface PodStatus {
+  readonly initContainerStatuses?: readonly ContainerStatus[];
+  readonly containerStatuses?: readonly ContainerStatus[];
+  readonly conditions?: WorkloadStatus['conditions'];
+}
+
+/** Reasons of waiting that no time cures. Those between which a pod goes to and fro are one. */
+const FAILURES: ReadonlyMap<string, string> = new Map([
+  ['CrashLoopBackOff', 'CrashLoopBackOff'],
+  ['CreateContainerConfigError', 'CreateContainerConfigError'],
+  ['CreateContainerError', 'CreateContainerError'],
+  ['ErrImageNeverPull', 'ErrImageNeverPull'],
+  ['ErrImagePull', 'ImagePullBackOff'],
+  ['ImagePullBackOff', 'ImagePullBackOff'],
+  ['InvalidImageName', 'InvalidImageName'],
+  ['RunContainerError', 'RunContainerError'],
+]);
+
+/** Texts of these change from one attempt to the next. */
+const UNSTEADY: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+
+const podStatus = (pod: KubeObject): PodStatus => pod['status'] ?? {};
+
+function podFailure(pods: readonly KubeObject[]): RolloutFailure | undefined {
+  const found = pods.flatMap((pod) => {
+    const { initContainerStatuses = [], containerStatuses = [] } = podStatus(pod);
+    return [...initContainerStatuses, ...containerStatuses].flatMap((container) => containerFailure(container) ?? []);
+  });
+  const [first] = found.toSorted((a, b) => compareText(a.reason, b.reason) || compareText(a.message, b.message));
+  if (!first) return undefined;
+  const alike = found.filter(({ message }) => message === first.message).length;
+  return alike === 1 ? first : { ...first, message: `${first.message} (${String(alike)} pods)` };
+}
+
+function containerFailure({ name, state, lastState }: ContainerStatus): RolloutFailure | undefined {
+  const exitCode = state?.terminated?.exitCode ?? lastState?.terminated?.exitCode;
+  const waiting = state?.waiting?.reason;
+  const reason = waiting === undefined ? undefined : FAILURES.get(waiting);
+  if (reason === undefined) {
+    const ended = state?.terminated?.exitCode ?? 0;
+    if (ended === 0) return undefined;
+    return { reason: 'CrashLoopBackOff', message: `container ${name} ended with exit code ${String(ended)}` };
+  }
+  if (reason === 'CrashLoopBackOff') {
+    const how = exitCode === undefined ? 'ends again and again' : `ended with exit code ${String(exitCode)}`;
+    return { reason, message: `container ${name} ${how}` };
+  }
+  const detail = UNSTEADY.has(reason) ? 'its image cannot be pulled' : (state?.waiting?.message ?? 'it cannot start');
+  return { reason, message: `container ${name}: ${detail}` };
+}
+
+function unschedulable(pods: readonly KubeObject[]): string | undefined {
+  const texts = pods.flatMap((pod) =>
+    (podStatus(pod).conditions ?? []).flatMap(({ type, status, message }) =>
+      type === 'PodScheduled' && status === 'False' ? [message ?? 'no node takes the pod'] : [],
+    ),
+  );
+  return texts.toSorted(compareText)[0];
+}

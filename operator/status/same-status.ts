@@ -1,0 +1,22 @@
+import { sortKeys } from '../resolve/config-check.ts';
+import { compareText } from '../resolve/snapshot.ts';
+
+/** Members of a status that gateways write, through a field manager of their own. */
+export const GATEWAY_MEMBERS: readonly string[] = ['backendCount', 'discoveredBackends', 'runtimeProblems'];
+
+/** Whether writing `desired` would change nothing of what the operator owns in `live`, the status of the API server. */
+export function sameStatus(live: unknown, desired: Readonly<Record<string, unknown>>): boolean {
+  return JSON.stringify(canonical(live ?? {})) === JSON.stringify(canonical(desired));
+}
+
+function canonical(status: unknown): unknown {
+  const entries = Object.entries(status as object)
+    .filter(([member, value]) => value !== undefined && !GATEWAY_MEMBERS.includes(member))
+    .map(([member, value]: [string, unknown]) => [member, member === 'conditions' ? byType(value) : value]);
+  return sortKeys(Object.fromEntries(entries) as object);
+}
+
+const byType = (conditions: unknown): unknown =>
+  Array.isArray(conditions)
+    ? (conditions as { type: string }[]).toSorted((a, b) => compareText(a.type, b.type))
+    : conditions;

@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { validateObject } from '../../crds/kinds/validate.ts';
+import type { Condition } from './conditions.ts';
+import { sameStatus } from './same-status.ts';
+import { CONFIG_CASES, entryCases, SERVER_CASES, VMCP_CASES } from './testdata/cases.ts';
+import { statusFor, type Case } from './testdata/world.ts';
+
+const entries = readFileSync(new URL('../resolve/testdata/entries.in.yaml', import.meta.url), 'utf8');
+const [indented = ''] = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/u.exec(entries) ?? [];
+const pem = indented.replaceAll(/^ +/gmu, '');
+
+const CASES = {
+  VirtualMCPServer: VMCP_CASES,
+  MCPServer: SERVER_CASES,
+  MCPServerEntry: entryCases(pem),
+  config: CONFIG_CASES,
+};
+const all = Object.entries(CASES).flatMap(([kind, cases]) =>
+  Object.entries(cases).map(([name, input]) => ({ kind, name, input })),
+);
+
+const conditions = (input: Case): Condition[] => statusFor(input).status['conditions'] as Condition[];
+
+/** Types with a name inside stand for all of their kind. */
+const plain = (type: string): string => type.replace(/^(DiscoveredAuthConfig|BackendAuthConfig)-.*$/u, '$1');
+
+/** `Kind Type=Status Reason` for every condition that a case gives its object. */
+const said = new Set(
+  all.flatMap(({ input }) =>
+    conditions(input).map(
+      ({ type, status, reason }) => `${input.objects[0]?.kind ?? ''} ${plain(type)}=${status} ${reason}`,
+    ),
+  ),
+);
+
+/** The conditions of contract/crds-operator.md 2.6, 3.2, 4 to 6 and 11 for what is built, and ours. */
+const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  VirtualMCPServer: {
+    'Valid=True': 'ValidationSucceeded',
+    'Valid=False': 'ValidationFailed',
+    'Ready=True': 'DeploymentReady',
+    'Ready=False':
+      'DeploymentFailed DeploymentNotReady BackendsUnavailable BackendsDegraded BackendsUnknown AuthServerConfigInvalid',
+    'GroupRefValidated=True': 'GroupRefValid',
+    'GroupRefValidated=False': 'GroupRefNotFound GroupRefNotReady',
+    'OIDCConfigRefValidated=True': 'OIDCConfigRefValid',
+    'OIDCConfigRefValidated=False': 'OIDCConfigRefNotFound OIDCConfigRefNotValid',
+    'AuthConfigured=True': 'AuthValid',
+    'AuthConfigured=False': 'AuthInvalid',
+    'AuthServerConfigValidated=True': 'AuthServerConfigValid',
+    'AuthServerConfigValidated=False': 'AuthServerConfigInvalid',
+    'IdentitySynthesized=True': 'OAuth2UpstreamWithoutUserInfo',
+    'IdentitySynthesized=False': 'AllUpstreamsHaveUserInfo',
+    'DefaultAuthConfig=True': 'ConversionSucceeded',
+    'DefaultAuthConfig=False': 'ConversionFailed InvalidConfig ValidationFailed',
+    'DiscoveredAuthConfig=True': 'ConversionSucceeded',
+    'DiscoveredAuthConfig=False': 'ConversionFailed InvalidConfig ValidationFailed',
+    'BackendAuthConfig=True': 'ConversionSucceeded',
+    'BackendAuthConfig=False': 'ConversionFailed InvalidConfig ValidationFailed',
+    'PodTemplateSpecValid=True': 'PodTemplateSpecValid',
+    'PodTemplateSpecValid=False': 'InvalidPodTemplateSpec',
+    'BackendsDiscovered=True': 'BackendsDiscoveredSuccessfully',
+    'BackendsDiscovered=False': 'BackendDiscoveryFailed BackendNameConflict',
+    'SessionStorageWarning=True': 'SessionStorageMissingForReplicas',
+    'SessionStorageWarning=False': 'SessionStorageConfigured SessionStorageWarningNotApplicable',
+    'SigningKeysEphemeral=True': 'KeysMadeAtStart',
+    'SigningKeysEphemeral=False': 'KeysConfigured',
+    'UpstreamStorageInMemory=True': 'StorageInMemory',
+    'UpstreamStorageInMemory=False': 'StorageConfigured',
+    'ResourceURLUnset=True': 'ServiceNameUsed',
+    'ResourceURLUnset=False': 'ResourceURLSet',
+    'BackendsHealthy=True': 'AllBackendsRoutable',
+    'BackendsHealthy=False': 'SomeBackendsUnhealthy NoRoutableBackends',
+    'BackendsHealthy=Unknown': 'BackendsNotReported BackendsUnknown NoBackends',
+    'RuntimeProblems=True': 'CredentialMisconfigured',
+    'Applied=True': 'ObjectsApplied',
+    'Applied=False': 'NameTaken',
+    'Applied=Unknown': 'EarlierSpec',
+    'Advisory=True': 'ReviewAdvised',
+  },
+  MCPServer: {
+    'Valid=True': 'ValidationSucceeded',
+    'Valid=False': 'ValidationFailed',
+    'Ready=True': 'Ready',
+    'Ready=False': 'NotReady',
+    'GroupRefValidated=True': 'GroupRefIsValid',
+    'GroupRefValidated=False': 'GroupRefNotFound GroupRefNotReady',
+    'PodTemplateValid=True': 'ValidPodTemplateSpec',
+    'PodTemplateValid=False': 'InvalidPodTemplateSpec',
+    'ExternalAuthConfigValidated=True': 'ValidationSucceeded',
+    'ExternalAuthConfigValidated=False':
+      'ExternalAuthConfigRefNotFound InvalidConfig OutgoingAuthOnStdio ValidationFailed',
+    'StdioReplicaCapped=True': 'StdioTransportCapAt1',
+    'StdioReplicaCapped=False': 'StdioReplicaCapNotActive',
+    'SessionStorageWarning=True': 'SessionStorageMissingForReplicas',
+    'SessionStorageWarning=False': 'SessionStorageConfigured SessionStorageWarningNotApplicable',
+    'Applied=True': 'ObjectsApplied',
+    'Applied=False': 'QuotaExceeded',
+    'Applied=Unknown': 'EarlierSpec',
+    'Advisory=True': 'ReviewAdvised',
+  },
+  MCPServerEntry: {
+    'Valid=True': 'ConfigValid',
+    'Valid=False': 'ConfigInvalid',
+    'GroupRefValidated=True': 'GroupRefIsValid',
+    'GroupRefValidated=False': 'GroupRefNotFound GroupRefNotReady',
+    'ExternalAuthConfigValidated=True': 'AuthConfigValid AuthConfigNotConfigured',
+    'ExternalAuthConfigValidated=False': 'AuthConfigNotFound AuthConfigInvalid',
+    'CABundleRefValidated=True': 'CABundleRefValid',
+    'CABundleRefValidated=False': 'CABundleRefNotFound CABundleRefInvalid',
+    'RemoteURLValidated=True': 'RemoteURLValid',
+    'RemoteURLValidated=False': 'RemoteURLInvalid',
+    'HeaderSecretRefsValidated=True': 'HeaderSecretsValid',
+    'HeaderSecretRefsValidated=False': 'HeaderSecretNotFound',
+  },
+  MCPGroup: {
+    'MCPServersChecked=True': 'ListMCPServersCheckSucceeded',
+    'Valid=False': 'ValidationFailed',
+    'DeletionBlocked=True': 'ReferencedByWorkloads',
+  },
+  MCPOIDCConfig: {
+    'Valid=True': 'ConfigValid',
+    'Valid=False': 'ConfigInvalid',
+    'DeletionBlocked=True': 'ReferencedByWorkloads',
+    'Advisory=True': 'ReviewAdvised',
+  },
+  MCPExternalAuthConfig: {
+    'Valid=True': 'ValidationSucceeded',
+    'Valid=False': 'ValidationFailed InvalidConfig',
+    'DeletionBlocked=True': 'ReferencedByWorkloads',
+  },
+};
+
+const catalogue = Object.entries(CONTRACT).flatMap(([kind, types]) =>
+  Object.entries(types).flatMap(([type, reasons]) => reasons.split(' ').map((reason) => `${kind} ${type} ${reason}`)),
+);
+
+describe('conditions', () => {
+  it.each(catalogue)('some object has %s', (entry) => {
+    expect([...said]).toContain(entry);
+  });
+
+  it('no object has one that the catalogue does not list', () => {
+    expect([...said].filter((entry) => !catalogue.includes(entry))).toEqual([]);
+  });
+});
+
+describe.each(all)('$kind: $name', ({ kind, name, input }) => {
+  const [object] = input.objects;
+  if (!object) throw new Error('a case is about an object');
+  const first = statusFor(input);
+
+  it('has this status', async () => {
+    const file = `./testdata/${kind}.out/${name.replaceAll(/[ ,]+/gu, '-')}.yaml`;
+    await expect(stringify(first, { lineWidth: 0 })).toMatchFileSnapshot(file);
+  });
+
+  it('is a status that the schema takes', () => {
+    const refusals = (status: object) =>
+      validateObject(object.kind, { ...object, status }).filter(({ path }) => path.startsWith('status'));
+    expect(refusals(first.status)).toEqual([]);
+  });
+
+  it('is the same bytes for the same objects in any order', () => {
+    const rest = input.objects.slice(1).toReversed();
+    expect(JSON.stringify(statusFor({ ...input, objects: [object, ...rest] }))).toBe(JSON.stringify(first));
+  });
+
+  it('is written once: a second look at any later time changes nothing', () => {
+    const written = { ...object, status: { ...(object['status'] as object | undefined), ...first.status } };
+    const second = statusFor({ ...input, objects: [written, ...input.objects.slice(1)], now: '2027-01-01T00:00:00Z' });
+    expect(second.status).toEqual(first.status);
+    expect(second.events).toEqual([]);
+    expect(sameStatus(written.status, second.status)).toBe(true);
+  });
+
+  it('names path and reason of everything that is wrong', () => {
+    const wrong = conditions(input).filter(({ status, type }) => status === 'False' && type.endsWith('Validated'));
+    for (const { message } of wrong) expect(message).toMatch(/\w+.*: .* \[\w+\]/u);
+  });
+});

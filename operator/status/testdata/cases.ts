@@ -1,0 +1,334 @@
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import { live, waiting, workload, type Case } from './world.ts';
+
+const group = live('MCPGroup', 'tools');
+const goingGroup = live('MCPGroup', 'tools', {}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } });
+const brokenGroup = live('MCPGroup', 'tools', { unknown: true });
+const remote = (name: string, spec: object = {}): KubeObject =>
+  live('MCPServerEntry', name, {
+    remoteUrl: 'https://mcp.example.com/mcp',
+    transport: 'streamable-http',
+    groupRef: { name: 'tools' },
+    ...spec,
+  });
+const auth = (name: string, key = 'present'): KubeObject =>
+  live('MCPExternalAuthConfig', name, {
+    type: 'headerInjection',
+    headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: 'keys', key } },
+  });
+const refusedAuth = (name: string): KubeObject => live('MCPExternalAuthConfig', name, { type: 'headerInjection' });
+const inject = live('MCPExternalAuthConfig', 'inject', { type: 'upstreamInject', upstreamInject: { providerName: 'corp' } });
+const oidc = (spec: object = {}): KubeObject =>
+  live('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://desk.example.com', ...spec } });
+const keys = { keys: ['present'] };
+
+const vmcp = (spec: object = {}, status?: object): KubeObject =>
+  live(
+    'VirtualMCPServer',
+    'desk',
+    { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, ...spec },
+    status ? { status } : {},
+  );
+const withOidc = (spec: object = {}): KubeObject =>
+  vmcp({ incomingAuth: { type: 'oidc', audience: 'https://desk.example.com/mcp', oidcConfigRef: { name: 'own' } }, ...spec });
+const withAuthServer = (config: object = {}, spec: object = {}): KubeObject =>
+  withOidc({
+    authServerConfig: {
+      issuer: 'https://desk.example.com',
+      upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'desk' } }],
+      ...config,
+    },
+    ...spec,
+  });
+const oauthOnly = {
+  upstreamProviders: [
+    {
+      name: 'corp',
+      type: 'oauth2',
+      oauth2Config: { authorizationEndpoint: 'https://idp.example.com/a', tokenEndpoint: 'https://idp.example.com/t', clientId: 'desk' },
+    },
+  ],
+};
+const kept = {
+  signingKeySecretRefs: [{ name: 'keys', key: 'present' }],
+  hmacSecretRefs: [{ name: 'keys', key: 'present' }],
+  storage: { type: 'kvstore', kvstore: { addr: 'redis.example.com:6379' } },
+};
+const reported = (...backends: readonly (readonly [string, string])[]): object => ({
+  discoveredBackends: backends.map(([name, status]) => ({ name, status })),
+});
+const up = { workload: workload(1), problems: [] };
+const two = [group, remote('one'), remote('two')];
+const failMode = { config: { operational: { failureHandling: { partialFailureMode: 'fail' } } } };
+const problem = (kind: string, name: string, reason: string, path: string) => ({
+  kind,
+  namespace: 'team',
+  name,
+  reason,
+  path,
+  message: 'it is wrong: correct it',
+});
+
+export const VMCP_CASES: Readonly<Record<string, Case>> = {
+  serving: { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unauthenticated'])), ...two], observed: up },
+  'not reported': { objects: [vmcp(), ...two], observed: up },
+  empty: { objects: [vmcp(), group], observed: up },
+  'one of two well': { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unavailable'])), ...two], observed: up },
+  'one degraded': { objects: [vmcp({}, reported(['one', 'degraded'], ['two', 'ready'])), ...two], observed: up },
+  'one of two well, failing as a whole': {
+    objects: [vmcp(failMode, reported(['one', 'ready'], ['two', 'unavailable'])), ...two],
+    observed: up,
+  },
+  'none well': { objects: [vmcp({}, reported(['one', 'unavailable'], ['two', 'unavailable'])), ...two], observed: up },
+  'none probed': { objects: [vmcp({}, reported(['one', 'unknown'], ['two', 'unknown'])), ...two], observed: up },
+  'new': { objects: [vmcp(), ...two] },
+  'pods to come': { objects: [vmcp(), ...two], observed: { workload: workload(0), problems: [] } },
+  'scaled to 0': { objects: [vmcp({ replicas: 0 }), ...two], observed: { workload: workload(0, 0), problems: [] } },
+  'pods that fail': {
+    objects: [vmcp(), ...two],
+    observed: { workload: workload(0), pods: [waiting('vmcp', 'ImagePullBackOff')], problems: [] },
+  },
+  'deadline exceeded': {
+    objects: [vmcp(), ...two],
+    observed: {
+      workload: workload(0, 1, [
+        { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'it takes too long' },
+      ]),
+      problems: [],
+    },
+  },
+  refused: { objects: [vmcp({ unknown: true }), ...two], observed: up },
+  'refused before anything ran': { objects: [vmcp({ unknown: true }), ...two] },
+  'no group': { objects: [vmcp()] },
+  'group that goes': { objects: [vmcp(), goingGroup] , observed: up },
+  'broken group': { objects: [vmcp(), brokenGroup] },
+  'not built': { objects: [vmcp({ config: { audit: { enabled: true } } }), ...two], observed: up },
+  'name taken': {
+    objects: [vmcp(), ...two],
+    observed: { problems: [problem('VirtualMCPServer', 'desk', 'NameTaken', '')] },
+  },
+  'patched pods': { objects: [vmcp({ podTemplateSpec: { spec: { nodeSelector: { a: 'b' } } } }), ...two], observed: up },
+  'wrongly patched pods': {
+    objects: [vmcp({ podTemplateSpec: { spec: { containers: {} } } }), ...two],
+    observed: {
+      ...up,
+      problems: [problem('VirtualMCPServer', 'desk', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec.containers')],
+    },
+  },
+  'no shared config': { objects: [withOidc(), ...two] },
+  'shared config': { objects: [withOidc(), oidc(), ...two], observed: up },
+  'shared config without its Secret': {
+    objects: [withOidc(), oidc({ clientId: 'desk', clientSecretRef: { name: 'keys', key: 'absent' } }), ...two],
+    secrets: keys,
+  },
+  'refused shared config': { objects: [withOidc(), live('MCPOIDCConfig', 'own', { type: 'inline' }), ...two] },
+  'authorization server': { objects: [withAuthServer(kept), oidc(), ...two], secrets: keys, observed: up },
+  'authorization server that forgets': { objects: [withAuthServer(), oidc(), ...two], observed: up },
+  'authorization server without identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
+  'authorization server with another issuer': {
+    objects: [withAuthServer({ issuer: 'https://other.example.com' }), oidc(), ...two],
+  },
+  'authorization server of two pods': { objects: [withAuthServer({}, { replicas: 2 }), oidc(), ...two] },
+  'authorization server without its key': {
+    objects: [withAuthServer({ signingKeySecretRefs: [{ name: 'absent', key: 'k' }] }), oidc(), ...two],
+  },
+  'no public URL': {
+    objects: [
+      vmcp({ incomingAuth: { type: 'oidc', oidcConfig: { type: 'inline', inline: { issuer: 'https://idp.example.com', audience: 'desk' } } } }),
+      ...two,
+    ],
+    observed: up,
+  },
+  'two pods': { objects: [vmcp({ replicas: 2 }), ...two], observed: { workload: workload(2, 2), problems: [] } },
+  'two pods and a store': {
+    objects: [vmcp({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } }), ...two],
+    observed: up,
+  },
+  'something odd': { objects: [vmcp({ outgoingAuth: { backends: { nobody: { type: 'discovered' } } } }), ...two], observed: up },
+  'broken member': { objects: [vmcp(), group, remote('one'), remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
+  'broken members only': { objects: [vmcp(), group, remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
+  'two of one name': {
+    objects: [vmcp(), group, remote('one'), live('MCPServer', 'one', { image: 'a', groupRef: { name: 'tools' } })],
+    observed: up,
+  },
+  'credentials of backends': {
+    objects: [
+      vmcp(),
+      group,
+      remote('fine', { externalAuthConfigRef: { name: 'fine' } }),
+      remote('keyless', { externalAuthConfigRef: { name: 'keyless' } }),
+      remote('refused', { externalAuthConfigRef: { name: 'refused' } }),
+      remote('absent', { externalAuthConfigRef: { name: 'absent' } }),
+      remote('nobody', { externalAuthConfigRef: { name: 'inject' } }),
+      auth('fine'),
+      auth('keyless', 'absent'),
+      refusedAuth('refused'),
+      inject,
+    ],
+    secrets: keys,
+    observed: up,
+  },
+  'credentials of entries': {
+    objects: [
+      vmcp({
+        outgoingAuth: {
+          source: 'inline',
+          backends: Object.fromEntries(
+            ['fine', 'keyless', 'refused', 'absent'].map((name) => [
+              name,
+              { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } },
+            ]),
+          ),
+        },
+      }),
+      group,
+      ...['fine', 'keyless', 'refused', 'open'].map((name) => remote(name)),
+      auth('fine'),
+      auth('keyless', 'absent'),
+      refusedAuth('refused'),
+    ],
+    secrets: keys,
+    observed: up,
+  },
+  ...Object.fromEntries(
+    ['fine', 'keyless', 'refused', 'absent'].map((name): [string, Case] => [
+      `${name} credential of all the others`,
+      {
+        objects: [
+          vmcp({
+            outgoingAuth: { source: 'inline', default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } } },
+          }),
+          ...two,
+          auth('fine'),
+          auth('keyless', 'absent'),
+          refusedAuth('refused'),
+        ],
+        secrets: keys,
+        observed: up,
+      },
+    ]),
+  ),
+  'runtime problems': {
+    objects: [
+      vmcp(
+        {},
+        {
+          runtimeProblems: [
+            { reason: 'CredentialMisconfigured', path: 'vmcp.outgoing_auth.one', message: 'no credential can be made' },
+          ],
+        },
+      ),
+      group,
+      remote('one', { externalAuthConfigRef: { name: 'fine' } }),
+      auth('fine'),
+    ],
+    secrets: keys,
+    observed: up,
+  },
+};
+
+const server = (spec: object = {}, rest: object = {}): KubeObject =>
+  live('MCPServer', 'files', { image: 'ghcr.io/example/files:1', transport: 'streamable-http', ...spec }, rest);
+const member = { groupRef: { name: 'tools' } };
+const authRef = { externalAuthConfigRef: { name: 'config' } };
+
+export const SERVER_CASES: Readonly<Record<string, Case>> = {
+  serving: { objects: [server(member), group], observed: up },
+  new: { objects: [server()] },
+  'pods to come': { objects: [server()], observed: { workload: workload(0), problems: [] } },
+  'no node': {
+    objects: [server()],
+    observed: {
+      workload: workload(0),
+      pods: [{ ...waiting('mcp', 'x'), status: { conditions: [{ type: 'PodScheduled', status: 'False', message: 'no node' }] } }],
+      problems: [],
+    },
+  },
+  'pods that fail': {
+    objects: [server()],
+    observed: { workload: workload(0), pods: [waiting('mcp', 'CrashLoopBackOff')], problems: [] },
+  },
+  'one of two pods': {
+    objects: [server({ replicas: 2 })],
+    observed: { workload: workload(1, 2), pods: [waiting('mcp', 'ErrImagePull')], problems: [] },
+  },
+  'two pods and a store': {
+    objects: [server({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } })],
+    observed: up,
+  },
+  'scaled to 0': { objects: [server({ replicas: 0 })], observed: { workload: workload(0, 0), problems: [] } },
+  going: { objects: [server({}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } })], observed: up },
+  refused: { objects: [server({ unknown: true })] },
+  'local image': { objects: [server({ image: 'npx://a' })] },
+  'no group': { objects: [server(member)], observed: up },
+  'group that goes': { objects: [server(member), goingGroup], observed: up },
+  'broken group': { objects: [server(member), brokenGroup], observed: up },
+  'credential': { objects: [server(authRef), auth('config')], secrets: keys, observed: up },
+  'keyless credential': { objects: [server(authRef), auth('config', 'absent')], secrets: keys, observed: up },
+  'refused credential': { objects: [server(authRef), refusedAuth('config')], observed: up },
+  'no credential': { objects: [server(authRef)], observed: up },
+  'credential on stdio': { objects: [server({ ...authRef, transport: 'stdio' }), auth('config')], secrets: keys, observed: up },
+  stdio: { objects: [server({ transport: 'stdio' })], observed: up },
+  'stdio of two pods': { objects: [server({ transport: 'stdio', replicas: 2 })], observed: up },
+  'stdio with processes': { objects: [server({ transport: 'stdio', maxProcesses: 2 })], observed: up },
+  'patched pods': { objects: [server({ podTemplateSpec: { spec: {} } })], observed: up },
+  'wrongly patched pods': {
+    objects: [server({ podTemplateSpec: { spec: { containers: {} } } })],
+    observed: { ...up, problems: [problem('MCPServer', 'files', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec')] },
+  },
+  'quota': {
+    objects: [server()],
+    observed: { workload: workload(0), problems: [problem('MCPServer', 'files', 'QuotaExceeded', '')] },
+  },
+};
+
+const entry = (spec: object = {}): KubeObject => remote('remote', spec);
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBejCCASGgAwIBAgIUHUbWd3ZJ3cYc8m3zG0yFakeFakeFakeFakewCgYIKoZI
+-----END CERTIFICATE-----
+`;
+const bundle = { caBundleRef: { configMapRef: { name: 'bundle', key: 'ca.crt' } } };
+const header = { headerForward: { addHeadersFromSecret: [{ headerName: 'X-Key', valueSecretRef: { name: 'keys', key: 'present' } }] } };
+
+export const entryCases = (pem: string): Readonly<Record<string, Case>> => ({
+  valid: { objects: [entry(), group] },
+  'everything set': {
+    objects: [entry({ ...authRef, ...bundle, ...header }), group, auth('config')],
+    secrets: keys,
+    configMaps: { bundle: { 'ca.crt': pem } },
+  },
+  refused: { objects: [entry({ unknown: true }), group] },
+  'no group': { objects: [entry()] },
+  'group that goes': { objects: [entry(), goingGroup] },
+  'broken group': { objects: [entry(), brokenGroup] },
+  'wrong URL': { objects: [entry({ remoteUrl: 'https://10.0.0.1/mcp' }), group] },
+  'no bundle': { objects: [entry(bundle), group] },
+  'wrong bundle': { objects: [entry(bundle), group], configMaps: { bundle: { 'ca.crt': certificate } } },
+  'no Secret': { objects: [entry(header), group] },
+  'no credential': { objects: [entry(authRef), group] },
+  'keyless credential': { objects: [entry(authRef), group, auth('config', 'absent')], secrets: keys },
+});
+
+const leaving = { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } };
+
+export const CONFIG_CASES: Readonly<Record<string, Case>> = {
+  'a group': { objects: [group, remote('b'), remote('a'), live('MCPServer', 'c', { image: 'a', ...member }), live('MCPServer', 'd', { imagee: 'a', ...member })] },
+  'a refused group': { objects: [brokenGroup] },
+  'a group in use': { objects: [goingGroup], referencedBy: ['VirtualMCPServer/desk'] },
+  'an OIDC config': { objects: [oidc()] },
+  'an OIDC config of an embedded server': { objects: [oidc({ issuer: 'https://desk.team.svc.cluster.local' }), withAuthServer({ issuer: 'https://desk.team.svc.cluster.local' })] },
+  'an OIDC config at a private address': { objects: [oidc({ issuer: 'https://10.0.0.1' })] },
+  'a refused OIDC config': { objects: [live('MCPOIDCConfig', 'own', { type: 'inline' })] },
+  'an OIDC config that is odd': { objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes', kubernetes: { introspectionUrl: 'https://a.example.com' } })] },
+  'an OIDC config in use': {
+    objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes' }, leaving)],
+    referencedBy: ['VirtualMCPServer/b', 'VirtualMCPServer/a', 'VirtualMCPServer/a'],
+  },
+  'an auth config': { objects: [auth('config')], secrets: keys },
+  'a keyless auth config': { objects: [auth('config', 'absent')], secrets: keys },
+  'a refused auth config': { objects: [refusedAuth('config')] },
+  'an auth config in use': {
+    objects: [live('MCPExternalAuthConfig', 'config', { type: 'unauthenticated' }, leaving)],
+    referencedBy: ['MCPServer/files'],
+  },
+};

@@ -1,0 +1,108 @@
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import { validateObject, withDefaults } from '../../../crds/kinds/validate.ts';
+import { CLUSTER_PLATFORM } from '../../render/options.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import { newSnapshot, type BrokenObject, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
+import { resolve } from '../../resolve/vmcp.ts';
+import {
+  mcpExternalAuthConfigStatus,
+  mcpGroupStatus,
+  mcpOIDCConfigStatus,
+  mcpServerEntryStatus,
+  mcpServerStatus,
+  virtualMCPServerStatus,
+  type ObjectStatus,
+  type ObservedWorkload,
+} from '../index.ts';
+
+export const NOW = '2026-11-22T05:00:00Z';
+
+type Spec = Readonly<Record<string, unknown>>;
+
+/** An object as the API server has it. */
+export const live = (kind: string, name: string, spec: Spec = {}, rest: object = {}): KubeObject =>
+  withDefaults(kind, {
+    apiVersion: 'vmcp.dev/v1alpha1',
+    kind,
+    metadata: { name, namespace: 'team', generation: 3, ...(rest as { metadata?: object }).metadata },
+    spec,
+    ...('status' in rest && { status: rest.status }),
+  });
+
+/** Everything that a case is about: objects, what is observed of the one that is looked at, and its deletion. */
+export interface Case {
+  readonly objects: readonly KubeObject[];
+  readonly secrets?: Readonly<Record<string, readonly string[]>>;
+  readonly configMaps?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly observed?: ObservedWorkload;
+  readonly referencedBy?: readonly string[];
+  readonly now?: string;
+}
+
+/** The namespace as the operator sees it: what the schema refuses is broken. */
+export function snapshotOf({ objects, secrets = {}, configMaps = {} }: Case): Snapshot {
+  const refused = objects.filter((object) => refusals(object).length > 0);
+  return newSnapshot('team', {
+    resources: objects.filter((object) => !refused.includes(object)) as unknown as Resource[],
+    broken: refused.map(({ kind, metadata: { name }, spec }): BrokenObject => {
+      const group = (spec as { groupRef?: { name?: string } }).groupRef?.name;
+      return { kind, name, ...(group !== undefined && { group }) };
+    }),
+    secrets: Object.entries(secrets).map(([name, keys]) => ({ name, keys, version: '7' })),
+    configMaps: Object.entries(configMaps).map(([name, data]) => ({ name, data })),
+  });
+}
+
+const refusals = (object: KubeObject): ObjectProblem[] =>
+  validateObject(object.kind, object).map((problem) => ({
+    kind: object.kind,
+    namespace: 'team',
+    name: object.metadata.name,
+    ...problem,
+  }));
+
+/** The status of the first object of a case. */
+export function statusFor(input: Case): ObjectStatus {
+  const [object] = input.objects;
+  if (!object) throw new Error('a case is about an object');
+  const snapshot = snapshotOf(input);
+  const base = { object, snapshot, refused: refusals(object), now: input.now ?? NOW };
+  const observed = input.observed ?? { problems: [] };
+  const deletion = { referencedBy: input.referencedBy ?? [], deleting: object.metadata.deletionTimestamp !== undefined };
+  switch (object.kind) {
+    case 'VirtualMCPServer': {
+      const vmcp = snapshot.vmcps.get(object.metadata.name);
+      const resolution = vmcp && resolve(vmcp, snapshot, CLUSTER_PLATFORM);
+      return virtualMCPServerStatus({ ...base, observed, ...(resolution && { resolution }) });
+    }
+    case 'MCPServer':
+      return mcpServerStatus({ ...base, observed });
+    case 'MCPServerEntry':
+      return mcpServerEntryStatus(base);
+    case 'MCPGroup':
+      return mcpGroupStatus({ ...base, deletion });
+    case 'MCPOIDCConfig':
+      return mcpOIDCConfigStatus({ ...base, deletion });
+    default:
+      return mcpExternalAuthConfigStatus({ ...base, deletion });
+  }
+}
+
+/** A Deployment or StatefulSet of which so many pods are ready. */
+export const workload = (ready: number, desired = 1, conditions: readonly object[] = []): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'x', namespace: 'team' },
+  spec: { replicas: desired },
+  status: { readyReplicas: ready, availableReplicas: ready, conditions },
+});
+
+export const pod = (status: object): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'x-1', namespace: 'team' },
+  status,
+});
+
+export const waiting = (container: string, reason: string, message?: string): KubeObject =>
+  pod({ containerStatuses: [{ name: container, state: { waiting: { reason, ...(message && { message }) } } }] });
