@@ -1,0 +1,71 @@
+import { API_GROUP } from '../../crds/kinds/kind.ts';
+import { apiVersionOf, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
+import type { ObjectRef } from '../resolve/problems.ts';
+import type { JsonObject } from './json.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** What all objects of one custom resource have in common. */
+export interface Owned {
+  readonly object: ObjectRef;
+  readonly owner: OwnerReference;
+  readonly labels: Texts;
+  /** Those of the labels by which its pods are selected. They never change: a Deployment's selector cannot. */
+  readonly selector: Texts;
+}
+
+const COMPONENTS = { VirtualMCPServer: 'gateway', MCPServer: 'server' } as const;
+
+export function ownedBy(
+  kind: keyof typeof COMPONENTS,
+  metadata: { readonly name: string; readonly namespace?: string },
+  owner: OwnerReference,
+): Owned {
+  const { name, namespace = 'default' } = metadata;
+  const selector = { 'app.kubernetes.io/instance': name, 'app.kubernetes.io/name': kind.toLowerCase() };
+  const labels = {
+    ...selector,
+    'app.kubernetes.io/component': COMPONENTS[kind],
+    'app.kubernetes.io/managed-by': 'vmcp-operator',
+    'app.kubernetes.io/part-of': 'vmcp',
+  };
+  return { object: { kind, namespace, name }, owner, labels, selector };
+}
+
+/** Labels and annotations that a user adds; those of the operator win. */
+export interface Additions {
+  readonly labels?: Texts;
+  readonly annotations?: Texts;
+}
+
+/** An object that goes with its owner. */
+export function ownedObject(
+  { object, owner, labels }: Owned,
+  type: ResourceType,
+  name: string,
+  members: JsonObject,
+  additions: Additions = {},
+): KubeObject {
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: {
+      name,
+      namespace: object.namespace,
+      ownerReferences: [owner],
+      ...metadataOf(labels, {}, additions),
+    },
+    ...members,
+  };
+}
+
+/** Labels and annotations with a user's additions. */
+export function metadataOf(labels: Texts, annotations: Texts, additions: Additions = {}): Additions {
+  const both = { ...additions.annotations, ...annotations };
+  return {
+    labels: { ...additions.labels, ...labels },
+    ...(Object.keys(both).length > 0 && { annotations: both }),
+  };
+}
+
+export const CHECKSUM_ANNOTATION = `${API_GROUP}/runconfig-checksum`;

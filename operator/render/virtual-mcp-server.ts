@@ -1,0 +1,103 @@
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { RESOURCES, type KubeObject, type OwnerReference } from '../../gateway/kube/resource.ts';
+import { DISCOVERED_BACKENDS_KEY } from '../../gateway/contract/discovered-backends.ts';
+import type { Mount } from '../resolve/scope.ts';
+import type { VirtualMCPServer } from '../resolve/snapshot.ts';
+import { documentChecksum, documentConfigMap } from './config-map.ts';
+import {
+  GATEWAY_CONTAINER,
+  gatewayPart,
+  gatewayUserAndFiles,
+  GRACE_S,
+  PUBLIC_PORT,
+  type Size,
+} from './gateway-container.ts';
+import { backendsDocument, CONFIG_KEY, startDocument } from './gateway-documents.ts';
+import type { JsonObject } from './json.ts';
+import { mountedFiles } from './mounted-files.ts';
+import { networkPolicy } from './network-policy.ts';
+import type { Rendered, RenderOptions } from './options.ts';
+import { CHECKSUM_ANNOTATION, metadataOf, ownedBy, ownedObject, type Owned } from './owned.ts';
+import { podDisruptionBudget } from './pod-disruption-budget.ts';
+import { patchTemplate } from './pod-template-patch.ts';
+import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
+import { gatewayRules, roleFor, serviceAccount } from './rbac.ts';
+import { inOrder } from './rendered.ts';
+import { service } from './service.ts';
+
+/** What a VirtualMCPServer became. */
+export interface ResolvedConfig {
+  readonly config: GatewayConfig;
+  readonly mounts: readonly Mount[];
+}
+
+const SIZE: Size = { cpu: '100m', memory: '192Mi', limit: '768Mi', heapMi: 576 };
+
+/** Everything that one VirtualMCPServer is in a cluster. */
+export function renderVirtualMCPServer(
+  vmcp: VirtualMCPServer,
+  { config, mounts }: ResolvedConfig,
+  owner: OwnerReference,
+  options: RenderOptions,
+): Rendered {
+  const { name } = vmcp.metadata;
+  const { serviceType, sessionAffinity, replicas } = vmcp.spec;
+  const owned = ownedBy('VirtualMCPServer', vmcp.metadata, owner);
+  const names = { workload: `vmcp-${name}`, config: `${name}-vmcp-config`, backends: `${name}-vmcp-backends` };
+  const start = startDocument(vmcp, config, names.backends);
+  const checksum = { [CHECKSUM_ANNOTATION]: documentChecksum(start) };
+  const template = podTemplate(vmcp, mounts, owned, options, { configMap: names.config, annotations: checksum });
+  const kept = { selector: owned.selector, annotations: checksum, containers: [GATEWAY_CONTAINER] };
+  const patched = patchTemplate(template, vmcp.spec.podTemplateSpec, kept, owned.object);
+  if ('problems' in patched) return patched;
+  return inOrder([
+    ...account(vmcp, owned, names.backends, options),
+    documentConfigMap(owned, names.config, CONFIG_KEY, start),
+    documentConfigMap(owned, names.backends, DISCOVERED_BACKENDS_KEY, backendsDocument(config)),
+    ownedObject(owned, RESOURCES.Deployment, names.workload, {
+      spec: {
+        ...(replicas !== undefined && { replicas }),
+        selector: { matchLabels: owned.selector },
+        strategy: ROLLING,
+        template: patched.template,
+      },
+    }),
+    service(owned, names.workload, { type: serviceType, sessionAffinity, port: PUBLIC_PORT }),
+    ...podDisruptionBudget(owned, names.workload, replicas, options),
+    ...networkPolicy(owned, names.workload, options),
+  ]);
+}
+
+const accountOf = ({ metadata: { name }, spec }: VirtualMCPServer): string => spec.serviceAccount ?? `${name}-vmcp`;
+
+/** A ServiceAccount that the user names has the rights that the user gives it. */
+function account(vmcp: VirtualMCPServer, owned: Owned, backends: string, options: RenderOptions): KubeObject[] {
+  if (vmcp.spec.serviceAccount !== undefined) return [];
+  const name = accountOf(vmcp);
+  return [
+    serviceAccount(owned, name, pullSecrets(vmcp.spec.imagePullSecrets, options.imagePullSecrets), options),
+    ...roleFor(owned, name, name, gatewayRules(vmcp.metadata.name, backends)),
+  ];
+}
+
+function podTemplate(
+  vmcp: VirtualMCPServer,
+  mounts: readonly Mount[],
+  owned: Owned,
+  options: RenderOptions,
+  { configMap, annotations }: { readonly configMap: string; readonly annotations: Readonly<Record<string, string>> },
+): JsonObject {
+  const gateway = gatewayPart(owned, options, { configMap, size: SIZE, volumes: mountedFiles(mounts) });
+  return {
+    metadata: metadataOf(owned.labels, annotations),
+    spec: {
+      ...podDefaults(owned, pullSecrets(vmcp.spec.imagePullSecrets, options.imagePullSecrets)),
+      automountServiceAccountToken: true,
+      containers: [gateway.container],
+      securityContext: { ...RESTRICTED_POD, ...gatewayUserAndFiles(options) },
+      serviceAccountName: accountOf(vmcp),
+      terminationGracePeriodSeconds: GRACE_S,
+      volumes: gateway.volumes,
+    },
+  };
+}
