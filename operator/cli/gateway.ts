@@ -4,6 +4,7 @@ import type { Logger } from 'winston';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
+import { isInCluster } from '../../gateway/kube/connection.ts';
 import { ListenError } from '../../gateway/listener.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
@@ -12,6 +13,9 @@ import { untilSignal } from './signals.ts';
 import { errorCode } from './unreadable-files.ts';
 import { unusableFiles } from './unusable-files.ts';
 import { PROJECT_ROOT, VERSION } from './version.ts';
+
+/** How long after the signal a Service may still send connections to this pod, beside the `preStop` before it. */
+const ROUTES_MS = 2_000;
 
 export interface GatewayOptions {
   readonly config: string;
@@ -37,6 +41,8 @@ export async function gateway(options: GatewayOptions): Promise<number> {
       log,
       version: VERSION,
       launcher,
+      cluster: { unusableFiles },
+      routesMs: isInCluster(process.env) ? ROUTES_MS : 0,
     });
     log.info('gateway listens', { url: running.servers[0]?.mcpUrl, management: running.managementUrl });
     await signalled;

@@ -13,10 +13,7 @@ function port(text: string): number {
   return value;
 }
 
-const NOT_BUILT = [
-  ['serve', 'the management API alone'],
-  ['operator', 'what the operator pod runs'],
-] as const;
+const NOT_BUILT = [['serve', 'the management API alone']] as const;
 
 /** True when the user wrote the option, so that a default may move where an explicit value may not. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
@@ -47,7 +44,7 @@ function createProgram(): Command {
     .version(VERSION)
     .showHelpAfterError('Run "vmcp --help" for the commands and options.')
     .exitOverride();
-  for (const add of [addUp, addValidate, addRender, addGateway, addNotBuilt]) add(program);
+  for (const add of [addUp, addValidate, addRender, addGateway, addOperator, addNotBuilt]) add(program);
   return program;
 }
 
@@ -111,6 +108,24 @@ function addGateway(program: Command): void {
     .action(async (flags: GatewayFlags) => {
       const { gateway } = await import('./gateway.ts');
       process.exitCode = await gateway(flags);
+    });
+}
+
+function addOperator(program: Command): void {
+  program
+    .command('operator')
+    .description('reconcile the resources of a cluster: what the operator pod runs')
+    .option('--namespace <names>', '"all", or namespaces separated by commas (default: $WATCH_NAMESPACE, else all)')
+    .addOption(
+      new Option('--leader-elect [on]', 'let one of several operators act')
+        .choices(['true', 'false'])
+        .default('true')
+        .preset('true'),
+    )
+    .option('--metrics-port <port>', 'port of /metrics, /healthz and /readyz', port, 8081)
+    .action(async (flags: { namespace?: string; leaderElect: string; metricsPort: number }) => {
+      const { operator } = await import('./operator.ts');
+      process.exitCode = await operator({ ...flags, leaderElect: flags.leaderElect === 'true' });
     });
 }
 

@@ -1,0 +1,106 @@
+import type { KubeObject } from '../../gateway/kube/resource.ts';
+import type { ObjectRef } from '../resolve/problems.ts';
+import { references } from '../resolve/references.ts';
+import type { Resource } from '../resolve/snapshot.ts';
+import { isOwnKind, OWN_API_VERSION } from './own-kinds.ts';
+
+/** An object before and after; one of them is absent when it came or went. */
+export interface Change {
+  readonly previous?: KubeObject | undefined;
+  readonly current?: KubeObject | undefined;
+}
+
+/** What has to be known of the other objects. */
+export interface Lookups {
+  /** Custom resources that name `target`. */
+  referrersOf(target: ObjectRef): readonly ObjectRef[];
+  /** The groups that a member names now: one or none. */
+  groupsOf(member: ObjectRef): readonly string[];
+  /** Every custom resource of a namespace. */
+  keysIn(namespace: string): readonly ObjectRef[];
+}
+
+const MEMBER_KINDS: ReadonlySet<string> = new Set(['MCPServer', 'MCPServerEntry']);
+const CONFIG_KINDS: ReadonlySet<string> = new Set(['MCPOIDCConfig', 'MCPExternalAuthConfig']);
+/** What reckons with who refers to it. */
+const COUNTS_REFERRERS: ReadonlySet<string> = new Set(['MCPGroup', ...CONFIG_KINDS]);
+
+/** The custom resources that have to be looked at again, each once. The old and the new object both count. */
+export function affected(change: Change, lookups: Lookups): ObjectRef[] {
+  const object = change.current ?? change.previous;
+  if (!object) return [];
+  const { kind, metadata } = object;
+  if (kind === 'Namespace') return isTerminating(change) ? [...lookups.keysIn(metadata.name)] : [];
+  const ref = refOf(object);
+  if (object.apiVersion === OWN_API_VERSION && isOwnKind(kind)) {
+    return distinct([ref, ...(isNews(change) ? consequences(ref, change, lookups) : [])]);
+  }
+  const owners = [change.previous, change.current].flatMap((each) => (each ? ownerOf(each) : []));
+  const isData = kind === 'Secret' || kind === 'ConfigMap';
+  return distinct([...owners, ...(isData ? dependents(ref, lookups) : [])]);
+}
+
+const refOf = ({ kind, metadata }: KubeObject): ObjectRef => ({
+  kind,
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
+});
+
+const isTerminating = ({ previous, current }: Change): boolean =>
+  current?.metadata.deletionTimestamp !== undefined && previous?.metadata.deletionTimestamp === undefined;
+
+/** Whether others could see a difference: they read the spec, and whether the object is about to go. */
+function isNews({ previous, current }: Change): boolean {
+  if (!previous || !current) return true;
+  const [before, after] = [previous.metadata, current.metadata];
+  return (
+    before.uid !== after.uid ||
+    before.generation !== after.generation ||
+    before.deletionTimestamp !== after.deletionTimestamp
+  );
+}
+
+function consequences(ref: ObjectRef, change: Change, lookups: Lookups): ObjectRef[] {
+  const { namespace } = ref;
+  const named = [change.previous, change.current].flatMap((each) =>
+    each ? references(each as unknown as Resource) : [],
+  );
+  const targets = named
+    .filter(({ target }) => COUNTS_REFERRERS.has(target))
+    .map(({ target, name }) => ({ kind: target, namespace, name }));
+  const groups = targets.filter(({ kind }) => kind === 'MCPGroup');
+  return [
+    ...targets,
+    ...(MEMBER_KINDS.has(ref.kind) ? groups.flatMap((group) => serversOf(group, lookups)) : []),
+    ...(ref.kind === 'MCPGroup' ? lookups.referrersOf(ref) : []),
+    ...(CONFIG_KINDS.has(ref.kind) ? dependents(ref, lookups) : []),
+  ];
+}
+
+/** Who names an object, and whom that reaches: the VirtualMCPServers over a member, the users of a configuration. */
+function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
+  return lookups.referrersOf(target).flatMap((referrer) => {
+    if (CONFIG_KINDS.has(referrer.kind)) return [referrer, ...dependents(referrer, lookups)];
+    if (!MEMBER_KINDS.has(referrer.kind)) return [referrer];
+    const groups = lookups.groupsOf(referrer);
+    return [
+      referrer,
+      ...groups.flatMap((name) => serversOf({ kind: 'MCPGroup', namespace: target.namespace, name }, lookups)),
+    ];
+  });
+}
+
+/** The VirtualMCPServers that serve a group. */
+const serversOf = (group: ObjectRef, lookups: Lookups): ObjectRef[] =>
+  lookups.referrersOf(group).filter(({ kind }) => kind === 'VirtualMCPServer');
+
+/** The custom resource that an object was made for. */
+function ownerOf({ metadata }: KubeObject): ObjectRef[] {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner?.apiVersion !== OWN_API_VERSION || !isOwnKind(owner.kind)) return [];
+  return [{ kind: owner.kind, namespace: metadata.namespace ?? '', name: owner.name }];
+}
+
+function distinct(refs: readonly ObjectRef[]): ObjectRef[] {
+  return [...new Map(refs.map((ref) => [`${ref.kind}/${ref.namespace}/${ref.name}`, ref])).values()];
+}

@@ -1,0 +1,140 @@
+import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
+import type { KubeObject, ResourceType } from '../../gateway/kube/resource.ts';
+import type { RenderOptions } from '../render/index.ts';
+import { KubeTarget, type Writer } from '../target/kube/apply.ts';
+import { WrittenObjects } from '../target/kube/written-objects.ts';
+import { affected, type Change, type Lookups } from './affected.ts';
+import type { Clock } from './clock.ts';
+import { EventRecorder } from './events.ts';
+import type { KindController } from './kind-controller.ts';
+import { createMetrics, type OperatorMetrics } from './metrics.ts';
+import { isOwnKind } from './own-kinds.ts';
+import { WorkQueue } from './queue.ts';
+import { createReconciler, type ClusterView, type ReconcileLog } from './reconcile.ts';
+import { UnreadyPods } from './unready-pods.ts';
+
+export interface ControllerOptions {
+  readonly controllers: readonly KindController[];
+  readonly view: ClusterView & Lookups;
+  readonly client: KubeClient;
+  readonly render: RenderOptions;
+  readonly clock: Clock;
+  readonly log: ReconcileLog;
+  /** Name of the pod, for events. */
+  readonly reporter: string;
+  readonly workers?: number;
+}
+
+const WORKERS = 16;
+/** Changes come in crowds: a resource with all that it refers to, an object with the echo of its making. */
+const GATHER_MS = 100;
+
+/** Turns changes into reconciles while it leads. On a standby it only keeps count. */
+export class Controller {
+  readonly metrics: OperatorMetrics;
+  readonly #options: ControllerOptions;
+  readonly #written: WrittenObjects;
+  readonly #events: EventRecorder;
+  readonly #pods: UnreadyPods;
+  /** Every custom resource as last seen. */
+  readonly #resources = new Map<string, KubeObject>();
+  readonly #reconcile: ReturnType<typeof createReconciler>;
+  #queue: WorkQueue | undefined;
+  /** Runs of an earlier lead that have not ended: no key may run twice at a time. */
+  #resting: Promise<void> = Promise.resolve();
+  #isFinished = false;
+
+  constructor(options: ControllerOptions) {
+    const { client, clock, log, reporter, view } = options;
+    this.#options = options;
+    this.metrics = createMetrics(() => this.#resources.values());
+    this.#written = new WrittenObjects(
+      () => clock.now(),
+      (_type, previous, current) => {
+        this.#enqueue({ previous, current });
+      },
+    );
+    this.#events = new EventRecorder({ client, clock, reporter, log });
+    this.#pods = new UnreadyPods(client, () => clock.now());
+    const writer = whileLeading(client, () => this.#queue !== undefined);
+    this.#reconcile = createReconciler({
+      ...options,
+      client: writer,
+      target: new KubeTarget({ client: writer, seen: view, written: this.#written }),
+      written: this.#written,
+      pods: this.#pods,
+      metrics: this.metrics,
+      record: (about, event) => {
+        this.#events.record(about, event);
+      },
+    });
+  }
+
+  /** Takes every change that the watches bring. */
+  onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void {
+    const object = current ?? previous;
+    if (!object) return;
+    if (isOwnKind(type.kind)) this.#remember(object, current);
+    if (!current) this.#pods.forget(object);
+    if (this.#written.isEcho(type, previous, current)) return;
+    this.#enqueue({ previous, current });
+  }
+
+  #enqueue(change: Change): void {
+    if (!this.#queue) return;
+    for (const key of affected(change, this.#options.view)) this.#queue.add(key, GATHER_MS);
+  }
+
+  /** Looks at everything, and from then on at what changes. The view must be complete. */
+  lead(): void {
+    if (this.#queue || this.#isFinished) return;
+    const { clock, workers = WORKERS } = this.#options;
+    const queue = new WorkQueue({ run: this.#reconcile, clock, workers, hooks: this.metrics.queue });
+    this.#queue = queue;
+    for (const { kind, metadata } of this.#resources.values()) {
+      queue.add({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
+    }
+    this.metrics.leading(true);
+    void this.#resting.then(() => {
+      queue.start();
+    });
+  }
+
+  /** Begins nothing new and writes nothing more: somebody else may lead soon. */
+  rest(): void {
+    const queue = this.#queue;
+    this.#queue = undefined;
+    this.metrics.leading(false);
+    if (queue) this.#resting = Promise.all([this.#resting, queue.stop()]).then(() => undefined);
+  }
+
+  /** Ends for good. What runs may still write, so the lease must be held until this is done. */
+  async finish(): Promise<void> {
+    this.#isFinished = true;
+    await this.#queue?.stop();
+    this.rest();
+    await this.#resting;
+    await this.#events.drained();
+  }
+
+  #remember({ kind, metadata }: KubeObject, current: KubeObject | undefined): void {
+    const id = `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+    if (current) this.#resources.set(id, current);
+    else this.#resources.delete(id);
+  }
+}
+
+/** The client, whose writes are refused once somebody else may lead. */
+function whileLeading(client: KubeClient, isLeading: () => boolean): Writer {
+  const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
+    if (isLeading()) return write();
+    throw new ApiError({ status: 409, reason: 'Conflict', message: 'this process leads no more' });
+  };
+  return {
+    get: (type, namespace, name) => client.get(type, namespace, name),
+    apply: (object, options) => guarded(() => client.apply(object, options)),
+    mergePatch: (type, namespace, name, patch, options) =>
+      guarded(() => client.mergePatch(type, namespace, name, patch, options)),
+    delete: (type, namespace, name, options) => guarded(() => client.delete(type, namespace, name, options)),
+  };
+}

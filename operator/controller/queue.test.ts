@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from './testdata/manual-clock.ts';
+import { backoffMs, WorkQueue, type Outcome } from './queue.ts';
+
+const key = (name: string) => ({ kind: 'MCPServer', namespace: 'ns', name });
+/** Lets everything run that is ready to. */
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+};
+
+interface Run {
+  readonly name: string;
+  end(outcome?: Outcome): Promise<void>;
+  fail(): Promise<void>;
+}
+
+function setUp(workers = 2) {
+  const clock = new ManualClock();
+  const runs: Run[] = [];
+  const names: string[] = [];
+  const seen = { added: 0, retried: 0, waited: [] as number[], depth: 0 };
+  const queue = new WorkQueue({
+    workers,
+    clock,
+    hooks: {
+      depth: (waiting) => (seen.depth = waiting),
+      added: () => (seen.added += 1),
+      retried: () => (seen.retried += 1),
+      started: (waitedMs) => seen.waited.push(waitedMs),
+    },
+    run: ({ name }) =>
+      new Promise((resolve, reject) => {
+        names.push(name);
+        runs.push({
+          name,
+          end: (outcome = {}) => {
+            resolve(outcome);
+            return settled();
+          },
+          fail: () => {
+            reject(new Error('refused'));
+            return settled();
+          },
+        });
+      }),
+  });
+  return { queue, clock, runs, names, seen };
+}
+
+describe('WorkQueue', () => {
+  it('runs nothing before it is started', async () => {
+    const { queue, names } = setUp();
+    queue.add(key('a'));
+    await settled();
+    expect(names).toEqual([]);
+    queue.start();
+    expect(names).toEqual(['a']);
+  });
+
+  it('has each key once, in the order in which they became due', () => {
+    const { queue, names } = setUp(10);
+    for (const name of ['b', 'a', 'b', 'c', 'a']) queue.add(key(name));
+    queue.start();
+    expect(names).toEqual(['b', 'a', 'c']);
+  });
+
+  it('tells keys of equal names of other kinds and namespaces apart', () => {
+    const { queue, names } = setUp(10);
+    queue.add(key('a'));
+    queue.add({ ...key('a'), kind: 'MCPGroup' });
+    queue.add({ ...key('a'), namespace: 'other' });
+    queue.start();
+    expect(names).toEqual(['a', 'a', 'a']);
+  });
+
+  it('runs no more keys at a time than there are workers', async () => {
+    const { queue, names, runs, seen } = setUp(2);
+    for (const name of ['a', 'b', 'c']) queue.add(key(name));
+    queue.start();
+    expect(names).toEqual(['a', 'b']);
+    expect([queue.depth, seen.depth]).toEqual([1, 1]);
+    await runs[1]!.end();
+    expect(names).toEqual(['a', 'b', 'c']);
+    expect(seen.depth).toBe(0);
+  });
+
+  it('runs a key that was added while it ran again, and never twice at a time', async () => {
+    const { queue, names, runs } = setUp(4);
+    queue.start();
+    queue.add(key('a'));
+    queue.add(key('a'));
+    queue.add(key('a'));
+    await settled();
+    expect(names).toEqual(['a']);
+    await runs[0]!.end();
+    expect(names).toEqual(['a', 'a']);
+    await runs[1]!.end();
+    expect(names).toEqual(['a', 'a']);
+  });
+
+  it('waits longer after each failure and starts anew after a success', async () => {
+    const { queue, clock, names, runs, seen } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    const delays: number[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const before = clock.now();
+      await (i === 2 ? runs[i]!.end({ failed: true }) : runs[i]!.fail());
+      while (names.length === i + 1) {
+        clock.advance(5);
+        await settled();
+      }
+      delays.push(clock.now() - before);
+    }
+    expect(delays).toEqual([5, 10, 20, 40]);
+    expect(seen.retried).toBe(4);
+    await runs[4]!.end();
+    queue.add(key('a'));
+    await runs[5]!.fail();
+    clock.advance(5);
+    expect(names).toHaveLength(7);
+  });
+
+  it('runs a key at once that changes during its backoff, and keeps counting its failures', async () => {
+    const { queue, clock, names, runs } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    await runs[0]!.fail();
+    queue.add(key('a'));
+    expect(names).toHaveLength(2);
+    await runs[1]!.fail();
+    clock.advance(5);
+    expect(names).toHaveLength(2);
+    clock.advance(5);
+    expect(names).toHaveLength(3);
+  });
+
+  it('waits for the backoff although the key was added while it ran: what fails must not run in a circle', async () => {
+    const { queue, clock, names, runs } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    queue.add(key('a'));
+    await runs[0]!.fail();
+    expect(names).toHaveLength(1);
+    clock.advance(5);
+    expect(names).toHaveLength(2);
+  });
+
+  it('waits no longer than a second when the key was added while it ran: that may be the cure', async () => {
+    const { queue, clock, names, runs } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    for (let i = 0; i < 15; i += 1) {
+      await runs[i]!.fail();
+      queue.add(key('a'));
+    }
+    queue.add(key('a'));
+    await runs[15]!.fail();
+    clock.advance(1000);
+    expect(names).toHaveLength(17);
+  });
+
+  it('has 5 minutes as its longest backoff', () => {
+    expect([1, 2, 10, 17, 18, 1000].map(backoffMs)).toEqual([5, 10, 2560, 300_000, 300_000, 300_000]);
+  });
+
+  it('looks again after the time that a run asked for, or earlier when something happens', async () => {
+    const { queue, clock, names, runs } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    await runs[0]!.end({ requeueAfterMs: 1000 });
+    clock.advance(999);
+    expect(names).toHaveLength(1);
+    clock.advance(1);
+    expect(names).toHaveLength(2);
+    await runs[1]!.end({ requeueAfterMs: 1000 });
+    clock.advance(500);
+    queue.add(key('a'));
+    expect(names).toHaveLength(3);
+    await runs[2]!.end();
+    clock.advance(10_000);
+    expect(names).toHaveLength(3);
+  });
+
+  it('gathers what is added with a delay, the earliest time winning', async () => {
+    const { queue, clock, names } = setUp();
+    queue.start();
+    queue.add(key('a'), 50);
+    clock.advance(30);
+    queue.add(key('a'), 50);
+    await settled();
+    clock.advance(19);
+    expect(names).toEqual([]);
+    clock.advance(1);
+    expect(names).toEqual(['a']);
+  });
+
+  it('says how long a key was due, not how long it was put off', async () => {
+    const { queue, clock, runs, seen } = setUp(1);
+    queue.start();
+    queue.add(key('a'));
+    queue.add(key('b'), 100);
+    clock.advance(100);
+    clock.advance(70);
+    await runs[0]!.end();
+    expect(seen.waited).toEqual([0, 70]);
+  });
+
+  it('stops when what runs has ended; what waits is dropped and nothing is taken any more', async () => {
+    const { queue, clock, names, runs } = setUp(1);
+    queue.start();
+    queue.add(key('a'));
+    queue.add(key('b'));
+    queue.add(key('c'), 10);
+    let stopped = false;
+    const stopping = queue.stop().then(() => (stopped = true));
+    await settled();
+    expect(stopped).toBe(false);
+    queue.add(key('d'));
+    await runs[0]!.end({ requeueAfterMs: 1 });
+    await stopping;
+    clock.advance(1000);
+    expect(names).toEqual(['a']);
+  });
+
+  it('stops at once when nothing runs', async () => {
+    await expect(setUp().queue.stop()).resolves.toBeUndefined();
+  });
+});

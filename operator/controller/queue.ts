@@ -1,0 +1,179 @@
+import type { ObjectRef } from '../resolve/problems.ts';
+import type { Clock } from './clock.ts';
+
+/** What is to be done once more with a key. */
+export interface Outcome {
+  /** Look again after so long, whatever happens. */
+  readonly requeueAfterMs?: number;
+  /** It did not work: tried again after a delay that grows from try to try. */
+  readonly failed?: boolean;
+}
+
+/** Told what happens, for metrics. */
+export interface QueueHooks {
+  depth(waiting: number): void;
+  added(): void;
+  retried(): void;
+  /** How long a key was due before its run began. */
+  started(waitedMs: number): void;
+}
+
+export interface QueueOptions {
+  /** Runs one key; what it throws counts as failed. */
+  readonly run: (key: ObjectRef) => Promise<Outcome>;
+  readonly clock: Clock;
+  /** Most keys that run at a time. */
+  readonly workers: number;
+  readonly hooks?: QueueHooks;
+}
+
+interface Entry {
+  readonly key: ObjectRef;
+  /** Since when it is due. */
+  dueSince: number;
+  state: 'idle' | 'delayed' | 'ready' | 'running';
+  /** Added while it ran: it runs again. */
+  again: boolean;
+  failures: number;
+  dueAt: number;
+  cancel: (() => void) | undefined;
+}
+
+const FIRST_BACKOFF_MS = 5;
+const LAST_BACKOFF_MS = 300_000;
+/** What changed during a run that failed may be what cures it. */
+const NEWS_BACKOFF_MS = 1_000;
+
+/** 5 ms after the first failure, twice as long after each further one, 5 min at most. */
+export const backoffMs = (failures: number): number =>
+  Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 30));
+
+const idOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
+
+/**
+ * Keys to be worked on: each is there once, and never runs twice at a time. A key that is added while it runs, runs
+ * again. Nothing runs before `start`.
+ */
+export class WorkQueue {
+  readonly #options: QueueOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** Insertion order is the order of work. */
+  readonly #ready = new Set<Entry>();
+  #running = 0;
+  #state: 'new' | 'started' | 'stopped' = 'new';
+  #ended: Promise<void> | undefined;
+  #stopped: (() => void) | undefined;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** Keys that are due and not running. */
+  get depth(): number {
+    return this.#ready.size;
+  }
+
+  /** Has a key run after `delayMs`; the earlier of two times wins, and so does a new reason over a backoff. */
+  add(key: ObjectRef, delayMs = 0): void {
+    if (this.#state === 'stopped') return;
+    const id = idOf(key);
+    const entry = this.#entries.get(id) ?? newEntry(key);
+    this.#entries.set(id, entry);
+    this.#options.hooks?.added();
+    if (entry.state === 'running') entry.again = true;
+    else this.#schedule(entry, delayMs);
+  }
+
+  start(): void {
+    if (this.#state !== 'new') return;
+    this.#state = 'started';
+    this.#work();
+  }
+
+  /** Drops what waits; resolves when everything that runs has ended. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    for (const entry of this.#entries.values()) entry.cancel?.();
+    this.#entries.clear();
+    this.#ready.clear();
+    this.#options.hooks?.depth(0);
+    if (this.#running > 0) this.#ended ??= new Promise((resolve) => (this.#stopped = resolve));
+    await this.#ended;
+  }
+
+  #schedule(entry: Entry, delayMs: number): void {
+    const { clock } = this.#options;
+    const dueAt = clock.now() + delayMs;
+    if (entry.state === 'ready' || (entry.state === 'delayed' && entry.dueAt <= dueAt)) return;
+    entry.cancel?.();
+    entry.cancel = undefined;
+    entry.dueAt = dueAt;
+    if (delayMs <= 0) {
+      this.#makeReady(entry);
+      return;
+    }
+    entry.state = 'delayed';
+    entry.cancel = clock.after(delayMs, () => {
+      entry.cancel = undefined;
+      this.#makeReady(entry);
+    });
+  }
+
+  #makeReady(entry: Entry): void {
+    entry.state = 'ready';
+    entry.dueSince = this.#options.clock.now();
+    this.#ready.add(entry);
+    this.#options.hooks?.depth(this.#ready.size);
+    this.#work();
+  }
+
+  #work(): void {
+    if (this.#state !== 'started') return;
+    for (const entry of this.#ready) {
+      if (this.#running >= this.#options.workers) return;
+      this.#ready.delete(entry);
+      this.#options.hooks?.depth(this.#ready.size);
+      void this.#runOne(entry);
+    }
+  }
+
+  async #runOne(entry: Entry): Promise<void> {
+    const { run, clock, hooks } = this.#options;
+    entry.state = 'running';
+    entry.again = false;
+    this.#running += 1;
+    hooks?.started(clock.now() - entry.dueSince);
+    const outcome = await run(entry.key).catch((): Outcome => ({ failed: true }));
+    this.#running -= 1;
+    if (this.#state === 'stopped') {
+      if (this.#running === 0) this.#stopped?.();
+      return;
+    }
+    this.#settle(entry, outcome);
+    this.#work();
+  }
+
+  #settle(entry: Entry, { failed = false, requeueAfterMs }: Outcome): void {
+    entry.state = 'idle';
+    entry.failures = failed ? entry.failures + 1 : 0;
+    if (failed) {
+      this.#options.hooks?.retried();
+      const wait = backoffMs(entry.failures);
+      this.#schedule(entry, entry.again ? Math.min(wait, NEWS_BACKOFF_MS) : wait);
+      return;
+    }
+    if (requeueAfterMs !== undefined) this.#schedule(entry, requeueAfterMs);
+    if (entry.again) this.#schedule(entry, 0);
+    else if (requeueAfterMs === undefined) this.#entries.delete(idOf(entry.key));
+  }
+}
+
+const newEntry = (key: ObjectRef): Entry => ({
+  key,
+  dueSince: 0,
+  state: 'idle',
+  again: false,
+  failures: 0,
+  dueAt: 0,
+  cancel: undefined,
+});

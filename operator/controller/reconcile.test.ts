@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
+import type { ObjectRef } from '../resolve/problems.ts';
+import { newSnapshot } from '../resolve/snapshot.ts';
+import { KubeTarget } from '../target/kube/apply.ts';
+import { ObjectServer } from '../target/kube/testdata/object-server.ts';
+import { WrittenObjects } from '../target/kube/written-objects.ts';
+import type { EventNote } from './events.ts';
+import type { Decision, KindController, Look } from './kind-controller.ts';
+import { IN_USE } from './protection.ts';
+import { createReconciler } from './reconcile.ts';
+import { ManualClock } from './testdata/manual-clock.ts';
+import { UnreadyPods } from './unready-pods.ts';
+
+const KEY: ObjectRef = { kind: 'MCPServer', namespace: 'team', name: 'web' };
+const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+const deployment = (owner: KubeObject, image = 'a:1'): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {
+    namespace: 'team',
+    name: 'mcp-web',
+    labels: LABELS,
+    ownerReferences: [
+      { apiVersion: owner.apiVersion, kind: owner.kind, name: 'web', uid: owner.metadata.uid ?? '', controller: true },
+    ],
+  },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: 'web' } },
+    template: { spec: { containers: [{ name: 'mcp', image }] } },
+  },
+});
+
+/** One object, a controller that a test writes, and everything that is around them. */
+function setUp(
+  decide: (look: Look) => Decision,
+  { kind = 'MCPServer', metadata = {} }: { kind?: string; metadata?: object } = {},
+) {
+  const server = new ObjectServer();
+  const clock = new ManualClock();
+  const written = new WrittenObjects(() => clock.now());
+  const results: string[] = [];
+  const lines: string[] = [];
+  const events: EventNote[] = [];
+  const world = { terminating: false, referrers: [] as ObjectRef[], ready: () => Promise.resolve(), isThere: true };
+  const seen = {
+    raw: (...[type, namespace, name]: Parameters<ObjectServer['raw']>) =>
+      type.group === 'vmcp.dev'
+        ? world.isThere
+          ? server.objects.get(`${type.kind}/${namespace}/${name}`)
+          : undefined
+        : server.raw(type, namespace, name),
+    owned: server.owned.bind(server),
+    snapshot: (namespace: string) => newSnapshot(namespace, {}),
+    problemsOf: () => [],
+    referrersOf: () => world.referrers,
+    referencesReady: () => world.ready(),
+    namespaceIsTerminating: () => world.terminating,
+  };
+  const controller: KindController = { kind, decide };
+  const run = createReconciler({
+    controllers: [controller],
+    view: seen,
+    client: server,
+    target: new KubeTarget({ client: server, seen, written }),
+    written,
+    pods: new UnreadyPods({ list: () => Promise.resolve({ items: [] }) }, () => clock.now()),
+    render: {} as Look['render'],
+    clock,
+    metrics: { reconciled: (_controller, result) => results.push(result) },
+    record: (_about, event) => events.push(event),
+    log: { debug: (message) => lines.push(`debug ${message}`), warn: (message) => lines.push(`warn ${message}`) },
+  });
+  const own = server.put({
+    apiVersion: 'vmcp.dev/v1alpha1',
+    kind,
+    metadata: { namespace: 'team', name: 'web', uid: 'u1', generation: 1, ...metadata },
+    spec: {},
+  });
+  const reconcile = async () => {
+    server.writes.length = 0;
+    const outcome = await run({ ...KEY, kind });
+    return { outcome, writes: [...server.writes] };
+  };
+  return { server, clock, world, results, lines, events, own, reconcile };
+}
+const says =
+  (status: object, events: EventNote[] = []) =>
+  () => ({ status: { ...status }, ready: true, events });
+
+describe('createReconciler', () => {
+  it('looks, decides, applies and says, and then writes nothing more', async () => {
+    const event = { type: 'Normal', reason: 'Ready', message: 'it serves' } as const;
+    const { reconcile, results, events, server } = setUp(({ object, now }) => ({
+      objects: [deployment(object)],
+      say: ({ workload }) =>
+        says({ phase: workload ? 'Ready' : 'Pending', seen: now === '2026-01-01T00:00:00Z' }, [event])(),
+    }));
+    expect((await reconcile()).writes).toEqual(['apply Deployment/mcp-web', 'apply MCPServer/web']);
+    expect(server.find('MCPServer', 'web')?.['status']).toEqual({ phase: 'Ready', seen: true });
+    expect((await reconcile()).writes).toEqual([]);
+    expect(events).toEqual([event]);
+    expect(results).toEqual(['requeue', 'requeue']); // the pods have 10 s to come up
+  });
+
+  it('waits until what is referred to has been read, and fails when it cannot be', async () => {
+    const { reconcile, world, results, lines } = setUp(() => ({ say: says({}) }));
+    world.ready = () => Promise.reject(new Error('Secret cannot be read'));
+    expect(await reconcile()).toEqual({ outcome: { failed: true }, writes: [] });
+    expect(results).toEqual(['error']);
+    expect(lines).toEqual(['warn reconcile failed and will be tried again']);
+  });
+
+  it('has nothing to do for an object that is gone', async () => {
+    const { reconcile, world } = setUp(() => {
+      throw new Error('not asked');
+    });
+    world.isThere = false;
+    expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
+  });
+
+  it('leaves what runs alone while the decision names no objects, and still looks at it', async () => {
+    let broken = false;
+    const { reconcile, server } = setUp(({ object }) => ({
+      ...(!broken && { objects: [deployment(object)] }),
+      workloads: [{ type: RESOURCES.Deployment, name: 'mcp-web' }],
+      say: ({ workload }) => says({ there: workload !== undefined, broken })(),
+    }));
+    await reconcile();
+    broken = true;
+    expect((await reconcile()).writes).toEqual(['apply MCPServer/web']);
+    expect(server.find('MCPServer', 'web')?.['status']).toEqual({ there: true, broken: true });
+    expect(server.find('Deployment', 'mcp-web')).toBeDefined();
+  });
+
+  it('says what the API server refuses, and tries again', async () => {
+    const { reconcile, server } = setUp(({ object }) => ({
+      objects: [deployment(object)],
+      say: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
+    }));
+    server.refusals.set('Deployment', { status: 403, reason: 'Forbidden', message: 'exceeded quota: pods' });
+    expect((await reconcile()).outcome).toEqual({ failed: true });
+    expect(server.find('MCPServer', 'web')?.['status']).toEqual({ reasons: ['QuotaExceeded'] });
+    server.refusals.clear();
+    expect((await reconcile()).outcome).toEqual({ requeueAfterMs: 10_000 });
+    expect(server.find('MCPServer', 'web')?.['status']).toEqual({ reasons: [] });
+  });
+
+  it('asks every 3 s whether a name that somebody else has is free', async () => {
+    const { reconcile, server, own } = setUp(({ object }) => ({
+      objects: [deployment(object)],
+      say: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
+    }));
+    const { ownerReferences: _, labels: __, ...bare } = deployment(own).metadata;
+    server.put({ ...deployment(own), metadata: bare });
+    expect((await reconcile()).outcome).toEqual({ requeueAfterMs: 3_000 });
+    expect(await reconcile()).toEqual({ outcome: { requeueAfterMs: 3_000 }, writes: [] });
+  });
+
+  it('puts the finalizer on while something refers to the object, and says who keeps it', async () => {
+    const { reconcile, server, world } = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), {
+      kind: 'MCPOIDCConfig',
+    });
+    world.referrers = [{ kind: 'VirtualMCPServer', namespace: 'team', name: 'v' }];
+    expect((await reconcile()).writes).toEqual(['patch MCPOIDCConfig/web', 'apply MCPOIDCConfig/web']);
+    const live = server.find('MCPOIDCConfig', 'web')!;
+    expect(live.metadata.finalizers).toEqual([IN_USE]);
+    server.put({ ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    expect((await reconcile()).writes).toEqual(['apply MCPOIDCConfig/web']);
+    expect(server.find('MCPOIDCConfig', 'web')?.['status']).toEqual({ blockedBy: ['VirtualMCPServer/v'] });
+    world.referrers = [];
+    expect((await reconcile()).writes).toEqual(['patch MCPOIDCConfig/web']);
+    expect(server.find('MCPOIDCConfig', 'web')?.metadata.finalizers).toEqual([]);
+  });
+
+  it('makes and says nothing in a namespace that goes, but lets go', async () => {
+    const { reconcile, world } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({ a: 1 }) }), {
+      kind: 'MCPExternalAuthConfig',
+      metadata: { finalizers: [IN_USE] },
+    });
+    world.terminating = true;
+    world.referrers = [{ kind: 'MCPServer', namespace: 'team', name: 's' }];
+    expect(await reconcile()).toEqual({ outcome: {}, writes: ['patch MCPExternalAuthConfig/web'] });
+  });
+
+  it('does nothing for an object that goes and is held by nobody', async () => {
+    const { reconcile } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({ a: 1 }) }), {
+      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/other'] },
+    });
+    expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
+  });
+
+  it('takes a lost race for everyday, and whatever else fails for worth a line', async () => {
+    const { reconcile, server, lines } = setUp(() => ({ say: says({ a: 1 }) }));
+    server.refusals.set('MCPServer', { status: 409, reason: 'Conflict', message: 'modified' });
+    expect((await reconcile()).outcome).toEqual({ failed: true });
+    server.refusals.set('MCPServer', { status: 500, reason: 'InternalError', message: 'boom' });
+    expect((await reconcile()).outcome).toEqual({ failed: true });
+    expect(lines).toEqual(['debug reconcile will be tried again', 'warn reconcile failed and will be tried again']);
+  });
+});

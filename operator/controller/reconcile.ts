@@ -1,0 +1,191 @@
+import { ApiError } from '../../gateway/kube/client.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
+import type { RenderOptions } from '../render/index.ts';
+import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
+import type { Snapshot } from '../resolve/snapshot.ts';
+import { FIELD_MANAGER, type Applied, type KubeTarget, type Seen, type Writer } from '../target/kube/apply.ts';
+import { isWorkload } from '../target/kube/owned.ts';
+import { isOfTerminating } from '../target/kube/refusals.ts';
+import type { WrittenObjects } from '../target/kube/written-objects.ts';
+import type { Clock } from './clock.ts';
+import type { EventNote } from './events.ts';
+import { sameStatus, type ObjectStatus } from '../status/index.ts';
+import type { Decision, KindController, Look } from './kind-controller.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import { ownType } from './own-kinds.ts';
+import { protectionOf } from './protection.ts';
+import type { Outcome } from './queue.ts';
+import { withRestart } from './restart.ts';
+import type { PodsSeen, UnreadyPods } from './unready-pods.ts';
+
+/** Everything that a reconcile looks at. */
+export interface ClusterView extends Seen {
+  snapshot(namespace: string): Snapshot;
+  problemsOf(ref: ObjectRef): readonly ObjectProblem[];
+  referrersOf(target: ObjectRef): readonly ObjectRef[];
+  /** Resolves when the snapshot holds what custom resources refer to. */
+  referencesReady(namespace: string): Promise<void>;
+  namespaceIsTerminating(namespace: string): boolean;
+}
+
+export interface ReconcilerOptions {
+  readonly controllers: readonly KindController[];
+  readonly view: ClusterView;
+  readonly client: Writer;
+  readonly target: KubeTarget;
+  readonly written: WrittenObjects;
+  readonly pods: UnreadyPods;
+  readonly render: RenderOptions;
+  readonly clock: Clock;
+  readonly metrics: Pick<OperatorMetrics, 'reconciled'>;
+  readonly record: (about: KubeObject, event: EventNote) => void;
+  readonly log: ReconcileLog;
+}
+
+export interface ReconcileLog {
+  debug(message: string, facts?: object): void;
+  warn(message: string, facts?: object): void;
+}
+
+/** Something is in the way that goes by itself. */
+const WAIT_MS = 1_000;
+/** Objects of others are not watched: whether a name has become free has to be asked. */
+const NAME_TAKEN_MS = 3_000;
+
+/**
+ * Brings one custom resource to its spec: look, decide, apply, say. Level-based: `key` is all it is told. A user's
+ * mistake becomes a condition and waits for the next edit; what the API server refuses becomes one too, and is tried
+ * again with backoff, as is whatever throws here.
+ */
+export function createReconciler(options: ReconcilerOptions): (key: ObjectRef) => Promise<Outcome> {
+  const { clock, metrics, log } = options;
+  const controllers = new Map(options.controllers.map((controller) => [controller.kind, controller]));
+  return async (key) => {
+    const startedAt = clock.now();
+    const end = (outcome: Outcome): Outcome => {
+      const result = outcome.failed === true ? 'error' : outcome.requeueAfterMs === undefined ? 'success' : 'requeue';
+      metrics.reconciled(key.kind, result, (clock.now() - startedAt) / 1_000);
+      return outcome;
+    };
+    try {
+      const controller = controllers.get(key.kind);
+      return end(controller ? await reconcile(options, controller, key) : {});
+    } catch (error) {
+      logFailure(log, key, error);
+      return end({ failed: true });
+    }
+  };
+}
+
+async function reconcile(options: ReconcilerOptions, controller: KindController, key: ObjectRef): Promise<Outcome> {
+  const { view, target } = options;
+  const { namespace, name } = key;
+  await view.referencesReady(namespace);
+  const object = target.live(ownType(key), namespace, name);
+  if (!object) return {}; // its objects go with it
+  const isGoing = view.namespaceIsTerminating(namespace);
+  const referrers = view.referrersOf(key);
+  const { finalizers, blockedBy } = protectionOf(object, referrers, isGoing);
+  const current = finalizers ? await setFinalizers(options, object, finalizers) : object;
+  if (current.metadata.deletionTimestamp !== undefined && blockedBy.length === 0) return {};
+
+  const look: Look = {
+    object: current,
+    snapshot: view.snapshot(namespace),
+    problems: view.problemsOf(key),
+    referrers,
+    blockedBy,
+    render: options.render,
+    now: new Date(options.clock.now()).toISOString().replace(/\.\d+Z$/u, 'Z'),
+  };
+  const decision = controller.decide(look);
+  // In a namespace that goes nothing can be made, and nothing is worth being said.
+  if (isGoing) return {};
+  const applied = await apply(options, current, decision);
+  const workload = workloadOf(options, decision, applied, namespace);
+  const pods = workload ? await options.pods.of(workload) : {};
+  await say(options, current, decision.say(observed(applied, workload, pods)));
+  return outcomeOf(options, key, applied, pods);
+}
+
+const observed = ({ problems }: Applied, workload: KubeObject | undefined, { pods }: PodsSeen) => ({
+  problems,
+  ...(workload && { workload }),
+  ...(pods && { pods }),
+});
+
+async function apply({ target }: ReconcilerOptions, owner: KubeObject, { objects }: Decision): Promise<Applied> {
+  if (!objects) return { objects: [], problems: [], waiting: false };
+  return target.apply(owner, withRestart(owner, objects));
+}
+
+function workloadOf(
+  { target }: ReconcilerOptions,
+  { workloads = [] }: Decision,
+  applied: Applied,
+  namespace: string,
+): KubeObject | undefined {
+  return (
+    applied.objects.find(isWorkload) ??
+    workloads.flatMap(({ type, name }) => target.live(type, namespace, name) ?? [])[0]
+  );
+}
+
+function outcomeOf(
+  { log }: ReconcilerOptions,
+  key: ObjectRef,
+  { problems, waiting }: Applied,
+  { againInMs }: PodsSeen,
+): Outcome {
+  for (const { reason, message } of problems)
+    log.debug('an object cannot be applied', { ...key, reason, problem: message });
+  if (problems.some(({ reason }) => reason !== 'NameTaken')) return { failed: true };
+  const waits = [
+    ...(problems.length > 0 ? [NAME_TAKEN_MS] : []),
+    ...(waiting ? [WAIT_MS] : []),
+    ...(againInMs === undefined ? [] : [againInMs]),
+  ];
+  return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : {};
+}
+
+async function setFinalizers(
+  { client, written }: ReconcilerOptions,
+  object: KubeObject,
+  finalizers: readonly string[],
+): Promise<KubeObject> {
+  const type = ownType(object);
+  const { namespace = '', name, uid, resourceVersion } = object.metadata;
+  // Refused as a conflict when anybody else has changed the object: others may have finalizers of their own.
+  const patch = { metadata: { uid, resourceVersion, finalizers } };
+  return written.write(type, object, () => client.mergePatch(type, namespace, name, patch));
+}
+
+/** Writes the status when it says something new, and tells of it. */
+async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectStatus): Promise<void> {
+  const { client, written, record } = options;
+  const { status, events } = said;
+  if (sameStatus(object['status'], status)) return;
+  const { namespace = '', name, uid } = object.metadata;
+  const desired = {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: { namespace, name, ...(uid !== undefined && { uid }) },
+    status,
+  };
+  await written.write(ownType(object), object, () =>
+    client.apply(desired, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
+  );
+  for (const event of events) record(object, event);
+}
+
+const RACES: ReadonlySet<number> = new Set([404, 409]);
+
+/** Losing a race is everyday; what else fails is worth a line. */
+function logFailure(log: ReconcileLog, key: ObjectRef, error: unknown): void {
+  const isRace = error instanceof ApiError && (RACES.has(error.status) || isOfTerminating(error));
+  const { kind, namespace, name } = key;
+  const problem = error instanceof ApiError ? error.message : error instanceof Error ? error.stack : String(error);
+  const facts = { controller: kind, namespace, name, problem };
+  if (isRace) log.debug('reconcile will be tried again', facts);
+  else log.warn('reconcile failed and will be tried again', facts);
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject, ResourceType } from '../../gateway/kube/resource.ts';
+import { ManualClock } from './testdata/manual-clock.ts';
+import { isUp, UnreadyPods } from './unready-pods.ts';
+
+const deployment = (status: object, { generation = 2, replicas = 2 } = {}): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { namespace: 'team', name: 'mcp-x', uid: 'd1', generation },
+  spec: { replicas, selector: { matchLabels: { app: 'x', tier: 'y' } } },
+  status,
+});
+const up = deployment({ observedGeneration: 2, updatedReplicas: 2, readyReplicas: 2 });
+const pending = deployment({ observedGeneration: 2, updatedReplicas: 2, unavailableReplicas: 2 });
+
+describe('isUp', () => {
+  it.each([
+    ['all pods are ready', up, true],
+    ['none is', pending, false],
+    [
+      'the controller has not seen the change',
+      deployment({ observedGeneration: 1, updatedReplicas: 2, readyReplicas: 2 }),
+      false,
+    ],
+    [
+      'old pods serve, new ones do not come up',
+      deployment({ observedGeneration: 2, updatedReplicas: 1, readyReplicas: 2 }),
+      false,
+    ],
+    [
+      'one pod too many does not come up',
+      deployment({ observedGeneration: 2, updatedReplicas: 2, readyReplicas: 2, unavailableReplicas: 1 }),
+      false,
+    ],
+    ['none is wanted', deployment({ observedGeneration: 2 }, { replicas: 0 }), true],
+    ['nothing is said', deployment({}), false],
+  ])('%s', (_, workload, expected) => {
+    expect(isUp(workload)).toBe(expected);
+  });
+});
+
+describe('UnreadyPods', () => {
+  function setUp() {
+    const clock = new ManualClock();
+    const asked: object[] = [];
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } } as KubeObject;
+    const list = (_type: ResourceType, options: object) => {
+      asked.push(options);
+      return Promise.resolve({ items: [pod] });
+    };
+    return { clock, asked, pod, pods: new UnreadyPods({ list }, () => clock.now()) };
+  }
+
+  it('reads nothing for a workload that is up, and gives others 10 s', async () => {
+    const { clock, asked, pod, pods } = setUp();
+    expect(await pods.of(up)).toEqual({});
+    expect(await pods.of(pending)).toEqual({ againInMs: 10_000 });
+    clock.advance(9_999);
+    expect(await pods.of(pending)).toEqual({ againInMs: 1 });
+    expect(asked).toEqual([]);
+    clock.advance(1);
+    expect(await pods.of(pending)).toEqual({ againInMs: 10_000, pods: [pod] });
+    expect(asked).toEqual([{ namespace: 'team', labelSelector: 'app=x,tier=y', limit: 50 }]);
+  });
+
+  it('reads ever more rarely, every 5 min in the end, and keeps what it read', async () => {
+    const { clock, asked, pod, pods } = setUp();
+    await pods.of(pending);
+    const waits: (number | undefined)[] = [];
+    for (let i = 0, wait = 10_000; i < 7; i += 1) {
+      clock.advance(wait);
+      const { againInMs } = await pods.of(pending);
+      waits.push(againInMs);
+      wait = againInMs ?? 0;
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect((await pods.of(pending)).pods).toEqual([pod]);
+    expect(asked).toHaveLength(7);
+  });
+
+  it('begins anew with each change of the workload, and when it has been up', async () => {
+    const { clock, pods } = setUp();
+    await pods.of(pending);
+    clock.advance(10_000);
+    await pods.of(pending);
+    expect(await pods.of(deployment({}, { generation: 3 }))).toEqual({ againInMs: 10_000 });
+    await pods.of(up);
+    expect(await pods.of(pending)).toEqual({ againInMs: 10_000 });
+  });
+});

@@ -1,0 +1,116 @@
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import type {
+  BrokenObject,
+  ConfigMapData,
+  MCPExternalAuthConfig,
+  MCPGroup,
+  MCPOIDCConfig,
+  MCPServer,
+  MCPServerEntry,
+  Resource,
+  SecretMeta,
+  Snapshot,
+  VirtualMCPServer,
+} from '../../resolve/snapshot.ts';
+import { SortedView } from './sorted-view.ts';
+import { verdictOf, type Verdict } from './verdict.ts';
+
+interface Judged {
+  readonly object: KubeObject;
+  readonly verdict: Verdict;
+}
+
+/** One namespace as `resolve` sees it, kept current change by change. */
+export class NamespaceView {
+  readonly #namespace: string;
+  readonly #judged = new Map<string, Judged>();
+  readonly #kinds = {
+    VirtualMCPServer: new SortedView<VirtualMCPServer>(),
+    MCPGroup: new SortedView<MCPGroup>(),
+    MCPServer: new SortedView<MCPServer>(),
+    MCPServerEntry: new SortedView<MCPServerEntry>(),
+    MCPOIDCConfig: new SortedView<MCPOIDCConfig>(),
+    MCPExternalAuthConfig: new SortedView<MCPExternalAuthConfig>(),
+  };
+  readonly #secrets = new SortedView<SecretMeta>();
+  readonly #configMaps = new SortedView<ConfigMapData>();
+  readonly #broken = new SortedView<BrokenObject>();
+  #snapshot: Snapshot | undefined;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  /** The same object until something has changed; it never changes itself. */
+  snapshot(): Snapshot {
+    this.#snapshot ??= {
+      namespace: this.#namespace,
+      vmcps: this.#kinds.VirtualMCPServer.view(),
+      groups: this.#kinds.MCPGroup.view(),
+      servers: this.#kinds.MCPServer.view(),
+      entries: this.#kinds.MCPServerEntry.view(),
+      oidcConfigs: this.#kinds.MCPOIDCConfig.view(),
+      externalAuthConfigs: this.#kinds.MCPExternalAuthConfig.view(),
+      secrets: this.#secrets.view(),
+      configMaps: this.#configMaps.view(),
+      broken: this.#broken.view(),
+    };
+    return this.#snapshot;
+  }
+
+  /** A custom resource came or changed. */
+  put(object: KubeObject): void {
+    const { kind, metadata } = object;
+    const id = `${kind}/${metadata.name}`;
+    const verdict = verdictOf(object, this.#judged.get(id));
+    this.#judged.set(id, { object, verdict });
+    this.#setResource(kind, metadata.name, verdict.is === 'valid' ? verdict.resource : undefined);
+    this.#broken.set(id, verdict.is === 'broken' ? verdict.broken : undefined);
+    this.#snapshot = undefined;
+  }
+
+  /** A custom resource went. */
+  remove({ kind, metadata: { name } }: KubeObject): void {
+    this.#judged.delete(`${kind}/${name}`);
+    this.#setResource(kind, name, undefined);
+    this.#broken.set(`${kind}/${name}`, undefined);
+    this.#snapshot = undefined;
+  }
+
+  setSecret(name: string, secret: SecretMeta | undefined): void {
+    this.#secrets.set(name, secret);
+    this.#snapshot = undefined;
+  }
+
+  setConfigMap(name: string, configMap: ConfigMapData | undefined): void {
+    this.#configMaps.set(name, configMap);
+    this.#snapshot = undefined;
+  }
+
+  /** No custom resource is there. */
+  get isEmpty(): boolean {
+    return this.#judged.size === 0;
+  }
+
+  /** What is wrong with an object by itself. */
+  problemsOf({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectProblem[] {
+    const verdict = this.#judged.get(`${kind}/${name}`)?.verdict;
+    if (verdict?.is !== 'broken') return [];
+    return verdict.problems.map((problem) => ({ kind, namespace: this.#namespace, name, ...problem }));
+  }
+
+  /** Every custom resource, broken ones too. */
+  refs(): ObjectRef[] {
+    return Array.from(this.#judged.values(), ({ object: { kind, metadata } }) => ({
+      kind,
+      namespace: this.#namespace,
+      name: metadata.name,
+    }));
+  }
+
+  #setResource(kind: string, name: string, resource: Resource | undefined): void {
+    // The kind chooses a list of its own resources.
+    (this.#kinds[kind as Resource['kind']] as SortedView<Resource>).set(name, resource);
+  }
+}

@@ -1,0 +1,99 @@
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { ObjectRef } from '../../resolve/problems.ts';
+import { references, type Reference } from '../../resolve/references.ts';
+import type { Resource } from '../../resolve/snapshot.ts';
+import { isSameSpec } from './verdict.ts';
+
+/** What one custom resource wants of one object. */
+interface Use {
+  readonly referrer: ObjectRef;
+  /** Undefined: the object as a whole. */
+  readonly keys: ReadonlySet<string> | undefined;
+}
+
+/** Which keys of an object anything refers to. */
+export type WantedKeys = ReadonlySet<string> | 'all';
+
+/** Which custom resource refers to which object, kept current as they come and go. */
+export class ReferenceIndex {
+  readonly #targets = new Map<string, Map<string, Use>>();
+
+  /** Takes a change of a custom resource; returns what it began or ceased to refer to, or refers to by other keys. */
+  change(previous: KubeObject | undefined, current: KubeObject | undefined): ObjectRef[] {
+    if (previous && current && isSameSpec(previous, current)) return [];
+    const before = usesOf(previous);
+    const after = usesOf(current);
+    for (const target of before.keys())
+      if (!after.has(target)) this.#remove(target, keyOf(refOf(previous as KubeObject)));
+    for (const [target, { use }] of after) this.#add(target, use);
+    const changed = [...before, ...after].filter(
+      ([target]) => !sameKeys(before.get(target)?.use, after.get(target)?.use),
+    );
+    return [...new Map(changed.map(([target, { ref }]) => [target, ref])).values()];
+  }
+
+  referrersOf(target: ObjectRef): ObjectRef[] {
+    return Array.from(this.#targets.get(keyOf(target))?.values() ?? [], ({ referrer }) => referrer);
+  }
+
+  /** Undefined when nothing refers to the object. */
+  wantedKeys(target: ObjectRef): WantedKeys | undefined {
+    const uses = this.#targets.get(keyOf(target));
+    if (!uses) return undefined;
+    const keys = new Set<string>();
+    for (const use of uses.values()) {
+      if (!use.keys) return 'all';
+      for (const key of use.keys) keys.add(key);
+    }
+    return keys;
+  }
+
+  #add(target: string, use: Use): void {
+    let uses = this.#targets.get(target);
+    if (!uses) {
+      uses = new Map();
+      this.#targets.set(target, uses);
+    }
+    uses.set(keyOf(use.referrer), use);
+  }
+
+  #remove(target: string, referrer: string): void {
+    const uses = this.#targets.get(target);
+    uses?.delete(referrer);
+    if (uses?.size === 0) this.#targets.delete(target);
+  }
+}
+
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
+
+export const refOf = ({ kind, metadata: { namespace = '', name } }: KubeObject): ObjectRef => ({
+  kind,
+  namespace,
+  name,
+});
+
+function usesOf(object: KubeObject | undefined): Map<string, { readonly ref: ObjectRef; readonly use: Use }> {
+  if (!object) return new Map();
+  const referrer = refOf(object);
+  // A broken resource refers as well: `references` expects nothing of the members that it does not know.
+  const found = Map.groupBy(references(object as unknown as Resource), ({ target, name }) =>
+    keyOf({ kind: target, namespace: referrer.namespace, name }),
+  );
+  return new Map(
+    [...found].map(([target, uses]) => {
+      const [{ target: kind, name }] = uses as [Reference];
+      const ref = { kind, namespace: referrer.namespace, name };
+      const whole = uses.some(({ key }) => key === undefined);
+      return [
+        target,
+        { ref, use: { referrer, keys: whole ? undefined : new Set(uses.flatMap(({ key }) => key ?? [])) } },
+      ];
+    }),
+  );
+}
+
+function sameKeys(a: Use | undefined, b: Use | undefined): boolean {
+  if (!a || !b) return a === b;
+  if (!a.keys || !b.keys) return a.keys === b.keys;
+  return a.keys.size === b.keys.size && [...a.keys].every((key) => b.keys?.has(key) === true);
+}

@@ -1,0 +1,24 @@
+import { KINDS } from '../../../crds/kinds/index.ts';
+import { API_GROUP, API_VERSION } from '../../../crds/kinds/kind.ts';
+import { RESOURCES, type ResourceType } from '../../../gateway/kube/resource.ts';
+import type { ReferenceTarget } from '../../resolve/references.ts';
+
+/** The custom resources. */
+export const OWN_TYPES: readonly ResourceType[] = KINDS.map(({ kind, plural }) => ({
+  group: API_GROUP,
+  version: API_VERSION,
+  kind,
+  plural,
+}));
+
+/** What only those objects hold that the operator made. */
+export const OWNED_SELECTOR = 'app.kubernetes.io/managed-by=vmcp-operator';
+
+/** Objects of users that custom resources refer to, whose contents are read only when something refers to them. */
+export const DATA_TYPES: Readonly<Record<DataKind, ResourceType>> = {
+  Secret: RESOURCES.Secret,
+  ConfigMap: RESOURCES.ConfigMap,
+};
+export type DataKind = Extract<ReferenceTarget, 'Secret' | 'ConfigMap'>;
+
+export const isDataKind = (kind: string): kind is DataKind => kind === 'Secret' || kind === 'ConfigMap';

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { KubeTarget } from './apply.ts';
+import { ownerReferenceOf } from './owned.ts';
+import { ObjectServer } from './testdata/object-server.ts';
+import { WrittenObjects } from './written-objects.ts';
+
+const OWNER: KubeObject = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPServer',
+  metadata: { namespace: 'team', name: 'web', uid: 'owner-1' },
+  spec: {},
+};
+const object = (kind: string, members: object, owner: KubeObject = OWNER): KubeObject => ({
+  apiVersion: kind === 'Deployment' ? 'apps/v1' : 'v1',
+  kind,
+  metadata: {
+    namespace: 'team',
+    name: 'mcp-web',
+    labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+    ownerReferences: [ownerReferenceOf(owner)],
+  },
+  ...members,
+});
+const CONFIG = object('ConfigMap', { data: { a: '1' } });
+const SERVICE = object('Service', { spec: { ports: [{ port: 80 }] } });
+const DEPLOYMENT = object('Deployment', {
+  spec: { template: { spec: { containers: [{ name: 'mcp', image: 'a:1' }] } } },
+});
+const ALL = [DEPLOYMENT, SERVICE, CONFIG];
+
+function setUp() {
+  const server = new ObjectServer();
+  let now = 0;
+  const written = new WrittenObjects(() => now);
+  const target = new KubeTarget({ client: server, seen: server, written });
+  const writesOf = async (desired: readonly KubeObject[], owner = OWNER) => {
+    server.writes.length = 0;
+    const applied = await target.apply(owner, desired);
+    return { ...applied, writes: [...server.writes] };
+  };
+  return { server, target, written, writesOf, pass: (ms: number) => (now += ms) };
+}
+
+describe('KubeTarget', () => {
+  it('makes what is not there, the workload last, and then writes nothing', async () => {
+    const { writesOf } = setUp();
+    const first = await writesOf(ALL);
+    expect(first.writes).toEqual(['apply ConfigMap/mcp-web', 'apply Service/mcp-web', 'apply Deployment/mcp-web']);
+    expect(first.objects.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Service', 'Deployment']);
+    const second = await writesOf(ALL);
+    expect(second).toMatchObject({ writes: [], problems: [], waiting: false });
+    expect(second.objects).toHaveLength(3);
+  });
+
+  it('writes nothing a second time although the watch has not brought the first yet', async () => {
+    const { server, writesOf, pass } = setUp();
+    server.holdWatch();
+    expect((await writesOf(ALL)).writes).toHaveLength(3);
+    expect((await writesOf(ALL)).writes).toEqual([]);
+    pass(61_000); // and does not believe in it for ever
+    expect((await writesOf(ALL)).writes).toHaveLength(6); // each is refused as it is there, and then applied to it
+  });
+
+  it('writes what changed, and nothing else', async () => {
+    const { writesOf } = setUp();
+    await writesOf(ALL);
+    const changed = { ...CONFIG, data: { a: '2' } };
+    expect((await writesOf([changed, SERVICE, DEPLOYMENT])).writes).toEqual(['apply ConfigMap/mcp-web']);
+  });
+
+  it('writes when a field is wanted no longer, which shows in nothing but the digest', async () => {
+    const { writesOf } = setUp();
+    await writesOf([{ ...CONFIG, data: { a: '1', b: '2' } }]);
+    expect((await writesOf([CONFIG])).writes).toEqual(['apply ConfigMap/mcp-web']);
+  });
+
+  it('takes back a hand edit of its fields, and leaves what others added', async () => {
+    const { server, writesOf } = setUp();
+    await writesOf([CONFIG]);
+    const live = server.find('ConfigMap', 'mcp-web')!;
+    server.put({ ...live, data: { a: '1', theirs: 'x' } });
+    expect((await writesOf([CONFIG])).writes).toEqual([]);
+    server.put({ ...live, data: { a: 'edited' } });
+    expect((await writesOf([CONFIG])).writes).toEqual(['apply ConfigMap/mcp-web']);
+    expect(server.find('ConfigMap', 'mcp-web')).toMatchObject({ data: { a: '1' } });
+  });
+
+  it('does not fight with what the API server or a webhook makes of its words, but with an edit on top', async () => {
+    const { server, writesOf } = setUp();
+    const service = object('Service', { spec: { ports: [{ port: 80 }], cpu: '1000m' } });
+    server.normalize = (each) => ({ ...each, spec: { ...(each['spec'] as object), cpu: '1' } });
+    expect((await writesOf([service])).writes).toHaveLength(1);
+    expect((await writesOf([service])).writes).toEqual([]);
+    const live = server.find('Service', 'mcp-web')!;
+    server.put({ ...live, metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, x: 'y' } } });
+    expect((await writesOf([service])).writes).toEqual([]);
+    server.put({ ...live, spec: { ...(live['spec'] as object), cpu: '7' } });
+    expect((await writesOf([service])).writes).toHaveLength(1);
+  });
+
+  it('does not touch an object of that name that is not its own, and makes no workload without its inputs', async () => {
+    const { server, writesOf } = setUp();
+    const { labels: _, ownerReferences: __, ...bare } = CONFIG.metadata;
+    const theirs = server.put({ ...CONFIG, metadata: bare, data: { a: 'theirs' } });
+    const { problems, objects } = await writesOf(ALL);
+    expect(problems).toMatchObject([{ kind: 'MCPServer', name: 'web', reason: 'NameTaken' }]);
+    expect(problems[0]?.message).toContain('ConfigMap "mcp-web"');
+    expect(server.find('ConfigMap', 'mcp-web')).toBe(theirs);
+    expect(objects.map(({ kind }) => kind)).toEqual(['Service']);
+    server.objects.clear();
+    expect((await writesOf(ALL)).problems).toEqual([]);
+  });
+
+  it('asks instead of writing while a name is known to be taken', async () => {
+    const { server, writesOf } = setUp();
+    const { labels: _, ownerReferences: __, ...bare } = CONFIG.metadata;
+    server.put({ ...CONFIG, metadata: bare });
+    expect((await writesOf([CONFIG])).writes).toEqual(['apply ConfigMap/mcp-web']);
+    const again = await writesOf([CONFIG]);
+    expect(again.writes).toEqual([]);
+    expect(again.problems).toMatchObject([{ reason: 'NameTaken' }]);
+    server.objects.clear();
+    expect(await writesOf([CONFIG])).toMatchObject({ problems: [], writes: ['apply ConfigMap/mcp-web'] });
+  });
+
+  it('takes an object back that has lost the label by which it is watched', async () => {
+    const { server, writesOf, written } = setUp();
+    await writesOf([CONFIG]);
+    const live = server.find('ConfigMap', 'mcp-web')!;
+    const unlabelled = server.put({ ...live, metadata: { ...live.metadata, labels: {} } });
+    written.isEcho(RESOURCES.ConfigMap, live, undefined); // what the watch makes of it
+    expect(unlabelled.metadata.uid).toBe(live.metadata.uid);
+    expect((await writesOf([CONFIG])).problems).toEqual([]);
+    expect(server.find('ConfigMap', 'mcp-web')?.metadata).toMatchObject({
+      uid: live.metadata.uid,
+      labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+    });
+  });
+
+  it('removes what an owner of the same name left, and makes its own then', async () => {
+    const { server, writesOf } = setUp();
+    const gone = { ...OWNER, metadata: { ...OWNER.metadata, uid: 'owner-0' } };
+    server.put(object('ConfigMap', { data: {} }, gone));
+    const first = await writesOf(ALL);
+    expect(first.waiting).toBe(true);
+    expect(first.writes).toEqual(['delete ConfigMap/mcp-web', 'apply Service/mcp-web']);
+    expect(await writesOf(ALL)).toMatchObject({
+      waiting: false,
+      writes: ['apply ConfigMap/mcp-web', 'apply Deployment/mcp-web'],
+    });
+  });
+
+  it('waits for an object that is on its way out', async () => {
+    const { server, writesOf } = setUp();
+    await writesOf([CONFIG]);
+    const live = server.find('ConfigMap', 'mcp-web')!;
+    server.put({ ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    expect(await writesOf([CONFIG])).toMatchObject({ waiting: true, writes: [], problems: [] });
+  });
+
+  it('deletes what is wanted no longer, but nothing while something is wrong', async () => {
+    const { server, writesOf } = setUp();
+    await writesOf(ALL);
+    server.refusals.set('ConfigMap', { status: 403, reason: 'Forbidden', message: 'exceeded quota: compute' });
+    expect((await writesOf([{ ...CONFIG, data: {} }])).writes).toEqual(['apply ConfigMap/mcp-web']);
+    server.refusals.clear();
+    expect((await writesOf([CONFIG])).writes.toSorted()).toEqual([
+      'delete Deployment/mcp-web',
+      'delete Service/mcp-web',
+    ]);
+  });
+
+  it.each([
+    [403, 'exceeded quota: compute, requested: pods=1', 'QuotaExceeded', ''],
+    [403, 'user "x" is attempting to grant RBAC permissions not currently held', 'RBACForbidden', ''],
+    [403, 'violates PodSecurity "restricted:latest"', 'ApplyForbidden', ''],
+    [422, 'spec.ports: Required value', 'ApplyInvalid', ''],
+    [413, 'limit is 3145728', 'ApplyTooLarge', ''],
+  ])(
+    'turns a refusal with %i (%s) into the problem %s, and the old workload goes on',
+    async (status, message, reason) => {
+      const { server, writesOf } = setUp();
+      await writesOf(ALL);
+      const changed = [{ ...CONFIG, data: { a: '2' } }, SERVICE, { ...DEPLOYMENT, spec: { paused: true } }];
+      server.refusals.set('ConfigMap', { status, reason: 'X', message });
+      const { problems, objects, writes } = await writesOf(changed);
+      expect(problems).toMatchObject([{ kind: 'MCPServer', namespace: 'team', name: 'web', path: '', reason }]);
+      expect(problems[0]?.message).toContain(message);
+      expect(writes).toEqual(['apply ConfigMap/mcp-web']);
+      expect(objects.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Service', 'Deployment']);
+    },
+  );
+
+  it('replaces a list in which an edit of its key has left a second item that does not fit beside ours', async () => {
+    const { server, writesOf } = setUp();
+    await writesOf([SERVICE]);
+    const live = server.find('Service', 'mcp-web')!;
+    server.put({ ...live, spec: { ports: [{ port: 8080 }] } });
+    server.refusals.set('Service', { status: 422, reason: 'Invalid', message: 'spec.ports[1].name: Duplicate value' });
+    server.onPatch = () => server.refusals.clear();
+    const { problems, writes } = await writesOf([SERVICE]);
+    expect(problems).toEqual([]);
+    expect(writes).toEqual(['apply Service/mcp-web', 'patch Service/mcp-web']);
+    expect(server.find('Service', 'mcp-web')).toMatchObject({ spec: { ports: [{ port: 80 }] } });
+  });
+
+  it('says that the patch of the pod template is wrong when the workload with it is refused', async () => {
+    const { server, writesOf } = setUp();
+    server.refusals.set('Deployment', { status: 422, reason: 'Invalid', message: 'spec.template: bad' });
+    expect((await writesOf(ALL)).problems).toMatchObject([{ reason: 'ApplyInvalid', path: '' }]);
+    const patched = { ...OWNER, spec: { podTemplateSpec: {} } };
+    expect((await writesOf(ALL, patched)).problems).toMatchObject([
+      { reason: 'InvalidPodTemplateSpec', path: 'spec.podTemplateSpec' },
+    ]);
+  });
+
+  it.each([
+    [503, 'ServiceUnavailable', 'etcd'],
+    [0, 'Unreachable', 'refused'],
+    [404, 'NotFound', 'namespaces "team" not found'],
+    [403, 'Forbidden', 'unable to create new content in namespace team because it is being terminated'],
+  ])('throws what a later try may cure: %i %s', async (status, reason, message) => {
+    const { server, target } = setUp();
+    server.refusals.set('Service', { status, reason, message });
+    await expect(target.apply(OWNER, ALL)).rejects.toThrow(message);
+  });
+
+  it('gives a workload that it looks for', async () => {
+    const { target, writesOf } = setUp();
+    await writesOf(ALL);
+    expect(target.live(RESOURCES.Deployment, 'team', 'mcp-web')).toMatchObject({ kind: 'Deployment' });
+    expect(target.live(RESOURCES.StatefulSet, 'team', 'mcp-web')).toBeUndefined();
+  });
+});

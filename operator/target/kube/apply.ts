@@ -1,0 +1,245 @@
+import { hash } from 'node:crypto';
+import { ApiError } from '../../../gateway/kube/client.ts';
+import { RESOURCES, resourceOf, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import { drift, type Difference } from './drift.ts';
+import { inOrder, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
+import { nameTaken, refusalOf } from './refusals.ts';
+import type { WrittenObjects } from './written-objects.ts';
+
+export const FIELD_MANAGER = 'vmcp-operator';
+/** Digest of what was applied last: a field that is wanted no longer shows in nothing else. */
+export const APPLIED_HASH = 'vmcp.dev/applied-hash';
+
+/** What the target asks of an API server. */
+export interface Writer {
+  get(type: ResourceType, namespace: string, name: string): Promise<KubeObject | undefined>;
+  apply(
+    object: KubeObject,
+    options: { fieldManager: string; force: boolean; subresource?: 'status' },
+  ): Promise<KubeObject>;
+  mergePatch(
+    type: ResourceType,
+    namespace: string,
+    name: string,
+    patch: object,
+    options?: { fieldManager: string },
+  ): Promise<KubeObject>;
+  delete(
+    type: ResourceType,
+    namespace: string,
+    name: string,
+    options: { uid?: string; propagationPolicy?: 'Background' },
+  ): Promise<void>;
+}
+
+/** What the watches have brought so far. */
+export interface Seen {
+  raw(type: ResourceType, namespace: string, name: string): KubeObject | undefined;
+  owned(type: ResourceType, namespace: string, ownerUid: string): readonly KubeObject[];
+}
+
+export interface Applied {
+  /** As they are now; those that could not be applied as they were before, if they are there. */
+  readonly objects: readonly KubeObject[];
+  /** What a person has to solve. */
+  readonly problems: readonly ObjectProblem[];
+  /** Something is on its way out and in the way: look again soon. */
+  readonly waiting: boolean;
+}
+
+export interface KubeTargetOptions {
+  readonly client: Writer;
+  readonly seen: Seen;
+  readonly written: WrittenObjects;
+}
+
+type One = { readonly object: KubeObject } | { readonly problem: ObjectProblem; readonly object?: KubeObject } | 'wait';
+
+/** resourceVersions start higher: an object that is there is newer, and the request is refused as a conflict. */
+const ONLY_IF_ABSENT = '1';
+
+/** Brings the objects of one owner to what is wanted, with no more requests than there are differences. */
+export class KubeTarget {
+  readonly #client: Writer;
+  readonly #seen: Seen;
+  readonly #written: WrittenObjects;
+  /** The digest by which an object was last found to be as wanted. */
+  readonly #clean = new WeakMap<KubeObject, string>();
+  /** What the API server makes of our own words (`1000m` becomes `1`), by uid: no reason to write again. */
+  readonly #settled = new Map<string, { readonly digest: string; readonly texts: ReadonlySet<string> }>();
+  /** Names that were not ours when they were last looked at. The watches do not show who has them. */
+  readonly #taken = new Set<string>();
+
+  constructor({ client, seen, written }: KubeTargetOptions) {
+    this.#client = client;
+    this.#seen = seen;
+    this.#written = written;
+  }
+
+  /** Throws what a later try may cure. */
+  async apply(owner: KubeObject, desired: readonly KubeObject[]): Promise<Applied> {
+    const objects: KubeObject[] = [];
+    const problems: ObjectProblem[] = [];
+    let waiting = false;
+    for (const each of inOrder(desired)) {
+      // A workload whose inputs are incomplete would start pods that cannot run; the old ones go on.
+      const one =
+        isWorkload(each) && (problems.length > 0 || waiting) ? this.#asItIs(each) : await this.#one(owner, each);
+      if (one === 'wait') waiting = true;
+      else {
+        if (one?.object) objects.push(one.object);
+        if (one && 'problem' in one) problems.push(one.problem);
+      }
+    }
+    if (problems.length === 0 && !waiting) await this.#prune(owner, desired);
+    return { objects, problems, waiting };
+  }
+
+  /** An object of the owner as it is, for who does not want to change anything. */
+  live(type: ResourceType, namespace: string, name: string): KubeObject | undefined {
+    return this.#written.latest(type, namespace, name, this.#seen.raw(type, namespace, name));
+  }
+
+  #asItIs({ apiVersion, kind, metadata }: KubeObject): { object: KubeObject } | undefined {
+    const object = this.live(resourceOf({ apiVersion, kind }), metadata.namespace ?? '', metadata.name);
+    return object && { object };
+  }
+
+  async #one(owner: KubeObject, desired: KubeObject): Promise<One> {
+    const type = resourceOf(desired);
+    const { namespace = '', name } = desired.metadata;
+    const digest = hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);
+    const isTaken = this.#taken.has(idOf(desired));
+    const live = isTaken ? await this.#client.get(type, namespace, name) : this.live(type, namespace, name);
+    if (live && this.#isAsWanted(live, desired, digest)) return { object: live };
+    try {
+      return await this.#bring(owner, desired, digest, live);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 409) return this.#afterConflict(owner, desired, digest);
+      const patch = live && error.status === 422 ? replacementOf(desired, live) : undefined;
+      if (patch && (await this.#replaceLists(desired, patch))) return this.#one(owner, desired);
+      const problem = refusalOf(error, desired, owner);
+      if (!problem) throw error;
+      return { problem, ...(live && { object: live }) };
+    }
+  }
+
+  /** The object is not as the watch said: the API server is asked how it is. */
+  async #afterConflict(owner: KubeObject, desired: KubeObject, digest: string): Promise<One> {
+    const type = resourceOf(desired);
+    const { namespace = '', name } = desired.metadata;
+    this.#written.forget(type, namespace, name);
+    return this.#bring(owner, desired, digest, await this.#client.get(type, namespace, name));
+  }
+
+  /**
+   * An edit of the member by which an item of a list is known makes it somebody else's item, which applying leaves
+   * alone: a Service then has two ports of one name, and is refused.
+   */
+  async #replaceLists(desired: KubeObject, patch: object): Promise<boolean> {
+    const type = resourceOf(desired);
+    const { namespace = '', name } = desired.metadata;
+    try {
+      await this.#written.write(type, desired, () =>
+        this.#client.mergePatch(type, namespace, name, patch, { fieldManager: FIELD_MANAGER }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 422) return false;
+      throw error;
+    }
+  }
+
+  async #bring(owner: KubeObject, desired: KubeObject, digest: string, live: KubeObject | undefined): Promise<One> {
+    if (live) {
+      const whose = ownership(live, owner);
+      if (whose === 'foreign') {
+        this.#taken.add(idOf(desired));
+        return { problem: nameTaken(owner, desired) };
+      }
+      if (whose === 'left-over') await this.#remove(live);
+      if (whose === 'left-over' || live.metadata.deletionTimestamp !== undefined) return 'wait';
+    }
+    this.#taken.delete(idOf(desired));
+    const type = resourceOf(desired);
+    const request = asRequest(desired, digest, live);
+    const object = await this.#written.write(type, desired, () =>
+      this.#client.apply(request, { fieldManager: FIELD_MANAGER, force: true }),
+    );
+    this.#settle(desired, digest, object);
+    return { object };
+  }
+
+  #isAsWanted(live: KubeObject, desired: KubeObject, digest: string): boolean {
+    if (live.metadata.deletionTimestamp !== undefined) return false;
+    if (this.#clean.get(live) === digest) return true;
+    if (live.metadata.annotations?.[APPLIED_HASH] !== digest) return false;
+    const settled = this.#settled.get(live.metadata.uid ?? '');
+    const known = settled?.digest === digest ? settled.texts : undefined;
+    if (drift(desired, live).some((difference) => known?.has(textOf(difference)) !== true)) return false;
+    this.#clean.set(live, digest);
+    return true;
+  }
+
+  /** What still differs right after a write differs for good. */
+  #settle(desired: KubeObject, digest: string, result: KubeObject): void {
+    const { uid = '' } = result.metadata;
+    const texts = new Set(drift(desired, result).map(textOf));
+    if (texts.size > 0) this.#settled.set(uid, { digest, texts });
+    else this.#settled.delete(uid);
+  }
+
+  /** Deletes what was made for the owner and is wanted no longer. */
+  async #prune(owner: KubeObject, desired: readonly KubeObject[]): Promise<void> {
+    const { uid = '', namespace = '' } = owner.metadata;
+    for (const type of OWNED_TYPES) {
+      for (const object of this.#seen.owned(type, namespace, uid)) {
+        const { name, deletionTimestamp } = object.metadata;
+        if (deletionTimestamp !== undefined || ownership(object, owner) !== 'ours') continue;
+        if (!desired.some((each) => each.kind === object.kind && each.metadata.name === name))
+          await this.#remove(object);
+      }
+    }
+  }
+
+  async #remove(object: KubeObject): Promise<void> {
+    const type = resourceOf(object);
+    const { namespace = '', name, uid } = object.metadata;
+    if (object.metadata.deletionTimestamp !== undefined) return;
+    await this.#client.delete(type, namespace, name, {
+      ...(uid !== undefined && { uid }),
+      propagationPolicy: 'Background',
+    });
+    this.#written.forget(type, namespace, name);
+    this.#settled.delete(uid ?? '');
+  }
+}
+
+/** A merge patch that makes the ports of a Service those that are wanted; undefined when they are. */
+function replacementOf(desired: KubeObject, live: KubeObject): object | undefined {
+  if (desired.kind !== RESOURCES.Service.kind) return undefined;
+  const { ports } = (desired['spec'] ?? {}) as { ports?: readonly unknown[] };
+  const { ports: there } = (live['spec'] ?? {}) as { ports?: readonly unknown[] };
+  if (drift({ ports }, { ports: there }).length === 0 && ports?.length === there?.length) return undefined;
+  const { uid, resourceVersion } = live.metadata;
+  return { metadata: { uid, resourceVersion }, spec: { ports } };
+}
+
+/** With the digest, and such that neither a new object of that name nor somebody else's is touched. */
+function asRequest(desired: KubeObject, digest: string, live: KubeObject | undefined): KubeObject {
+  const { metadata } = desired;
+  return {
+    ...desired,
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, [APPLIED_HASH]: digest },
+      ...(live?.metadata.uid === undefined ? { resourceVersion: ONLY_IF_ABSENT } : { uid: live.metadata.uid }),
+    },
+  };
+}
+
+const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+
+const textOf = ({ path, live }: Difference): string => JSON.stringify([path, live]);

@@ -1,0 +1,90 @@
+/** A place where an object is not as it is wanted. */
+export interface Difference {
+  /** Such as `spec.template.spec.containers[mcp].image`. */
+  readonly path: string;
+  /** What is there instead; undefined when nothing is. */
+  readonly live: unknown;
+}
+
+/**
+ * Lists whose items have an identity, by the member that holds them; whatever else is in such a list is somebody else's.
+ * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+ */
+const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['containers', ['name']],
+  ['initContainers', ['name']],
+  ['ephemeralContainers', ['name']],
+  ['volumes', ['name']],
+  ['env', ['name']],
+  ['imagePullSecrets', ['name']],
+  ['secrets', ['name']],
+  ['claims', ['name']],
+  ['resourceClaims', ['name']],
+  ['volumeMounts', ['mountPath']],
+  ['volumeDevices', ['devicePath']],
+  ['hostAliases', ['ip']],
+  ['ownerReferences', ['uid']],
+  ['topologySpreadConstraints', ['topologyKey', 'whenUnsatisfiable']],
+]);
+/** Of a container they are told apart by `containerPort`, of a Service by `port`. */
+const PORT_KEYS = ['containerPort', 'port', 'protocol'];
+const SETS: ReadonlySet<string> = new Set(['finalizers']);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Where a field of `desired` is not so in `live`. What only `live` has is the API server's default or belongs to
+ * somebody else: no difference. An empty list is the same as none.
+ */
+export function drift(desired: unknown, live: unknown): Difference[] {
+  const found: Difference[] = [];
+  compare(desired, live, '', '', found);
+  return found;
+}
+
+function compare(desired: unknown, live: unknown, member: string, path: string, found: Difference[]): void {
+  if (desired === undefined) return;
+  if (Array.isArray(desired)) compareLists(desired, live, member, path, found);
+  else if (isFields(desired)) {
+    if (!isFields(live)) {
+      found.push({ path, live });
+      return;
+    }
+    for (const [name, value] of Object.entries(desired)) {
+      compare(value, live[name], name, path === '' ? name : `${path}.${name}`, found);
+    }
+  } else if (desired !== live) found.push({ path, live });
+}
+
+function compareLists(desired: readonly unknown[], live: unknown, member: string, path: string, found: Difference[]) {
+  const items: readonly unknown[] = Array.isArray(live) ? live : [];
+  if (SETS.has(member)) {
+    if (desired.some((item) => !items.includes(item))) found.push({ path, live });
+    return;
+  }
+  const keys = member === 'ports' ? PORT_KEYS : KEYS.get(member);
+  if (keys) {
+    for (const item of desired) {
+      const match = items.find((other) => sameItem(item, other, keys));
+      const at = `${path}[${identityOf(item, keys)}]`;
+      if (match === undefined) found.push({ path: at, live: undefined });
+      else compare(item, match, '', at, found);
+    }
+  } else if (desired.length !== items.length) found.push({ path, live });
+  else desired.forEach((item, i) => compare(item, items[i], '', `${path}[${String(i)}]`, found));
+}
+
+/** By the keys that the wanted item has: `protocol` is filled in by the API server. */
+const sameItem = (desired: unknown, live: unknown, keys: readonly string[]): boolean =>
+  isFields(desired) && isFields(live) && keys.every((key) => desired[key] === undefined || desired[key] === live[key]);
+
+const identityOf = (item: unknown, keys: readonly string[]): string =>
+  isFields(item)
+    ? keys
+        .map((key) => item[key])
+        .filter((value) => typeof value === 'string' || typeof value === 'number')
+        .join(',')
+    : '';

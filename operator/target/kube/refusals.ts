@@ -1,0 +1,75 @@
+import type { ApiError } from '../../../gateway/kube/client.ts';
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import { isWorkload } from './owned.ts';
+
+const MAX_MESSAGE = 1_000;
+
+/** A problem of `owner` about an object that is made for it. */
+export const problemOf = (owner: KubeObject, reason: string, message: string): ObjectProblem => ({
+  kind: owner.kind,
+  namespace: owner.metadata.namespace ?? '',
+  name: owner.metadata.name,
+  path: '',
+  reason,
+  message,
+});
+
+export const nameTaken = (owner: KubeObject, { kind, metadata }: KubeObject): ObjectProblem =>
+  problemOf(
+    owner,
+    'NameTaken',
+    `there is a ${kind} "${metadata.name}" that ${owner.kind} "${owner.metadata.name}" did not make: ` +
+      `it is left alone; delete or rename it, or rename the ${owner.kind}`,
+  );
+
+/** Nothing can be made in a namespace that goes. */
+export const isOfTerminating = ({ status, message }: ApiError): boolean =>
+  status === 403 && message.includes('being terminated');
+
+/**
+ * What the API server has against an object, as a problem that a person has to solve. Undefined for what passes by
+ * itself: the request is to be tried again.
+ */
+export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject): ObjectProblem | undefined {
+  const what = `${object.kind} "${object.metadata.name}"`;
+  const { status } = error;
+  const message = error.message.slice(0, MAX_MESSAGE);
+  if (isOfTerminating(error)) return undefined;
+  if (status === 403) return forbidden(message, what, owner);
+  if (status === 422 || status === 400) {
+    if (isWorkload(object) && hasPodPatch(owner)) return badPatch(message, what, owner);
+    return problemOf(owner, 'ApplyInvalid', `the API server refuses ${what} (${message}): correct what it names`);
+  }
+  if (status === 413) {
+    const text = `${what} is too large for the API server (${message}): use fewer or smaller backends`;
+    return problemOf(owner, 'ApplyTooLarge', text);
+  }
+  return undefined;
+}
+
+/** The operator's own template is accepted everywhere: it is the user's patch that does not fit. */
+const badPatch = (message: string, what: string, owner: KubeObject): ObjectProblem => ({
+  ...problemOf(
+    owner,
+    'InvalidPodTemplateSpec',
+    `the API server refuses ${what} with this patch (${message}): correct it`,
+  ),
+  path: 'spec.podTemplateSpec',
+});
+
+const hasPodPatch = (owner: KubeObject): boolean =>
+  (owner['spec'] as { podTemplateSpec?: unknown } | undefined)?.podTemplateSpec !== undefined;
+
+function forbidden(message: string, what: string, owner: KubeObject): ObjectProblem {
+  if (message.includes('exceeded quota')) {
+    const text = `a quota of the namespace forbids ${what} (${message}): raise the quota or free some of it`;
+    return problemOf(owner, 'QuotaExceeded', text);
+  }
+  if (message.includes('attempting to grant RBAC permissions')) {
+    const text = `the operator may not grant the rights of ${what} (${message}): give its own role these rights`;
+    return problemOf(owner, 'RBACForbidden', text);
+  }
+  const text = `the API server forbids ${what} (${message}): give the operator this right, or satisfy the policy it names`;
+  return problemOf(owner, 'ApplyForbidden', text);
+}

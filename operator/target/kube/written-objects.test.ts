@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { isAsNewAs, WrittenObjects } from './written-objects.ts';
+
+const TYPE = RESOURCES.Service;
+const at = (resourceVersion: string, more: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'team', name: 's', resourceVersion, ...more },
+});
+
+describe('isAsNewAs', () => {
+  it.each([
+    ['9', '10', false],
+    ['10', '9', true],
+    ['10', '10', true],
+    ['99', '100', false],
+    [undefined, '1', false],
+  ])('%s and %s', (a, b, expected) => {
+    expect(isAsNewAs(a, b)).toBe(expected);
+  });
+});
+
+describe('WrittenObjects', () => {
+  function setUp() {
+    let now = 0;
+    const written = new WrittenObjects(() => now);
+    const wrote = (object: KubeObject) => written.write(TYPE, object, () => Promise.resolve(object));
+    return {
+      written,
+      wrote,
+      latest: (seen?: KubeObject) => written.latest(TYPE, 'team', 's', seen),
+      pass: (ms: number) => (now += ms),
+    };
+  }
+
+  it('gives what was written until something as new has been seen', async () => {
+    const { wrote, latest } = setUp();
+    expect(latest(at('5'))?.metadata.resourceVersion).toBe('5');
+    await wrote(at('10', { managedFields: [{}] }));
+    expect(latest(at('9'))?.metadata).toEqual({ namespace: 'team', name: 's', resourceVersion: '10' });
+    expect(latest(undefined)?.metadata.resourceVersion).toBe('10');
+    const seen = at('10');
+    expect(latest(seen)).toBe(seen);
+    expect(latest(undefined)).toBeUndefined();
+  });
+
+  it('knows the echo of a write, once', async () => {
+    const { written, wrote } = setUp();
+    await wrote(at('10'));
+    expect(written.isEcho(TYPE, at('8'), at('9'))).toBe(false);
+    expect(written.isEcho(TYPE, at('9'), at('10'))).toBe(true);
+    expect(written.isEcho(TYPE, at('9'), at('10'))).toBe(false);
+  });
+
+  it('takes a later version for news', async () => {
+    const { written, wrote, latest } = setUp();
+    await wrote(at('10'));
+    expect(written.isEcho(TYPE, at('9'), at('11'))).toBe(false);
+    expect(latest(undefined)).toBeUndefined();
+  });
+
+  it('believes the watch that the object is gone', async () => {
+    const { written, wrote, latest } = setUp();
+    await wrote(at('10'));
+    expect(written.isEcho(TYPE, at('10'), undefined)).toBe(false);
+    expect(latest(undefined)).toBeUndefined();
+  });
+
+  it('holds what the watch brings during a write, and passes on what the write did not know', async () => {
+    const news: (string | undefined)[] = [];
+    const written = new WrittenObjects(
+      () => 0,
+      (_type, previous, current) =>
+        news.push(`${previous?.metadata.resourceVersion} ${current?.metadata.resourceVersion}`),
+    );
+    const during = (reply: KubeObject, ...versions: (string | undefined)[]) =>
+      written.write(TYPE, at(''), async () => {
+        let previous = at('1');
+        for (const version of versions) {
+          const current = version === undefined ? undefined : at(version);
+          expect(written.isEcho(TYPE, previous, current)).toBe(true);
+          previous = current ?? previous;
+        }
+        return reply;
+      });
+    await during(at('8'), '8');
+    await during(at('10'));
+    await during(at('12'), '10', '12'); // the echo of the write before may come late
+    expect(news).toEqual([]);
+    await during(at('21'), '20', '21'); // somebody edited the object just before
+    expect(news).toEqual(['1 21']);
+    await during(at('25'), '25', '26');
+    expect(news[1]).toBe('1 26');
+    await during(at('30'), undefined);
+    expect(news[2]).toBe('1 undefined');
+    await expect(
+      written.write(TYPE, at(''), () => {
+        written.isEcho(TYPE, at('12'), at('13'));
+        return Promise.reject(new Error('refused'));
+      }),
+    ).rejects.toThrow('refused');
+    expect(news[3]).toBe('12 13');
+  });
+
+  it('keeps nothing that the watch has brought already', async () => {
+    const { written, latest } = setUp();
+    await written.write(TYPE, at(''), () => {
+      written.isEcho(TYPE, at('9'), at('10'));
+      return Promise.resolve(at('10'));
+    });
+    expect(latest(undefined)).toBeUndefined();
+  });
+
+  it('does not believe in an object that went while it was written', async () => {
+    const { written, latest } = setUp();
+    await written.write(TYPE, at(''), () => {
+      written.isEcho(TYPE, at('10'), undefined);
+      return Promise.resolve(at('10'));
+    });
+    expect(latest(undefined)).toBeUndefined();
+  });
+
+  it('forgets after a minute: a list may have missed that an object came and went', async () => {
+    const { wrote, latest, pass } = setUp();
+    await wrote(at('10'));
+    pass(60_001);
+    expect(latest(undefined)).toBeUndefined();
+  });
+});
