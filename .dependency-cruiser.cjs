@@ -6,6 +6,10 @@ const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storag
 const READER = '^gateway/read-gateway-config\\.ts$';
 /** What an address is: pure, and the same for who judges URLs of resources and who dials. */
 const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
+/** The connection to an API server: the operator's, and that of gateways in pods. */
+const KUBE = '^gateway/kube/';
+/** Shapes of Kubernetes objects. */
+const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
 /** What reaches the network, the disk or a cluster. */
 const EFFECTS =
   '(^|node_modules/)(express|undici|ioredis|@kubernetes/client-node|winston|prom-client|openid-client)(/|$)';
@@ -47,9 +51,9 @@ module.exports = {
       name: 'operator-imports-of-gateway',
       severity: 'error',
       comment:
-        'Of gateway/ the operator imports contract/, the variant folders, workloads/ and the reader of configurations.',
+        'Of gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the reader of configurations.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
-      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${READER}|${ADDRESSES}|${VARIANTS}` },
+      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
     },
     {
       name: 'cli-starts-the-gateway',
@@ -59,7 +63,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {
@@ -72,20 +76,20 @@ module.exports = {
     {
       name: 'pure-core-imports',
       severity: 'error',
-      comment: 'resolve/ and render/ are pure: they see kinds, the contract, the variants and each other.',
-      from: { path: '^operator/(resolve|render)/', pathNot: TEST },
+      comment: 'resolve/, render/ and status/ are pure: they see kinds, the contract, the variants and each other.',
+      from: { path: '^operator/(resolve|render|status)/', pathNot: TEST },
       to: {
         path: '^(gateway|operator|crds|e2e)/',
-        pathNot: `^operator/(resolve|render)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/[^/]+\\.ts$|${READER}|${ADDRESSES}|${VARIANTS}`,
+        pathNot: `^operator/(resolve|render|status)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/[^/]+\\.ts$|${KUBE_SHAPES}|${READER}|${ADDRESSES}|${VARIANTS}`,
       },
     },
     {
       name: 'pure-core-has-no-effects',
       severity: 'error',
       comment:
-        'resolve/, render/, aggregation/ and the classes of addresses are data in, data out: no disk, no network, no cluster, no logger.',
+        'resolve/, render/, status/, aggregation/ and the classes of addresses are data in, data out: no disk, no network, no cluster, no logger.',
       from: {
-        path: `^(operator/(resolve|render)|gateway/(vmcp/aggregation|authserver/core))/|${ADDRESSES}`,
+        path: `^(operator/(resolve|render|status)|gateway/(vmcp/aggregation|authserver/core))/|${ADDRESSES}`,
         pathNot: TEST,
       },
       to: { path: `${EFFECTS}|${EFFECTFUL_BUILTINS}` },

@@ -6,18 +6,27 @@ INSTALLED := node_modules/.package-lock.json
 BUILT := dist/.built
 PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
-GENERATED := ':(glob)crds/*.yaml' docs/reference
+GENERATED := ':(glob)crds/*.yaml' docs/reference charts/vmcp-crds/files
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: help run test check lint verify generate build bench soak install python redis chromium clean
+# Where the binaries of the test cluster are.
+export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
+
+.PHONY: help run test e2e check lint scripts verify generate build images bench soak install python redis chromium \
+  control-plane cluster-binaries clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
 
 run: build ## start the quickstart here: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: install python redis chromium lint verify build ## install what the tests need, then lint, verify and every test
-	@npm run --silent test
+test: install python redis chromium lint verify build control-plane ## install what the tests need, then lint, verify and every test
+	@npm run --silent test -- --project unit --project e2e \
+	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
+
+e2e: build ## everything on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
+	@npx --no-install node e2e/cluster/main.ts
 
 check: install lint verify ## before a commit: lint, verify and the unit tests
 	@npx --no-install vitest run --project unit
@@ -25,15 +34,30 @@ check: install lint verify ## before a commit: lint, verify and the unit tests
 lint: install ## types, ESLint, import rules, dead code, formatting
 	@npm run --silent lint
 
+scripts: ## shell scripts and the workflow, where shellcheck and Go are
+	@command -v shellcheck >/dev/null 2>&1 || echo 'not applicable: scripts are checked with shellcheck (Debian: apt install shellcheck)'
+	@! command -v shellcheck >/dev/null 2>&1 || shellcheck -x -P e2e/cluster e2e/cluster/*.sh .ci/run
+	@command -v go >/dev/null 2>&1 || echo 'not applicable: workflows are checked with actionlint, which needs Go'
+	@! command -v go >/dev/null 2>&1 || go run $(ACTIONLINT)
+
 verify: generate ## fail if a generated file is not the one that is committed or staged
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo 'not applicable: verify compares with git, and this is not a git checkout'; exit 0; }; \
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: install ## write crds/*.yaml and docs/reference from crds/kinds
+generate: install ## write crds/*.yaml (and their copy in charts/) and docs/reference from crds/kinds
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
+
+images: build ## .cache/images/{gateway,operator}.tar, with docker or podman, else packed (ENGINE=docker|podman|none)
+	@e2e/cluster/images.sh $(ENGINE)
+
+control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl and helm for the tests (minutes, once)
+	@e2e/cluster/build.sh control-plane || echo 'not applicable: the tests of the operator and the charts need a control plane, which could not be built'
+
+cluster-binaries: ## the same and what a whole node needs (about 8 minutes, once), in CLUSTER_CACHE
+	@e2e/cluster/build.sh
 
 bench: build ## measure the gateway against a bare proxy (wrk, some minutes)
 	@npm run --silent bench
@@ -51,8 +75,9 @@ redis: ## say so when the tests of the key-value store have no server to run aga
 chromium: ## say so when the tests of the login pages have no browser to run in
 	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
 
-clean: ## remove what make has written (node_modules stays)
-	rm -rf dist .cache
+clean: ## remove what make has written (node_modules and the binaries of the test cluster stay)
+	rm -rf dist
+	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 
 $(INSTALLED): package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }

@@ -34,9 +34,34 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: outside,
+          exclude: [...outside, 'e2e/cluster/**', 'e2e/operator/**'],
           testTimeout: 90_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        // A control plane without nodes, of the programs that `make cluster-binaries` builds.
+        extends: true,
+        test: {
+          name: 'operator',
+          include: ['e2e/operator/**/*.test.ts'],
+          globalSetup: ['./e2e/operator/setup.ts'],
+          exclude: outside,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // A whole node: `make e2e`.
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: ['e2e/cluster/**/*.test.ts'],
+          exclude: outside,
+          maxWorkers: 1,
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
         },
       },
     ],

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { decodeJwt } from 'jose';
-import { hostBackend, type HttpBackend } from '../harness/backends/host.ts';
+import { hostBackend, type Handle, type HttpBackend } from '../harness/backends/host.ts';
 import type { Scope } from '../harness/scope.ts';
 
 /** An MCP server that watches which credentials reach it and can refuse them. */
@@ -35,9 +35,9 @@ function claimsOf(token: string): object {
 }
 
 /** Serves the tool `whoami` until the scope ends. */
-export async function startCredentialBackend(scope: Scope, name: string): Promise<CredentialBackend> {
+export async function startCredentialBackend(scope: Scope, name: string, host?: string): Promise<CredentialBackend> {
   const none: CredentialBackend['refuses'] = () => false;
-  const backend: HttpBackend & Partial<CredentialBackend> = await hostBackend(scope, '/mcp', async (req, res, body) => {
+  const handle: Handle = async (req, res, body) => {
     const method = (body as { method?: string } | undefined)?.method;
     if (backend.refuses?.(req.headers, method) === true) {
       res.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token", realm="of the backend"' }).end();
@@ -51,6 +51,7 @@ export async function startCredentialBackend(scope: Scope, name: string): Promis
     await whoami(name, req.headers).connect(transport);
     res.once('close', () => void transport.close());
     await transport.handleRequest(req, res, body);
-  });
+  };
+  const backend: HttpBackend & Partial<CredentialBackend> = await hostBackend(scope, '/mcp', handle, 0, host);
   return Object.assign(backend, { refuses: none });
 }

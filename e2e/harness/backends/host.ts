@@ -42,8 +42,14 @@ interface HostState extends Pick<HttpBackend, 'seen' | 'fault' | 'delayMs'> {
   inFlight: number;
 }
 
-/** Serves `handle` on a free loopback port until the scope ends. */
-export async function hostBackend(scope: Scope, path: string, handle: Handle, port = 0): Promise<HttpBackend> {
+/** Serves `handle` on a free port, of `host` where pods must reach it, until the scope ends. */
+export async function hostBackend(
+  scope: Scope,
+  path: string,
+  handle: Handle,
+  port = 0,
+  host = '127.0.0.1',
+): Promise<HttpBackend> {
   const state: HostState = { seen: [], handle, inFlight: 0, fault: undefined, delayMs: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((req, res) => void answer(state, req, res));
@@ -59,23 +65,23 @@ export async function hostBackend(scope: Scope, path: string, handle: Handle, po
       });
       for (const socket of sockets) socket.resetAndDestroy();
     });
-  const chosen = await listen(server, port);
+  const chosen = await listen(server, port, host);
   scope.defer(() => (server.listening ? crash() : undefined));
   return Object.assign(state, {
-    url: `http://127.0.0.1:${chosen}${path}`,
+    url: `http://${host}:${chosen}${path}`,
     port: chosen,
     running: () => state.inFlight,
     crash,
     recover: async () => {
-      await listen(server, chosen);
+      await listen(server, chosen, host);
     },
   });
 }
 
-function listen(server: Server, port: number): Promise<number> {
+function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, host, () => {
       server.off('error', reject);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);

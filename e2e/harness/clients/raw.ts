@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 export interface RawRequest {
@@ -20,7 +21,8 @@ export interface RawResponse {
 export function raw(url: string, { method = 'GET', headers = {}, body, chunked, timeoutMs = 20_000 }: RawRequest = {}) {
   return new Promise<RawResponse>((resolve, reject) => {
     const length = body !== undefined && !chunked && { 'content-length': String(Buffer.byteLength(body)) };
-    const sent = httpRequest(url, { method, headers: { ...length, ...headers }, agent: false });
+    const request = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const sent = request(url, { method, headers: { ...length, ...headers }, agent: false });
     const timer = setTimeout(() => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     sent.once('close', () => {
       clearTimeout(timer);

@@ -1,0 +1,137 @@
+{{- define "vmcp.name" -}}
+{{- .Values.nameOverride | default "vmcp-operator" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "vmcp.fullname" -}}
+{{- .Values.fullnameOverride | default (include "vmcp.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "vmcp.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "vmcp.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "vmcp.labels" -}}
+{{ include "vmcp.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: vmcp
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "vmcp.serviceAccountName" -}}
+{{- if .Values.operator.serviceAccount.create }}
+{{- .Values.operator.serviceAccount.name | default (include "vmcp.fullname" .) }}
+{{- else }}
+{{- required "operator.serviceAccount.name: with create false, name the account that exists" .Values.operator.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* The namespaces of scope namespace, as a JSON list. */}}
+{{- define "vmcp.namespaces" -}}
+{{- .Values.operator.rbac.allowedNamespaces | default (list .Release.Namespace) | uniq | sortAlpha | toJson }}
+{{- end }}
+
+{{/* 75 % of limits.memory in MiB; empty without a limit in Mi or Gi. */}}
+{{- define "vmcp.heapMiB" -}}
+{{- $memory := dig "limits" "memory" "" .Values.operator.resources | toString }}
+{{- if regexMatch "^[0-9]+Mi$" $memory }}
+{{- div (mul (trimSuffix "Mi" $memory | int64) 3) 4 }}
+{{- else if regexMatch "^[0-9]+Gi$" $memory }}
+{{- mul (trimSuffix "Gi" $memory | int64) 768 }}
+{{- end }}
+{{- end }}
+
+{{/* Environment variables of the chart, as a JSON object with the list in `env`. */}}
+{{- define "vmcp.env" -}}
+{{- $fieldRef := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" }}
+{{- $names := list }}
+{{- range .Values.operator.defaultImagePullSecrets }}
+{{- $names = append $names (kindIs "map" . | ternary (get (kindIs "map" . | ternary . dict) "name") .) }}
+{{- end }}
+{{- $values := dict
+  "GATEWAY_IMAGE" .Values.operator.gatewayImage
+  "IMAGE_PULL_POLICY" .Values.operator.imagePullPolicy
+  "DEFAULT_IMAGE_PULL_SECRETS" (join "," $names)
+  "POD_DISRUPTION_BUDGETS" (toString .Values.operator.podDisruptionBudgets)
+  "NETWORK_POLICIES" (toString .Values.operator.networkPolicies) }}
+{{- $heap := include "vmcp.heapMiB" . }}
+{{- if $heap }}
+{{- $_ := set $values "NODE_OPTIONS" (printf "--max-semi-space-size=4 --max-old-space-size=%s" $heap) }}
+{{- end }}
+{{- $env := list }}
+{{- range .Values.operator.env }}
+{{- if or (hasKey $fieldRef .name) (and (hasKey $values .name) (ne .name "NODE_OPTIONS")) }}
+{{- fail (printf "operator.env: %s is set by the chart; use the value of the chart for it" .name) }}
+{{- end }}
+{{- if eq .name "NODE_OPTIONS" }}
+{{- $_ := unset $values "NODE_OPTIONS" }}
+{{- end }}
+{{- $env = append $env . }}
+{{- end }}
+{{- range $name, $path := $fieldRef }}
+{{- $env = append $env (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) }}
+{{- end }}
+{{- range $name, $value := $values }}
+{{- $env = append $env (dict "name" $name "value" $value) }}
+{{- end }}
+{{- dict "env" $env | toJson }}
+{{- end }}
+
+{{/* What the operator may do in a namespace. It must hold every right that the Roles of its gateways give on. */}}
+{{- define "vmcp.rules" -}}
+- apiGroups: [vmcp.dev]
+  resources: [virtualmcpservers, mcpservers, mcpserverentries, mcpgroups, mcpoidcconfigs, mcpexternalauthconfigs]
+  verbs: [get, list, watch]
+- apiGroups: [vmcp.dev]
+  resources:
+    - virtualmcpservers/status
+    - mcpservers/status
+    - mcpserverentries/status
+    - mcpgroups/status
+    - mcpoidcconfigs/status
+    - mcpexternalauthconfigs/status
+  verbs: [get, patch, update]
+# Finalizers of what others refer to; and owner references that block the deletion of their owner.
+- apiGroups: [vmcp.dev]
+  resources: [mcpgroups, mcpoidcconfigs, mcpexternalauthconfigs]
+  verbs: [patch]
+- apiGroups: [vmcp.dev]
+  resources: [virtualmcpservers/finalizers, mcpservers/finalizers]
+  verbs: [update]
+- apiGroups: ['']
+  resources: [configmaps, services, serviceaccounts]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [apps]
+  resources: [deployments, statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+# Referenced Secrets are looked at for their keys and versions; their values go nowhere.
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [get, list, watch]
+- apiGroups: ['']
+  resources: [events]
+  verbs: [create, patch]
+# Why a pod does not start; and what gateways of stdio servers are given.
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [get, list]
+- apiGroups: ['']
+  resources: [pods/attach]
+  verbs: [get, create]
+{{- end }}
+
+{{/* Selects the operator's own series: their names are those that other operators use too. */}}
+{{- define "vmcp.series" -}}
+{job="{{ include "vmcp.fullname" . }}",namespace="{{ .Release.Namespace }}"}
+{{- end }}

@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { attempt, type Ended } from '../cluster/harness/command.ts';
+import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import { root } from '../harness/vmcp.ts';
+
+/** The parts of a rendered object that these tests read. */
+export interface Rendered {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly rules?: readonly Rule[];
+  readonly subjects?: readonly { readonly name: string; readonly namespace: string }[];
+  readonly roleRef?: { readonly kind: string; readonly name: string };
+  readonly spec?: unknown;
+}
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export const helm = clusterBinary('helm');
+export const chartFolder = (chart: string): string => join(root, 'charts', chart);
+
+const VERSION_OF_THE_CLUSTER = ['--kube-version', '1.36.0'];
+
+/** `helm template` of a release `vmcp` in the namespace `vmcp-system`, with values such as `operator.port=9000`. */
+export function template(chart: string, values: readonly string[] = []): Promise<Ended> {
+  const sets = values.flatMap((value) => ['--set', value]);
+  const args = [
+    'template',
+    'vmcp',
+    chartFolder(chart),
+    '--namespace',
+    'vmcp-system',
+    ...VERSION_OF_THE_CLUSTER,
+    ...sets,
+  ];
+  return attempt(helm ?? 'helm', args);
+}
+
+/** Every rendered object. @throws Error when helm refuses, or writes what is no YAML */
+export async function render(chart: string, values: readonly string[] = []): Promise<Rendered[]> {
+  const { code, stdout, stderr } = await template(chart, values);
+  if (code !== 0) throw new Error(stderr);
+  return parseAllDocuments(stdout).flatMap((document) => {
+    if ('errors' in document && document.errors.length > 0) throw document.errors[0] ?? new Error(stdout);
+    const object = document.toJS() as Rendered | null;
+    return object === null ? [] : [object];
+  });
+}
+
+/** `Kind namespace/name`, sorted. */
+export const namesOf = (objects: readonly Rendered[]): string[] =>
+  objects.map(({ kind, metadata: { namespace = '', name } }) => `${kind} ${namespace}/${name}`).toSorted();

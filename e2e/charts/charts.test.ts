@@ -1,0 +1,185 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import { root } from '../harness/vmcp.ts';
+import { chartFolder, helm, namesOf, render, template, type Rendered } from './chart.ts';
+import { run } from '../cluster/harness/command.ts';
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+}
+
+const containerOf = (objects: readonly Rendered[]): Container => {
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  const spec = deployment?.spec as { template: { spec: { containers: [Container] } } };
+  return spec.template.spec.containers[0];
+};
+const environmentOf = (objects: readonly Rendered[]): Record<string, string | undefined> =>
+  Object.fromEntries(containerOf(objects).env.map(({ name, value }) => [name, value]));
+
+const EVERYTHING = [
+  'operator.replicaCount=2',
+  'monitoring.serviceMonitor.enabled=true',
+  'monitoring.podMonitor.enabled=true',
+  'monitoring.prometheusRule.enabled=true',
+  'monitoring.labels.release=prometheus',
+  'networkPolicy.enabled=true',
+];
+
+describe.skipIf(helm === undefined)('chart vmcp', () => {
+  test('has the version of the package, in every place', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+    for (const chart of ['vmcp', 'vmcp-crds']) {
+      const { version: own, appVersion } = parse(await readFile(join(chartFolder(chart), 'Chart.yaml'), 'utf8')) as {
+        version: string;
+        appVersion: string;
+      };
+      expect([own, appVersion]).toEqual([version, version]);
+    }
+    const objects = await render('vmcp');
+    expect(containerOf(objects).image).toBe(`localhost/vmcp-operator:${version}`);
+    expect(environmentOf(objects)['GATEWAY_IMAGE']).toBe(`localhost/vmcp-gateway:${version}`);
+  });
+
+  test('passes helm lint --strict', async () => {
+    await run(helm ?? '', ['lint', '--strict', chartFolder('vmcp'), chartFolder('vmcp-crds')]);
+  });
+
+  test('by default makes the operator with cluster scope, and no more', async () => {
+    const objects = await render('vmcp');
+    expect(namesOf(objects)).toEqual([
+      'ClusterRole /vmcp-operator',
+      'ClusterRole /vmcp-operator-edit',
+      'ClusterRole /vmcp-operator-view',
+      'ClusterRoleBinding /vmcp-operator',
+      'Deployment vmcp-system/vmcp-operator',
+      'Role vmcp-system/vmcp-operator-leader-election',
+      'RoleBinding vmcp-system/vmcp-operator-leader-election',
+      'Service vmcp-system/vmcp-operator',
+      'ServiceAccount vmcp-system/vmcp-operator',
+    ]);
+    expect(containerOf(objects).args).toEqual([
+      'operator',
+      '--namespace',
+      'all',
+      '--leader-elect=true',
+      '--metrics-port',
+      '8081',
+    ]);
+  });
+
+  test('with everything switched on adds what monitors and shields it', async () => {
+    const added = namesOf(await render('vmcp', EVERYTHING)).filter((name) => /Monitor|Rule|NetworkPolicy/.test(name));
+    expect(added).toEqual([
+      'NetworkPolicy vmcp-system/vmcp-operator',
+      'PodMonitor vmcp-system/vmcp-operator-gateways',
+      'PrometheusRule vmcp-system/vmcp-operator',
+      'ServiceMonitor vmcp-system/vmcp-operator',
+    ]);
+  });
+
+  test('scope namespace asks for nothing outside of the allowed namespaces', async () => {
+    const objects = await render('vmcp', [
+      'operator.rbac.scope=namespace',
+      'operator.rbac.allowedNamespaces={team-b,team-a}',
+    ]);
+    expect(namesOf(objects).filter((name) => name.startsWith('Role') || name.startsWith('Cluster'))).toEqual([
+      'Role team-a/vmcp-operator',
+      'Role team-b/vmcp-operator',
+      'Role vmcp-system/vmcp-operator-leader-election',
+      'RoleBinding team-a/vmcp-operator',
+      'RoleBinding team-b/vmcp-operator',
+      'RoleBinding vmcp-system/vmcp-operator-leader-election',
+    ]);
+    expect(containerOf(objects).args).toContain('team-a,team-b');
+    for (const binding of objects.filter(({ kind }) => kind === 'RoleBinding')) {
+      expect(binding.subjects).toEqual([expect.objectContaining({ name: 'vmcp-operator', namespace: 'vmcp-system' })]);
+    }
+  });
+
+  test('scope namespace without a list means the namespace of the release', async () => {
+    const objects = await render('vmcp', ['operator.rbac.scope=namespace']);
+    expect(containerOf(objects).args).toContain('vmcp-system');
+    expect(namesOf(objects)).toContain('Role vmcp-system/vmcp-operator');
+  });
+
+  test.each(['cluster', 'namespace'])(
+    'no right of scope %s is a wildcard, an escalation or a write of Secrets',
+    async (scope) => {
+      const rules = (await render('vmcp', [`operator.rbac.scope=${scope}`])).flatMap(({ rules: all = [] }) => all);
+      expect(rules.length).toBeGreaterThan(5);
+      const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+      for (const forbidden of ['*', 'escalate', 'bind', 'impersonate', 'pods/exec', 'nodes', 'serviceaccounts/token']) {
+        expect(words).not.toContain(forbidden);
+      }
+      const onSecrets = rules.filter(({ resources }) => resources.includes('secrets')).flatMap(({ verbs }) => verbs);
+      expect(onSecrets).toEqual(['get', 'list', 'watch']);
+    },
+  );
+
+  test('values become the environment of the operator', async () => {
+    const environment = environmentOf(
+      await render('vmcp', [
+        'operator.gatewayImage=registry.example/gateway:1',
+        'operator.imagePullPolicy=Always',
+        'operator.defaultImagePullSecrets={one}',
+        'operator.defaultImagePullSecrets[1].name=two',
+        'operator.podDisruptionBudgets=false',
+        'operator.networkPolicies=true',
+        'operator.resources.limits.memory=1Gi',
+        'operator.env[0].name=HTTPS_PROXY',
+        'operator.env[0].value=http://proxy:3128',
+      ]),
+    );
+    expect(environment).toEqual({
+      DEFAULT_IMAGE_PULL_SECRETS: 'one,two',
+      GATEWAY_IMAGE: 'registry.example/gateway:1',
+      HTTPS_PROXY: 'http://proxy:3128',
+      IMAGE_PULL_POLICY: 'Always',
+      NETWORK_POLICIES: 'true',
+      NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=768',
+      POD_DISRUPTION_BUDGETS: 'false',
+      POD_NAME: undefined,
+      POD_NAMESPACE: undefined,
+    });
+  });
+
+  test.each([
+    ['operator.rbac.scope=everywhere', '/operator/rbac/scope'],
+    ['operator.registryAPI=true', "additional properties 'registryAPI'"],
+    ['operator.port=80', '/operator/port'],
+    ['operator.image=', '/operator/image'],
+    ['operator.rbac.allowedNamespaces={Upper}', '/operator/rbac/allowedNamespaces/0'],
+    ['operator.env[0].name=GATEWAY_IMAGE', 'operator.env: GATEWAY_IMAGE is set by the chart'],
+    ['operator.serviceAccount.create=false', 'operator.serviceAccount.name'],
+  ])('refuses %s and says where', async (value, where) => {
+    const { code, stderr } = await template('vmcp', [value]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(where);
+  });
+});
+
+describe.skipIf(helm === undefined)('chart vmcp-crds', () => {
+  const generated = async (): Promise<Rendered[]> => {
+    const files = (await readdir(join(root, 'crds'))).filter((file) => file.endsWith('.yaml'));
+    return Promise.all(files.map(async (file) => parse(await readFile(join(root, 'crds', file), 'utf8')) as Rendered));
+  };
+
+  test('installs exactly the generated kinds, and keeps them on uninstall', async () => {
+    const kept = (await generated()).map((crd) => ({
+      ...crd,
+      metadata: { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } },
+    }));
+    expect(new Map((await render('vmcp-crds')).map((crd) => [crd.metadata.name, crd]))).toEqual(
+      new Map(kept.map((crd) => [crd.metadata.name, crd])),
+    );
+  });
+
+  test('crds.keep false leaves the annotation out, crds.install false everything', async () => {
+    expect(await render('vmcp-crds', ['crds.keep=false'])).toEqual(expect.arrayContaining(await generated()));
+    expect(await render('vmcp-crds', ['crds.install=false'])).toEqual([]);
+  });
+});

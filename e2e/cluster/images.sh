@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Makes the images of the project as archives: .cache/images/{gateway,operator}.tar, of the built dist/.
+#   images.sh docker|podman     by the Dockerfile, with that engine
+#   images.sh none              the same root file systems, packed without an engine (Linux); and e2e-backend.tar
+#   images.sh                   docker or podman if one of them answers, else none
+# The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=$root/.cache/images
+node=$root/node_modules/node/bin/node
+version=$("$node" -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$root/package.json")
+
+die() { echo "$*" >&2; exit 1; }
+answers() { command -v "$1" >/dev/null && timeout 20 "$1" info >/dev/null 2>&1; }
+
+engine=${1:-}
+if [[ -z $engine ]]; then
+  engine=none
+  for candidate in podman docker; do ! answers "$candidate" || engine=$candidate; done
+fi
+mkdir -p "$out"
+
+# report NAME:TAG FILE
+report() { printf '%-40s %4d MB  %s\n' "$1" "$(($(wc -c <"$2") / 1000000))" "${2#"$root"/}"; }
+
+build_with_engine() {
+  local target image
+  for target in gateway operator; do
+    image=localhost/vmcp-$target:$version
+    "$engine" build --target "$target" --tag "$image" "$root" ||
+      die "$engine could not build the image; without an engine: make images ENGINE=none"
+    rm -f "$out/$target.tar"
+    if [[ $engine == podman ]]; then podman save --format oci-archive -o "$out/$target.tar" "$image"; else docker save -o "$out/$target.tar" "$image"; fi
+    report "$image" "$out/$target.tar"
+  done
+}
+
+# base FOLDER: Node without a distribution around it.
+base() {
+  local lib
+  mkdir -p "$1"/{usr/local/bin,etc/ssl/certs,tmp,proc,sys,dev,run,var}
+  chmod 1777 "$1/tmp"
+  install -m 755 "$node" "$1/usr/local/bin/node"
+  # Every shared library and the loader, at the paths where the binary looks for them; and what DNS look-ups load.
+  { ldd "$node" | grep -o '/[^ ]*'; ldconfig -p 2>/dev/null | awk '$1 ~ /^libnss_(dns|files)\.so\.2$|^libresolv\.so\.2$/ { print $NF }'; } | sort -u |
+    while read -r lib; do install -D -m 755 "$(readlink -f "$lib")" "$1$lib"; done
+  [[ -r /etc/ssl/certs/ca-certificates.crt ]] || die "needs CA certificates: apt-get install ca-certificates"
+  install -m 644 /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
+  printf 'root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n' >"$1/etc/passwd"
+  printf 'root:x:0:\nnonroot:x:65532:\n' >"$1/etc/group"
+  printf 'hosts: files dns\n' >"$1/etc/nsswitch.conf"
+}
+
+# app FOLDER: what the Dockerfile copies out of its build stage.
+app() {
+  [[ -f $root/dist/operator/cli/main.js ]] || die "dist/ is not built: run make build"
+  mkdir -p "$1/app"
+  tar -C "$root" --exclude='*.map' --exclude=.built -cf - dist package.json LICENSE | tar -C "$1/app" -xf -
+  chmod -R a+rX,go-w "$1"
+}
+
+# backend FOLDER: the MCP servers of the end-to-end tests, in one file.
+backend() {
+  mkdir -p "$1/app"
+  "$root/node_modules/.bin/esbuild" "$here/backend/serve.ts" --bundle --platform=node --format=esm --target=node24 \
+    --banner:js="import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);" \
+    --log-level=warning --outfile="$1/app/serve.mjs"
+  chmod -R a+rX,go-w "$1"
+}
+
+# config ENTRY_FILE CMD ENV...: JSON
+config() {
+  local entry=$1 cmd=$2
+  shift 2
+  printf '{"User":"65532:65532","WorkingDir":"/app","Env":["PATH=/usr/local/bin","SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"'
+  printf ',"%s"' "$@"
+  printf '],"Entrypoint":["/usr/local/bin/node","%s"],"Cmd":%s}' "$entry" "$cmd"
+}
+
+pack() {
+  local image
+  [[ $(uname -s) == Linux ]] || die "images are packed without an engine on Linux only: install Docker or Podman"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  base "$work/base"
+  app "$work/app"
+  backend "$work/backend"
+  local main=/app/dist/operator/cli/main.js
+  image=localhost/vmcp-gateway:$version
+  "$here/image.sh" "$image" "$out/gateway.tar" \
+    "$(config $main '["gateway","--config","/etc/vmcp/config/config.json","--management-host","0.0.0.0"]' NODE_ENV=production)" "$work/base" "$work/app"
+  report "$image" "$out/gateway.tar"
+  image=localhost/vmcp-operator:$version
+  "$here/image.sh" "$image" "$out/operator.tar" "$(config $main '["operator"]' NODE_ENV=production)" "$work/base" "$work/app"
+  report "$image" "$out/operator.tar"
+  image=localhost/vmcp-e2e-backend:$version
+  "$here/image.sh" "$image" "$out/e2e-backend.tar" "$(config /app/serve.mjs '["sdk-1-stateful"]' PORT=8080)" "$work/base" "$work/backend"
+  report "$image" "$out/e2e-backend.tar"
+}
+
+case $engine in
+  docker | podman) build_with_engine ;;
+  none) pack ;;
+  *) die "images.sh docker|podman|none, not $engine" ;;
+esac

@@ -1,0 +1,24 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../harness/vmcp.ts';
+import { VERSION } from '../../../operator/cli/version.ts';
+import { backendImage } from '../harness/cluster.ts';
+
+/** The server of the examples, by what the text says of it: the image of the tests speaks as that one does. */
+const SERVER: readonly (readonly [RegExp, string])[] = [
+  [/args: \[streamableHttp\]\n(\s+)mcpPort: 3001/gu, 'args: [sdk-1-stateful, web]\n$1mcpPort: 8080'],
+  [/(image: )mcp\/everything( # speaks stdio[^\n]*)/gu, '$1mcp/everything$2\n  args: [stdio-sdk-1, desk]'],
+  [/image: mcp\/everything/gu, `image: ${backendImage(VERSION)}`],
+];
+
+/** The manifests of `examples/<name>` as one text, with its image and the given words exchanged. */
+export function exampleManifests(name: string, exchange: Readonly<Record<string, string>> = {}): string {
+  const files = globSync(join(root, 'examples', name, '*.yaml')).toSorted();
+  let text = files.map((file) => readFileSync(file, 'utf8')).join('---\n');
+  for (const [pattern, replacement] of SERVER) text = text.replace(pattern, replacement);
+  for (const [from, to] of Object.entries(exchange)) {
+    if (!text.includes(from)) throw new Error(`examples/${name} has no "${from}"`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { eventually } from '../../harness/poll.ts';
+import { testScope } from '../../harness/scope.ts';
+import { connectCluster, OPERATOR_NAMESPACE } from '../harness/cluster.ts';
+import { exampleManifests } from './example.ts';
+
+const cluster = connectCluster();
+const NAMESPACE = 'uninstall';
+const EVERY_KIND =
+  'deployments,statefulsets,services,configmaps,serviceaccounts,roles,rolebindings,secrets,poddisruptionbudgets,pods';
+
+/** `kind/name` of everything in the namespace but what Kubernetes puts into each. */
+async function left(): Promise<string[]> {
+  const text = await cluster.kubectl(['-n', NAMESPACE, 'get', EVERY_KIND, '-o', 'name']);
+  return text.split('\n').filter((line) => line !== '' && !/\/(default|kube-root-ca\.crt)$/u.test(line));
+}
+
+it('takes everything away that it made, and itself', async () => {
+  await cluster.namespace(testScope(), NAMESPACE);
+  const manifests = exampleManifests('kubernetes-anonymous');
+  await cluster.apply(NAMESPACE, manifests);
+  await cluster.condition(NAMESPACE, 'virtualmcpserver', 'demo', { type: 'Ready' });
+  expect((await left()).length).toBeGreaterThan(10);
+
+  await cluster.kubectl(['-n', NAMESPACE, 'delete', '-f', '-'], { input: manifests });
+  await eventually(
+    'nothing is left of the servers',
+    async () => {
+      const names = await left();
+      if (names.length > 0) throw new Error(names.join(' '));
+      return true;
+    },
+    { timeoutMs: 90_000, intervalMs: 500 },
+  );
+
+  await cluster.helm(['uninstall', 'vmcp', '--namespace', OPERATOR_NAMESPACE, '--wait']);
+  const cluster_wide = await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
+  expect(cluster_wide.split('\n').filter((line) => line.includes('vmcp'))).toEqual([]);
+  const own = await cluster.kubectl(['-n', OPERATOR_NAMESPACE, 'get', EVERY_KIND, '-o', 'name']);
+  expect(
+    own.split('\n').filter((line) => line !== '' && !/\/(default|kube-root-ca\.crt|sh\.helm\.)/u.test(line)),
+  ).toEqual([]);
+  expect(await cluster.kubectl(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev'); // kept: they hold the user's resources
+
+  await cluster.installCharts();
+});

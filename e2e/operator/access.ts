@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { adminApi, startControlPlane, type ControlPlane, type ControlPlaneAddress } from '../harness/control-plane.ts';
+import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
+import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import type { Scope } from '../harness/scope.ts';
+import { root } from '../harness/vmcp.ts';
+
+export const OPERATOR_NAMESPACE = 'vmcp-system';
+const RIGHTS = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/u;
+
+/** The identity of the operator that the chart installs. */
+export interface OperatorAccess {
+  readonly ca: string;
+  readonly namespace: string;
+  readonly token: string;
+  /** As the audit log names it. */
+  readonly username: string;
+}
+
+/** Installs the ServiceAccount and the rights of the chart, nothing else of it, and takes out a token. */
+export async function installAccess(
+  api: ClusterApi,
+  { folder }: ControlPlaneAddress,
+  values: readonly string[] = [],
+): Promise<OperatorAccess> {
+  await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: OPERATOR_NAMESPACE } });
+  const objects = await renderChart(values);
+  for (const object of objects.filter(({ kind }) => RIGHTS.test(kind))) {
+    const namespace = object.metadata.namespace ?? OPERATOR_NAMESPACE;
+    await api.create({ ...object, metadata: { ...object.metadata, namespace } });
+  }
+  const account = serviceAccountOf(objects);
+  const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/serviceaccounts/${account}/token`;
+  const { body } = await api.send('POST', path, { spec: { expirationSeconds: 7_200 } });
+  return {
+    ca: await readFile(join(folder, 'pki', 'ca.crt'), 'utf8'),
+    namespace: OPERATOR_NAMESPACE,
+    token: (body as { status: { token: string } }).status.token,
+    username: `system:serviceaccount:${OPERATOR_NAMESPACE}:${account}`,
+  };
+}
+
+/** A control plane for tests that stop parts of it or run operators of their own. `values` are of the chart. */
+export async function ownControlPlane(
+  scope: Scope,
+  {
+    values = [],
+    namespaces = [],
+  }: { readonly values?: readonly string[]; readonly namespaces?: readonly string[] } = {},
+): Promise<{ plane: ControlPlane; api: ClusterApi; access: OperatorAccess }> {
+  const plane = await startControlPlane(scope);
+  const api = await adminApi(scope, plane);
+  for (const name of namespaces) await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  return { plane, api, access: await installAccess(api, plane, values) };
+}
+
+/** What `helm install` would create. */
+export async function renderChart(values: readonly string[]): Promise<KubeManifest[]> {
+  const helm = clusterBinary('helm') ?? 'helm';
+  const args = [
+    'template',
+    'vmcp',
+    join(root, 'charts', 'vmcp'),
+    '--namespace',
+    OPERATOR_NAMESPACE,
+    '--kube-version',
+    '1.36.3',
+  ];
+  const { stdout } = await promisify(execFile)(helm, [...args, ...values.flatMap((value) => ['--set', value])]);
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as KubeManifest | null)
+    .filter((object) => object !== null);
+}
+
+function serviceAccountOf(objects: readonly KubeManifest[]): string {
+  const account = objects.find(({ kind }) => kind === 'ServiceAccount');
+  if (!account) throw new Error('the chart renders no ServiceAccount');
+  return account.metadata.name;
+}

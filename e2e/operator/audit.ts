@@ -1,0 +1,48 @@
+import { open, stat } from 'node:fs/promises';
+import { auditLogOf, type ControlPlaneAddress } from '../harness/control-plane.ts';
+
+/** One request, as the API server's audit log holds it. */
+export interface AuditEvent {
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly requestURI: string;
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code: number };
+  readonly requestObject?: unknown;
+}
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/** A place in the audit log from which on it can be read. */
+export async function auditMark(address: ControlPlaneAddress): Promise<number> {
+  return (await stat(auditLogOf(address))).size;
+}
+
+export async function auditSince(address: ControlPlaneAddress, mark: number): Promise<AuditEvent[]> {
+  const file = await open(auditLogOf(address));
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - mark), 0, size - mark, mark);
+    const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n');
+    // The last piece is empty, or a line that is still being written.
+    return lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEvent);
+  } finally {
+    await file.close();
+  }
+}
+
+/** What this user asked to change, leases excepted. */
+export const writesOf = (events: readonly AuditEvent[], username: string): AuditEvent[] =>
+  events.filter(
+    ({ verb, user, objectRef }) => user.username === username && WRITES.has(verb) && objectRef?.resource !== 'leases',
+  );
+
+/** A request in one line, for the message of a failed expectation. */
+export const lineOf = ({ verb, objectRef, responseStatus, requestObject }: AuditEvent): string =>
+  `${verb} ${objectRef?.resource ?? ''}/${objectRef?.namespace ?? ''}/${objectRef?.name ?? ''}/${objectRef?.subresource ?? ''} ` +
+  `${String(responseStatus?.code)} ${JSON.stringify(requestObject ?? null).slice(0, 1_000)}`;

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, it } from 'vitest';
+import type { ControlPlane } from '../harness/control-plane.ts';
+import type { ClusterApi } from '../harness/control-plane-api.ts';
+import { group, virtualServer } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { blockScope, testScope } from '../harness/scope.ts';
+import { ownControlPlane, renderChart, type OperatorAccess } from './access.ts';
+import { startOperator, type Operator } from './operator-process.ts';
+import { conditionsOf, Playground } from './playground.ts';
+import { everySort } from './resources.ts';
+
+const SCOPE = ['operator.rbac.scope=namespace', 'operator.rbac.allowedNamespaces={one,two}'];
+const scope = blockScope();
+let plane: ControlPlane;
+let api: ClusterApi;
+let access: OperatorAccess;
+let operator: Operator;
+
+beforeAll(async () => {
+  ({ plane, api, access } = await ownControlPlane(scope, { values: SCOPE, namespaces: ['one', 'two', 'three'] }));
+  operator = await startOperator(scope, plane, access, { watch: 'one,two' });
+});
+
+it('the chart asks for no right outside of the namespaces', async () => {
+  const kinds = (await renderChart(SCOPE)).map(({ kind }) => kind);
+  expect(kinds).toContain('RoleBinding');
+  expect(kinds.filter((kind) => kind.startsWith('ClusterRole'))).toEqual([]);
+});
+
+it('the allowed namespaces are served, another is left alone', async () => {
+  const [one, two, three] = ['one', 'two', 'three'].map((name) => new Playground(api, name)) as [
+    Playground,
+    Playground,
+    Playground,
+  ];
+  for (const here of [one, two, three]) await here.create(...everySort());
+  for (const here of [one, two]) {
+    await here.appears('Deployment', 'vmcp-all');
+    await here.appears('StatefulSet', 'mcp-local');
+    await here.becomes('VirtualMCPServer', 'all', { type: 'AuthConfigured', status: 'True' });
+  }
+  await sleep(1_000);
+  expect(await three.list('Deployment')).toEqual([]);
+  expect(conditionsOf(await three.get('VirtualMCPServer', 'all'))).toEqual([]);
+  await one.remove('VirtualMCPServer', 'all');
+  await one.disappears('Deployment', 'vmcp-all', 20_000);
+  expect(operator.running()).toBe(true);
+});
+
+it('a right that is missing is said by a condition, and the rest goes on', async () => {
+  const here = new Playground(api, 'two');
+  const roles = (await here.list('Role')).filter(({ metadata }) => metadata.name.includes('operator'));
+  const [role] = roles;
+  if (!role) throw new Error('the chart makes a Role for the operator in the namespace');
+  const rules = role['rules'] as { resources: string[] }[];
+  const without = rules.map((rule) => ({ ...rule, resources: rule.resources.filter((each) => each !== 'services') }));
+  await here.patch('Role', role.metadata.name, { rules: without.filter(({ resources }) => resources.length > 0) });
+  await here.create(group('more'), virtualServer({}, { name: 'late', groupName: 'more' }));
+  const late = await here.becomes('VirtualMCPServer', 'late', { type: 'Applied', status: 'False' });
+  expect(late.message).toContain('services');
+  await here.patch('Role', role.metadata.name, { rules });
+  await here.appears('Service', 'vmcp-late', () => true, 60_000);
+  await here.becomes('VirtualMCPServer', 'late', { type: 'Applied', status: 'True' });
+});
+
+it('a namespace outside of the rights is refused at the start, with its name', async () => {
+  const late = await startOperator(testScope(), plane, access, { watch: 'one,three', unready: true });
+  await eventually('it says which namespace', () => late.output().includes('three'));
+  expect((await fetch(`${late.management}/readyz`).catch(() => undefined))?.ok ?? false).toBe(false);
+});

@@ -1,0 +1,343 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { KubeManifest } from '../harness/control-plane-api.ts';
+import { entry, group, virtualServer } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { runPods } from './kubelet.ts';
+import { at, conditionsOf, placeOf, type Playground } from './playground.ts';
+import { httpServer, REMOTE } from './resources.ts';
+import { sharedOperator } from './shared.ts';
+
+const { playground, api } = sharedOperator();
+
+/** A VirtualMCPServer `tools` whose objects are there. */
+async function withTools(spec: Readonly<Record<string, unknown>> = {}): Promise<Playground> {
+  const here = await playground();
+  await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...spec }));
+  await here.appears('Deployment', 'vmcp-tools');
+  return here;
+}
+
+const revisionOf = (deployment: KubeManifest | undefined): unknown =>
+  deployment?.metadata.annotations?.['deployment.kubernetes.io/revision'];
+
+describe('a hand edit of a field that the operator owns is reverted', () => {
+  const edits: [what: string, kind: string, name: string, patch: unknown, path: string][] = [
+    [
+      'the image',
+      'Deployment',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/spec/template/spec/containers/0/image', value: 'evil:1' }],
+      'spec.template.spec.containers.0.image',
+    ],
+    [
+      'an argument',
+      'Deployment',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/spec/template/spec/containers/0/args', value: [] }],
+      'spec.template.spec.containers.0.args',
+    ],
+    [
+      'the port of the Service',
+      'Service',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/spec/ports/0/port', value: 80 }],
+      'spec.ports.0.port',
+    ],
+    [
+      'the selector of the Service',
+      'Service',
+      'vmcp-tools',
+      [{ op: 'add', path: '/spec/selector/app.kubernetes.io~1instance', value: 'other' }],
+      'spec.selector',
+    ],
+    ['the rights of the Role', 'Role', 'tools-vmcp', [{ op: 'replace', path: '/rules', value: [] }], 'rules'],
+    [
+      'the configuration',
+      'ConfigMap',
+      'tools-vmcp-config',
+      [{ op: 'replace', path: '/data/config.json', value: '{}' }],
+      'data',
+    ],
+    ['the backends', 'ConfigMap', 'tools-vmcp-backends', [{ op: 'remove', path: '/data/backends.json' }], 'data'],
+    [
+      'a label',
+      'Service',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/metadata/labels/app.kubernetes.io~1part-of', value: 'other' }],
+      'metadata.labels',
+    ],
+    [
+      'the subjects of the RoleBinding',
+      'RoleBinding',
+      'tools-vmcp',
+      [{ op: 'replace', path: '/subjects/0/name', value: 'default' }],
+      'subjects',
+    ],
+    [
+      'the limit of the PodDisruptionBudget',
+      'PodDisruptionBudget',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/spec/maxUnavailable', value: 5 }],
+      'spec.maxUnavailable',
+    ],
+    [
+      'the NetworkPolicy',
+      'NetworkPolicy',
+      'vmcp-tools',
+      [{ op: 'replace', path: '/spec/ingress', value: [] }],
+      'spec.ingress',
+    ],
+  ];
+  it.each(edits)('%s', async (_, kind, name, patch, path) => {
+    const here = await withTools({ replicas: 2 });
+    const before = at(await here.appears(kind, name), path);
+    const edited = await api().patch(placeOf(kind, here.namespace, name), patch, { type: 'json' });
+    expect(at(edited, path)).not.toEqual(before);
+    await here.appears(kind, name, (live) => JSON.stringify(at(live, path)) === JSON.stringify(before));
+  });
+
+  it('the label by which the operator finds its objects', async () => {
+    const here = await withTools();
+    await here.patch('Service', 'vmcp-tools', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } });
+    const isOurs = (service: KubeManifest) =>
+      service.metadata.labels?.['app.kubernetes.io/managed-by'] === 'vmcp-operator';
+    await here.appears('Service', 'vmcp-tools', isOurs);
+  });
+
+  it.each(['Deployment', 'Service'])('a deleted %s comes back', async (kind) => {
+    const here = await withTools();
+    const { uid } = (await here.appears(kind, 'vmcp-tools')).metadata;
+    await here.remove(kind, 'vmcp-tools');
+    await here.appears(kind, 'vmcp-tools', ({ metadata }) => metadata.uid !== uid);
+  });
+});
+
+describe('what others write stays', () => {
+  it('annotations, labels and fields that nobody else sets', async () => {
+    const here = await withTools();
+    const foreign = { metadata: { annotations: { 'example.com/note': 'mine' }, labels: { team: 'a' } } };
+    for (const kind of ['Deployment', 'Service']) await here.patch(kind, 'vmcp-tools', foreign);
+    await here.patch('ConfigMap', 'tools-vmcp-config', { ...foreign, data: { 'other.txt': 'mine' } });
+    await here.patch('Deployment', 'vmcp-tools', { spec: { progressDeadlineSeconds: 300, revisionHistoryLimit: 3 } });
+    // A change of our own fields goes through all of them again.
+    await here.patch('VirtualMCPServer', 'tools', {
+      spec: { sessionAffinity: 'None', replicas: 1, config: { metadata: { changed: 'yes' } } },
+    });
+    await here.appears('Service', 'vmcp-tools', (service) => at(service, 'spec.sessionAffinity') === 'None');
+    const deployment = await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 1);
+    expect(deployment).toMatchObject({ ...foreign, spec: { progressDeadlineSeconds: 300, revisionHistoryLimit: 3 } });
+    expect(await here.get('Service', 'vmcp-tools')).toMatchObject(foreign);
+    expect(await here.get('ConfigMap', 'tools-vmcp-config')).toMatchObject({
+      ...foreign,
+      data: { 'other.txt': 'mine' },
+    });
+  });
+
+  it('kubectl rollout restart', async () => {
+    const here = await withTools();
+    const pods = runPods(testScope(), here);
+    const before = await here.appears('Deployment', 'vmcp-tools', (each) => revisionOf(each) === '1');
+    const restarted = { 'kubectl.kubernetes.io/restartedAt': '2026-11-22T05:00:00Z' };
+    await here.patch('Deployment', 'vmcp-tools', { spec: { template: { metadata: { annotations: restarted } } } });
+    await here.appears('Deployment', 'vmcp-tools', (each) => revisionOf(each) === '2');
+    await here.patch('VirtualMCPServer', 'tools', { spec: { sessionAffinity: 'None' } });
+    await here.appears('Service', 'vmcp-tools', (service) => at(service, 'spec.sessionAffinity') === 'None');
+    await sleep(1_000);
+    const after = await here.get('Deployment', 'vmcp-tools');
+    expect(at(after, 'spec.template.metadata.annotations')).toMatchObject(restarted);
+    expect([revisionOf(before), revisionOf(after)]).toEqual(['1', '2']);
+    await pods.stop();
+  });
+
+  it('a number of replicas that an autoscaler chose, while the resource names none', async () => {
+    const here = await withTools();
+    const scale = async (replicas: number) => here.patch('Deployment', 'vmcp-tools', { spec: { replicas } }, 'scale');
+    await scale(4);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed: 'yes' } } } });
+    await here.appears('Deployment', 'vmcp-tools', ({ metadata }) => (metadata.generation ?? 0) >= 3);
+    expect(at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas')).toBe(4);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 2 } });
+    await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 2);
+    await scale(5);
+    await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 2);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: null } });
+    await sleep(1_000);
+    await scale(3);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed: 'again' } } } });
+    await sleep(1_500);
+    expect(at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas')).toBe(3);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 0 } });
+    await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 0);
+  });
+});
+
+describe('an object of our name that is not ours', () => {
+  const foreign: [kind: string, name: string, members: Record<string, unknown>][] = [
+    ['Service', 'vmcp-tools', { spec: { ports: [{ port: 80 }], selector: { app: 'other' } } }],
+    ['ConfigMap', 'tools-vmcp-config', { data: { 'config.json': 'mine' } }],
+    ['Role', 'tools-vmcp', { rules: [] }],
+    [
+      'Deployment',
+      'vmcp-tools',
+      {
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: { app: 'other' } },
+          template: {
+            metadata: { labels: { app: 'other' } },
+            spec: { containers: [{ name: 'other', image: 'other:1' }] },
+          },
+        },
+      },
+    ],
+  ];
+  it.each(foreign)('a %s %s is not touched, and the server says so until it is gone', async (kind, name, members) => {
+    const here = await playground();
+    const { apiVersion } = placeOf(kind);
+    const made = await api().create({ apiVersion, kind, metadata: { name, namespace: here.namespace }, ...members });
+    await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools' }));
+    const said = await eventually('the server says that the name is taken', async () =>
+      conditionsOf(await here.get('VirtualMCPServer', 'tools')).find(
+        ({ reason, message, status }) => status === 'False' && /NameTaken/u.test(`${reason} ${message}`),
+      ),
+    );
+    expect(said.message).toContain(name);
+    const after = await here.get(kind, name);
+    expect(after?.metadata.ownerReferences).toBeUndefined();
+    expect(after?.metadata.labels).toEqual(made.metadata.labels);
+    const ours = Object.keys(members)[0] ?? '';
+    expect(after?.[ours]).toEqual(made[ours]);
+    await here.remove(kind, name);
+    await here.appears(kind, name, ({ metadata }) => metadata.ownerReferences?.[0]?.name === 'tools');
+    await eventually('the name is free', async () =>
+      conditionsOf(await here.get('VirtualMCPServer', 'tools')).every(
+        ({ reason, message }) => !/NameTaken/u.test(`${reason} ${message}`),
+      ),
+    );
+  });
+});
+
+describe('what is not wanted any more goes', () => {
+  it('the PodDisruptionBudget of a server with one replica', async () => {
+    const here = await withTools({ replicas: 2 });
+    await here.appears('PodDisruptionBudget', 'vmcp-tools');
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 1 } });
+    await here.disappears('PodDisruptionBudget', 'vmcp-tools');
+  });
+
+  it('everything of a deleted server, and a new one of the same name has its own', async () => {
+    const here = await withTools();
+    const { uid } = (await here.appears('Deployment', 'vmcp-tools')).metadata;
+    await here.remove('VirtualMCPServer', 'tools');
+    await here.create(virtualServer({}, { name: 'tools' }));
+    const owner = await here.appears('VirtualMCPServer', 'tools');
+    for (const [kind, name] of [
+      ['Deployment', 'vmcp-tools'],
+      ['Service', 'vmcp-tools'],
+      ['ConfigMap', 'tools-vmcp-config'],
+      ['ServiceAccount', 'tools-vmcp'],
+    ] as const)
+      await here.appears(
+        kind,
+        name,
+        ({ metadata }) =>
+          metadata.ownerReferences?.[0]?.uid === owner.metadata.uid && metadata.deletionTimestamp === undefined,
+      );
+    expect((await here.get('Deployment', 'vmcp-tools'))?.metadata.uid).not.toBe(uid);
+    await here.remove('VirtualMCPServer', 'tools');
+    for (const kind of ['Deployment', 'Service']) await here.disappears(kind, 'vmcp-tools');
+    for (const kind of ['ConfigMap', 'Role', 'RoleBinding'])
+      await eventually(`no ${kind} is left`, async () =>
+        (await here.list(kind)).every(({ metadata }) => !metadata.name.startsWith('tools-')),
+      );
+  });
+});
+
+describe('podTemplateSpec', () => {
+  const patchOf = (spec: unknown) => ({ spec: { podTemplateSpec: { spec } } });
+  const template = (object: KubeManifest | undefined) => at(object, 'spec.template.spec') as Record<string, unknown>;
+
+  it('adds a sidecar, a node selector, environment, resources and tolerations', async () => {
+    const here = await withTools();
+    const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+    await here.patch(
+      'VirtualMCPServer',
+      'tools',
+      patchOf({
+        nodeSelector: { disk: 'ssd' },
+        tolerations: [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }],
+        containers: [
+          { name: 'vmcp', env: [{ name: 'EXTRA', value: '1' }], resources: { limits: { memory: '1Gi' } } },
+          { name: 'proxy', image: 'registry.example.com/proxy:1', securityContext: restricted },
+        ],
+      }),
+    );
+    const live = await here.appears(
+      'Deployment',
+      'vmcp-tools',
+      (each) => at(each, 'spec.template.spec.nodeSelector') !== undefined,
+    );
+    const containers = template(live)['containers'] as { name: string; env?: { name: string }[]; resources: unknown }[];
+    expect(containers.map(({ name }) => name).toSorted()).toEqual(['proxy', 'vmcp']);
+    const vmcp = containers.find(({ name }) => name === 'vmcp');
+    expect(vmcp?.env?.map(({ name }) => name)).toEqual(expect.arrayContaining(['EXTRA', 'VMCP_NAME']));
+    expect(vmcp?.resources).toMatchObject({ limits: { memory: '1Gi' }, requests: { cpu: '100m' } });
+    expect(template(live)).toMatchObject({ nodeSelector: { disk: 'ssd' }, tolerations: [{ key: 'gpu' }] });
+    // And back.
+    await here.patch('VirtualMCPServer', 'tools', { spec: { podTemplateSpec: null } });
+    const back = await here.appears(
+      'Deployment',
+      'vmcp-tools',
+      (each) => at(each, 'spec.template.spec.nodeSelector') === undefined,
+    );
+    expect((template(back)['containers'] as unknown[]).length).toBe(1);
+    expect(template(back)['tolerations']).toBeUndefined();
+  });
+
+  it.each([
+    ['a container without a name', { containers: [{ image: 'x' }] }],
+    ['text for a list', { containers: 'none' }],
+  ])('with %s is said, and the pods stay', async (_, wrong) => {
+    const here = await withTools();
+    const before = await here.appears('Deployment', 'vmcp-tools');
+    await here.patch('VirtualMCPServer', 'tools', patchOf(wrong));
+    const said = await here.becomes('VirtualMCPServer', 'tools', {
+      type: 'PodTemplateSpecValid',
+      status: 'False',
+      reason: 'InvalidPodTemplateSpec',
+    });
+    expect(said.message).toContain('podTemplateSpec');
+    expect((await here.get('Deployment', 'vmcp-tools'))?.['spec']).toEqual(before['spec']);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { podTemplateSpec: null } });
+    await here.appears('VirtualMCPServer', 'tools', (vmcp) =>
+      conditionsOf(vmcp).every(({ type, status }) => type !== 'PodTemplateSpecValid' || status === 'True'),
+    );
+  });
+
+  it('that only the API server can refuse is said in its words, and the pods stay', async () => {
+    const here = await withTools();
+    const before = await here.appears('Deployment', 'vmcp-tools');
+    const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
+    await here.patch('VirtualMCPServer', 'tools', patchOf({ containers: [{ name: 'vmcp', resources }] }));
+    const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'PodTemplateSpecValid', status: 'False' });
+    expect(said.message).toMatch(/spec\.podTemplateSpec.*memory limit/u);
+    expect((await here.get('Deployment', 'vmcp-tools'))?.['spec']).toEqual(before['spec']);
+    await here.patch(
+      'VirtualMCPServer',
+      'tools',
+      patchOf({ containers: [{ name: 'vmcp', resources: { ...resources, requests: null } }] }),
+    );
+    await here.becomes('VirtualMCPServer', 'tools', { type: 'PodTemplateSpecValid', status: 'True' });
+  });
+});
+
+it('an MCPServer’s pods restart when its annotation says so', async () => {
+  const here = await playground();
+  await here.create(group(), httpServer('web'));
+  await here.appears('Deployment', 'mcp-web', (each) => revisionOf(each) === '1');
+  const now = new Date().toISOString();
+  await here.patch('MCPServer', 'web', { metadata: { annotations: { 'mcpserver.vmcp.dev/restarted-at': now } } });
+  await here.appears('Deployment', 'mcp-web', (each) => revisionOf(each) === '2');
+});

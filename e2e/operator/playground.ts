@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import type { ClusterApi, KubeManifest, Place } from '../harness/control-plane-api.ts';
+import type { Manifest } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import type { Scope } from '../harness/scope.ts';
+
+const VERSIONS: Readonly<Record<string, string>> = {
+  Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
+  ReplicaSet: 'apps/v1',
+  Role: 'rbac.authorization.k8s.io/v1',
+  RoleBinding: 'rbac.authorization.k8s.io/v1',
+  PodDisruptionBudget: 'policy/v1',
+  NetworkPolicy: 'networking.k8s.io/v1',
+  Lease: 'coordination.k8s.io/v1',
+};
+const CORE = /^(Namespace|Secret|ConfigMap|Service|ServiceAccount|Pod|Event|ResourceQuota)$/u;
+
+/** Where objects of a kind are; kinds of ours unless it is one of Kubernetes. */
+export const placeOf = (kind: string, namespace?: string, name?: string): Place => ({
+  apiVersion: VERSIONS[kind] ?? (CORE.test(kind) ? 'v1' : 'vmcp.dev/v1alpha1'),
+  kind,
+  namespace,
+  name,
+});
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** Long enough for a machine on which everything else runs, too. What must be quick is timed. */
+const PATIENCE_MS = 30_000;
+
+/** A namespace of one test, as a person with every right in it sees it. */
+export class Playground {
+  readonly api: ClusterApi;
+  readonly namespace: string;
+
+  constructor(api: ClusterApi, namespace: string) {
+    this.api = api;
+    this.namespace = namespace;
+  }
+
+  async create(...manifests: readonly Manifest[]): Promise<void> {
+    for (const manifest of manifests) {
+      const metadata = { ...manifest.metadata, namespace: this.namespace };
+      await this.api.create({ ...manifest, metadata });
+    }
+  }
+
+  get(kind: string, name: string): Promise<KubeManifest | undefined> {
+    return this.api.get(placeOf(kind, this.namespace, name));
+  }
+
+  list(kind: string): Promise<KubeManifest[]> {
+    return this.api.list(placeOf(kind, this.namespace));
+  }
+
+  /** A merge patch; of a subresource when one is named. */
+  patch(kind: string, name: string, patch: unknown, subresource?: string): Promise<KubeManifest> {
+    return this.api.patch(placeOf(kind, this.namespace, name), patch, subresource === undefined ? {} : { subresource });
+  }
+
+  remove(kind: string, name: string): Promise<void> {
+    return this.api.remove(placeOf(kind, this.namespace, name));
+  }
+
+  /** The object once it is there and as wanted. */
+  async appears(
+    kind: string,
+    name: string,
+    isWanted: (object: KubeManifest) => boolean = () => true,
+    timeoutMs = PATIENCE_MS,
+  ): Promise<KubeManifest> {
+    let last: KubeManifest | undefined;
+    return eventually(
+      `${kind} ${name} is as wanted`,
+      async () => {
+        last = await this.get(kind, name);
+        return last !== undefined && isWanted(last) && last;
+      },
+      { timeoutMs },
+    ).catch((error: unknown) => {
+      throw new Error(`${kind} ${name} does not come to be as wanted: ${JSON.stringify(last)}`, { cause: error });
+    });
+  }
+
+  async disappears(kind: string, name: string, timeoutMs = PATIENCE_MS): Promise<void> {
+    const isGone = async () => (await this.get(kind, name)) === undefined;
+    await eventually(`${kind} ${name} is gone`, isGone, { timeoutMs });
+  }
+
+  async condition(kind: string, name: string, type: string): Promise<Condition | undefined> {
+    return conditionsOf(await this.get(kind, name)).find((condition) => condition.type === type);
+  }
+
+  /** Waits until an object has a condition with these members, and returns it. */
+  async becomes(
+    kind: string,
+    name: string,
+    wanted: Partial<Condition> & { readonly type: string },
+    timeoutMs = PATIENCE_MS,
+  ): Promise<Condition> {
+    const object = await this.appears(
+      kind,
+      name,
+      (candidate) => {
+        const { generation } = candidate.metadata;
+        return conditionsOf(candidate).some(
+          (condition) =>
+            (condition.observedGeneration ?? generation) === generation &&
+            Object.entries(wanted).every(([member, value]) => condition[member as keyof Condition] === value),
+        );
+      },
+      timeoutMs,
+    );
+    return conditionsOf(object).find(({ type }) => type === wanted.type) as Condition;
+  }
+}
+
+export const conditionsOf = (object: KubeManifest | undefined): readonly Condition[] =>
+  (object?.['status'] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+
+export const statusOf = (object: KubeManifest | undefined): Readonly<Record<string, unknown>> =>
+  (object?.['status'] ?? {}) as Record<string, unknown>;
+
+/** The part of an object that a dotted path names; a number is an index. */
+export const at = (object: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], object);
+
+/** A fresh namespace that admits only pods of Pod Security `restricted`; deleted with the scope. */
+export async function newPlayground(scope: Scope, api: ClusterApi, prefix = 'test'): Promise<Playground> {
+  const name = `${prefix}-${randomBytes(4).toString('hex')}`;
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  scope.defer(() => api.remove(placeOf('Namespace', undefined, name)));
+  return new Playground(api, name);
+}

@@ -1,0 +1,75 @@
+import { entry, group, secret, server, virtualServer, GROUP, type Manifest } from '../harness/manifests.ts';
+
+/** A value that must be found nowhere but in its Secret. */
+export const CANARY = 'canary-8d1f2f5e-of-a-secret';
+
+export const REMOTE = 'https://mcp.example.com/mcp';
+
+/** An MCPServer whose pods listen. */
+export const httpServer = (name: string, spec: Readonly<Record<string, unknown>> = {}): Manifest =>
+  server(name, `registry.example.com/${name}:1`, { transport: 'streamable-http', ...spec });
+
+export const stdioServer = (name: string, spec: Readonly<Record<string, unknown>> = {}): Manifest =>
+  server(name, `registry.example.com/${name}:1`, spec);
+
+const custom = (kind: string, name: string, spec: Readonly<Record<string, unknown>>): Manifest => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind,
+  metadata: { name },
+  spec,
+});
+
+/** Injects a header whose value is the key `value` of the Secret `secretName`. */
+export const headerAuth = (name: string, secretName: string, key = 'value'): Manifest =>
+  custom('MCPExternalAuthConfig', name, {
+    type: 'headerInjection',
+    headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: secretName, key } },
+  });
+
+/** Sends the token of an upstream provider of the embedded authorization server. */
+export const upstreamAuth = (name: string, providerName: string): Manifest =>
+  custom('MCPExternalAuthConfig', name, { type: 'upstreamInject', upstreamInject: { providerName } });
+
+export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown>> = {}): Manifest =>
+  custom('MCPOIDCConfig', name, { type: 'inline', inline: { issuer: 'https://issuer.example.com', ...inline } });
+
+/** `incomingAuth` by an MCPOIDCConfig. */
+export const oidcBy = (name: string): Readonly<Record<string, unknown>> => ({
+  incomingAuth: { type: 'oidc', oidcConfigRef: { name }, audience: 'https://gateway.example.com/mcp' },
+});
+
+/** A server that uses one Secret of every sort, and everything that it refers to. The VirtualMCPServer is the last. */
+export function everySort(): Manifest[] {
+  const keys = { key: CANARY, second: CANARY };
+  return [
+    group(),
+    secret('header', { value: CANARY }),
+    secret('environment', keys),
+    secret('oidc-client', keys),
+    secret('exchange', keys),
+    headerAuth('by-header', 'header'),
+    custom('MCPExternalAuthConfig', 'by-exchange', {
+      type: 'tokenExchange',
+      tokenExchange: {
+        tokenUrl: 'https://sts.example.com/token',
+        clientId: 'gateway',
+        clientSecretRef: { name: 'exchange', key: 'key' },
+      },
+    }),
+    oidcConfig('login', {
+      clientId: 'gateway',
+      clientSecretRef: { name: 'oidc-client', key: 'key' },
+      introspectionUrl: 'https://issuer.example.com/introspect',
+    }),
+    entry('remote', REMOTE, 'streamable-http', { externalAuthConfigRef: { name: 'by-header' } }),
+    httpServer('web', {
+      externalAuthConfigRef: { name: 'by-exchange' },
+      secrets: [
+        { name: 'environment', key: 'key', targetEnvName: 'FIRST' },
+        { name: 'environment', key: 'second', targetEnvName: 'SECOND' },
+      ],
+    }),
+    stdioServer('local', { env: [{ name: 'PLAIN', value: 'text' }] }),
+    virtualServer({}, { name: 'all', groupName: GROUP, ...oidcBy('login'), replicas: 2 }),
+  ];
+}

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { KINDS } from '../../crds/kinds/index.ts';
+import { validateObject } from '../../crds/kinds/validate.ts';
+import { adminApi } from '../harness/control-plane.ts';
+import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane-api.ts';
+import { blockScope } from '../harness/scope.ts';
+import { root } from '../harness/vmcp.ts';
+import { mutations } from './mutations.ts';
+
+const scope = blockScope();
+let api: ClusterApi;
+
+/** Where the two are different by nature, and why. */
+const BY_NATURE: Readonly<Record<string, string>> = {
+  'type-null-for-object.yaml':
+    'the API server stores an object without its null members; in a file a field with nothing behind it is a mistake',
+};
+
+const samplesOf = (folder: string): [file: string, text: string][] => {
+  const path = join(root, 'crds', 'kinds', 'samples', folder);
+  return readdirSync(path).map((file) => [file, readFileSync(join(path, file), 'utf8')]);
+};
+const valid = samplesOf('valid');
+const invalid = samplesOf('invalid');
+
+const examples: [file: string, object: KubeManifest][] = readdirSync(join(root, 'examples'), { recursive: true })
+  .map(String)
+  .filter((file) => file.endsWith('.yaml'))
+  .flatMap((file) =>
+    parseAllDocuments(readFileSync(join(root, 'examples', file), 'utf8'))
+      .map((document) => document.toJS() as KubeManifest)
+      .filter(({ kind }) => KINDS.some((each) => each.kind === kind))
+      .map((object): [string, KubeManifest] => [`${file} ${object.kind}/${object.metadata.name}`, object]),
+  );
+
+interface Verdict {
+  readonly accepted: boolean;
+  readonly words: string;
+}
+
+/** What `kubectl create --dry-run=server --validate=strict` would say. */
+async function ofApiServer(object: KubeManifest): Promise<Verdict> {
+  const { apiVersion, kind } = object;
+  const path = pathOf({ apiVersion, kind, namespace: object.metadata.namespace ?? 'default' });
+  const { status, message, body } = await api.send('POST', `${path}?dryRun=All&fieldValidation=Strict`, object);
+  return { accepted: status === 201, words: message === '' ? String(body) : message };
+}
+
+function ofValidator(object: KubeManifest): Verdict {
+  const problems = validateObject(object.kind, object);
+  return {
+    accepted: problems.length === 0,
+    words: problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
+  };
+}
+
+beforeAll(async () => {
+  api = await adminApi(scope, inject('controlPlane'));
+  const named = [...valid, ...invalid].map(([, text]) => (parse(text) as KubeManifest).metadata.namespace);
+  for (const name of new Set([...named, ...examples.map(([, { metadata }]) => metadata.namespace)]))
+    if (name !== undefined && /^[a-z-]+$/u.test(name) && name !== 'default')
+      await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+});
+
+describe('the API server and our validator', () => {
+  it.each(valid)('both accept %s', async (_, text) => {
+    const object = parse(text) as KubeManifest;
+    expect([await ofApiServer(object), ofValidator(object)]).toMatchObject([{ accepted: true }, { accepted: true }]);
+  });
+
+  it.each(invalid)('both refuse %s', async (file, text) => {
+    const object = parse(text) as KubeManifest;
+    const verdict = await ofApiServer(object);
+    expect(ofValidator(object).accepted).toBe(false);
+    expect({ file, accepted: verdict.accepted }).toEqual({ file, accepted: file in BY_NATURE });
+  });
+
+  it.each(invalid.filter(([file]) => !(file in BY_NATURE) && file !== 'enum-api-version.yaml'))(
+    'the refusal of %s names the field',
+    async (_, text) => {
+      const path = /^# expect: (.+)$/mu.exec(text)?.[1] ?? '';
+      const member = /([^.[\]"]+)(\[\d+\])?$/u.exec(path)?.[1];
+      expect((await ofApiServer(parse(text) as KubeManifest)).words).toContain(member);
+    },
+  );
+
+  it.each(examples)('both accept the example %s', async (_, object) => {
+    expect([await ofApiServer(object), ofValidator(object)]).toMatchObject([{ accepted: true }, { accepted: true }]);
+  });
+
+  it('agree on samples with one thing changed', async () => {
+    // What every kind of Kubernetes has in common is the API server's to judge; a status is dropped from what is created.
+    const isOurs = (path: string) => path === 'metadata.name' || path.startsWith('spec');
+    const all = valid.flatMap(([file, text]) =>
+      [...mutations(parse(text) as KubeManifest, isOurs)].map((mutation) => ({ ...mutation, file })),
+    );
+    // A stride without a common factor passes through every sample and every sort of change.
+    const some = all.filter((_, index) => index % 37 === 5);
+    const verdicts = await Promise.all(
+      some.map(async ({ object }) => [await ofApiServer(object), ofValidator(object)] as const),
+    );
+    const disagreements = some.flatMap(({ file, what }, index) => {
+      const [theirs, ours] = verdicts[index] ?? [];
+      return theirs?.accepted === ours?.accepted ? [] : [{ file, what, theirs, ours }];
+    });
+    expect(disagreements).toEqual([]);
+    expect(verdicts.filter(([theirs]) => theirs.accepted).length).toBeGreaterThan(100);
+  });
+});

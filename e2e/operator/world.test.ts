@@ -1,0 +1,218 @@
+import { join } from 'node:path';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { KubeClient } from '../../gateway/kube/client.ts';
+import type { Connection } from '../../gateway/kube/connection.ts';
+import { RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
+import { startWorld, type World } from '../../operator/source/kube/world.ts';
+import { eventually } from '../harness/poll.ts';
+
+const API = 'vmcp.dev/v1alpha1';
+const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+let count = 0;
+
+interface Seen {
+  readonly client: KubeClient;
+  readonly world: World;
+  readonly namespace: string;
+  /** `Secret +s` for each change in the namespace, in order. */
+  readonly changes: string[];
+  readonly log: string[];
+  put(kind: keyof typeof RESOURCES, name: string, rest?: object, metadata?: object): Promise<KubeObject>;
+}
+
+const asAdmin = (): Promise<Connection> =>
+  defaultConnection({ KUBECONFIG: join(inject('controlPlane').folder, 'admin.kubeconfig') }, () => performance.now());
+
+/** A world, and a new namespace in it. */
+async function look(
+  connect: (namespace: string, admin: KubeClient) => Promise<Connection> = asAdmin,
+  all = true,
+): Promise<Seen> {
+  count += 1;
+  const namespace = `world-${String(process.pid)}-${String(count)}`;
+  const client = new KubeClient(await asAdmin());
+  const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
+  await client.create(RESOURCES.Namespace, undefined, namespaceObject);
+  const changes: string[] = [];
+  const log: string[] = [];
+  const onChange = (type: ResourceType, previous?: KubeObject, current?: KubeObject) => {
+    const metadata = (current ?? previous)?.metadata;
+    if (metadata?.namespace !== namespace) return;
+    changes.push(`${type.kind} ${previous && current ? '~' : current ? '+' : '-'}${metadata.name}`);
+  };
+  const line = (message: string, fields: object) => log.push(JSON.stringify({ message, ...fields }));
+  const eyes = new KubeClient(await connect(namespace, client));
+  const world = startWorld({
+    client: eyes,
+    namespaces: all ? 'all' : [namespace],
+    events: { onChange },
+    log: { debug: () => undefined, info: line, warn: line, error: line },
+    now: () => performance.now(),
+    random: Math.random,
+  });
+  onTestFinished(async () => {
+    await world.close();
+    await client.delete(RESOURCES.Namespace, undefined, namespace);
+    await Promise.all([client.close(), eyes.close()]);
+  });
+  await world.synced;
+  const put: Seen['put'] = (kind, name, rest = {}, metadata = {}) => {
+    const { group, version } = RESOURCES[kind];
+    const apiVersion = group === '' ? version : `${group}/${version}`;
+    return client.apply(
+      { apiVersion, kind, metadata: { name, namespace, ...metadata }, ...rest },
+      { fieldManager: 'test', force: true },
+    );
+  };
+  return { client, world, namespace, changes, log, put };
+}
+
+const headerInjection = (secret: string, key: string) => ({
+  spec: { type: 'headerInjection', headerInjection: { headerName: 'X-Key', valueSecretRef: { name: secret, key } } },
+});
+const caEntry = (key: string) => ({
+  spec: {
+    remoteUrl: 'https://mcp.example.com/mcp',
+    transport: 'streamable-http',
+    groupRef: { name: 'g' },
+    caBundleRef: { configMapRef: { name: 'ca', key } },
+  },
+});
+
+describe('world', () => {
+  it('sees custom resources, who refers to whom, and what goes', async () => {
+    const { world, namespace, put, client, changes } = await look();
+    await put('MCPGroup', 'g');
+    await put('MCPServerEntry', 'e', caEntry('a.crt'));
+    await eventually(
+      'both',
+      () => world.snapshot(namespace).groups.has('g') && world.snapshot(namespace).entries.has('e'),
+    );
+    const group = { kind: 'MCPGroup', namespace, name: 'g' };
+    const entry = { kind: 'MCPServerEntry', namespace, name: 'e' };
+    expect(world.referrersOf(group)).toEqual([entry]);
+    expect(world.groupsOf(entry)).toEqual(['g']);
+    expect(world.keysIn(namespace)).toEqual(expect.arrayContaining([group, entry]));
+    expect(world.raw(RESOURCES.MCPGroup, namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
+    const before = world.snapshot(namespace);
+    expect(world.snapshot(namespace)).toBe(before);
+    await client.delete(RESOURCES.MCPServerEntry, namespace, 'e');
+    await eventually('its end', () => !world.snapshot(namespace).entries.has('e'));
+    expect(before.entries.has('e')).toBe(true);
+    expect(world.referrersOf(group)).toEqual([]);
+    expect(changes).toEqual(['MCPGroup +g', 'MCPServerEntry +e', 'MCPServerEntry -e']);
+  });
+
+  it('knows the keys of a Secret that something refers to, and never a value', async () => {
+    const { world, namespace, put, client, changes, log } = await look();
+    await put('Secret', 'other', { stringData: { k: 'canary-other' } });
+    await put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
+    await put('Secret', 's', { stringData: { k: 'canary-1' } }, { annotations: { note: 'canary-annotation' } });
+    const keys = () => world.snapshot(namespace).secrets.get('s')?.keys;
+    await eventually('the Secret', () => keys()?.join() === 'k');
+    const version = world.snapshot(namespace).secrets.get('s')?.version;
+    await put('Secret', 's', { stringData: { k: 'canary-2', l: 'canary-3' } });
+    await eventually('another key', () => keys()?.join() === 'k,l');
+    expect(world.snapshot(namespace).secrets.get('s')?.version).not.toBe(version);
+    await client.delete(RESOURCES.Secret, namespace, 's');
+    await eventually('its end', () => keys() === undefined);
+    const snapshot = world.snapshot(namespace);
+    expect(snapshot.secrets.size).toBe(0);
+    expect(changes).toEqual(['MCPExternalAuthConfig +a', 'Secret +s', 'Secret ~s', 'Secret -s']);
+    const kept = [...Object.values(snapshot).map((each) => JSON.stringify([...(each as Iterable<unknown>)])), ...log];
+    expect(kept.join()).not.toContain('canary');
+  });
+
+  it('has what is newly referred to once it is asked to be ready, and lets go of what nothing refers to', async () => {
+    const { world, namespace, put, changes, client } = await look();
+    await put('Secret', 's', { stringData: { k: 'v' } });
+    await eventually('the identity', () => world.referencesReady(namespace).then(() => true));
+    await put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
+    await eventually('the reference', () => changes.includes('MCPExternalAuthConfig +a'), { intervalMs: 1 });
+    await world.referencesReady(namespace);
+    expect(world.snapshot(namespace).secrets.get('s')?.keys).toEqual(['k']);
+    await client.delete(RESOURCES.MCPExternalAuthConfig, namespace, 'a');
+    await eventually('its end', () => changes.includes('MCPExternalAuthConfig -a'));
+    expect(world.snapshot(namespace).secrets.size).toBe(0);
+    expect(changes.filter((change) => change.startsWith('Secret'))).toEqual([]);
+  });
+
+  it('keeps of a ConfigMap the values that something refers to, and the names of all keys', async () => {
+    const { world, namespace, put } = await look();
+    await put('ConfigMap', 'ca', { data: { 'a.crt': 'A', 'b.crt': 'B' } });
+    await put('MCPServerEntry', 'e', caEntry('a.crt'));
+    const data = () => world.snapshot(namespace).configMaps.get('ca')?.data;
+    await eventually('the ConfigMap', () => data() !== undefined);
+    expect(data()).toEqual({ 'a.crt': 'A', 'b.crt': '' });
+    await put('MCPServerEntry', 'f', caEntry('b.crt'));
+    await eventually('the other value', () => data()?.['b.crt'] === 'B');
+    await put('ConfigMap', 'ca', { data: { 'a.crt': 'A2', 'b.crt': 'B' } });
+    await eventually('the new value', () => data()?.['a.crt'] === 'A2');
+  });
+
+  it('sees of other kinds what the operator made, by its owner', async () => {
+    const { world, namespace, put } = await look();
+    const group = await put('MCPGroup', 'g');
+    const uid = group.metadata.uid ?? '';
+    const ownerReferences = [{ apiVersion: API, kind: 'MCPGroup', name: 'g', uid, controller: true }];
+    await put('ConfigMap', 'mine', { data: { x: '1' } }, { labels: LABELS, ownerReferences });
+    await put('ConfigMap', 'foreign', { data: { x: '1' } });
+    const owned = () => world.owned(RESOURCES.ConfigMap, namespace, uid);
+    await eventually('the ConfigMap', () => owned().length === 1);
+    expect(owned()[0]).toBe(world.raw(RESOURCES.ConfigMap, namespace, 'mine'));
+    expect(owned()[0]).toMatchObject({ data: { x: '1' } });
+    expect(world.raw(RESOURCES.ConfigMap, namespace, 'foreign')).toBeUndefined();
+    expect(world.owned(RESOURCES.Service, namespace, uid)).toEqual([]);
+    // Without its label an object is out of sight: as good as gone.
+    await put('ConfigMap', 'mine', { data: { x: '1' } }, { labels: {}, ownerReferences });
+    await eventually('nothing owned', () => owned().length === 0);
+  });
+
+  it('sees that a namespace is about to go', async () => {
+    const { world, namespace, client, put } = await look();
+    await put('MCPGroup', 'g', {}, { finalizers: ['example.com/wait'] });
+    expect(world.namespaceIsTerminating(namespace)).toBe(false);
+    await client.delete(RESOURCES.Namespace, undefined, namespace);
+    await eventually('the news', () => world.namespaceIsTerminating(namespace));
+    await client.mergePatch(RESOURCES.MCPGroup, namespace, 'g', { metadata: { finalizers: null } });
+  });
+
+  it('needs no more than rights in the namespaces that it watches', async () => {
+    const seen = await look(serviceAccountOf, false);
+    await seen.put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
+    await seen.put('Secret', 's', { stringData: { k: 'v' } });
+    await eventually('the Secret', () => seen.world.snapshot(seen.namespace).secrets.has('s'));
+    expect(seen.world.namespaceIsTerminating(seen.namespace)).toBe(false);
+    expect(seen.log).toEqual([]);
+  });
+});
+
+/** The connection of a ServiceAccount that may read in its own namespace only. */
+async function serviceAccountOf(namespace: string, admin: KubeClient): Promise<Connection> {
+  const name = 'operator';
+  const metadata = { name, namespace };
+  const read = { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] };
+  const rbac = 'rbac.authorization.k8s.io/v1';
+  await admin.create(RESOURCES.ServiceAccount, namespace, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+  await admin.create(RESOURCES.Role, namespace, { apiVersion: rbac, kind: 'Role', metadata, rules: [read] });
+  await admin.create(RESOURCES.RoleBinding, namespace, {
+    apiVersion: rbac,
+    kind: 'RoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  });
+  const tokens = { group: '', version: 'v1', kind: 'TokenRequest', plural: `serviceaccounts/${name}/token` };
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name }, spec: {} };
+  const { status } = await admin.create(tokens, namespace, request);
+  const connection = await asAdmin();
+  await connection.authorization();
+  const { ca } = connection.tls();
+  const tls = ca === undefined ? {} : { ca };
+  return {
+    ...connection,
+    tls: () => tls,
+    authorization: () => Promise.resolve(`Bearer ${(status as { token: string }).token}`),
+  };
+}
