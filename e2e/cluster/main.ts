@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { root } from '../harness/vmcp.ts';
 import { attempt, run } from './harness/command.ts';
 import { Cluster, environmentOf, OPERATOR_NAMESPACE } from './harness/cluster.ts';
-import { ALL_GROUNDS, platformNamed, type Platform, type Reach } from './harness/platform.ts';
+import { ALL_GROUNDS, type Platform, type Reach } from './harness/platform.ts';
+import { platformNamed } from './harness/platforms.ts';
 
 const args = process.argv.slice(2).filter((arg) => arg !== '--keep');
 const keep = process.argv.includes('--keep');

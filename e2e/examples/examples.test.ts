@@ -267,8 +267,8 @@ describe('examples', () => {
   });
 });
 
-/** Somebody who tries a login has no keys yet, and is told so. */
-const EXPECTED_WARNING = /\[EphemeralKeys\] \(warning\)$|^\d+ warnings?$/u;
+/** Somebody who tries a login has no keys yet, and is told so; and what a cluster takes from an example is told as well. */
+const EXPECTED_WARNING = /\[(EphemeralKeys|ClusterOnly)\] \(warning\)$|^\d+ warnings?$/u;
 
 describe('the folder of examples', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true })
@@ -278,11 +278,11 @@ describe('the folder of examples', () => {
   const resources = folders.filter((folder) => filesOf(folder).some((file) => file.endsWith('.yaml')));
 
   it('is complete: every folder has a README and a test of its own', () => {
-    const tests = globSync('*.test.ts', { cwd: import.meta.dirname });
-    const source = tests.map((file) => readFileSync(join(import.meta.dirname, file), 'utf8')).join('');
+    const tests = globSync('e2e/{examples,cluster/scenarios}/*.test.ts', { cwd: root });
+    const source = tests.map((file) => readFileSync(join(root, file), 'utf8')).join('');
     for (const folder of folders) {
       expect(filesOf(folder), folder).toContain('README.md');
-      expect(source, `no test starts with "${folder}: "`).toContain(`('${folder}: `);
+      expect(source, `no test starts with "${folder}: "`).toContain(`'${folder}: `);
     }
   });
 

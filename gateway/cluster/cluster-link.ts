@@ -40,6 +40,7 @@ export class ClusterLink {
       intervalMs: durationMs(cluster.reporting_interval),
       report: () => statusReport(virtual),
       isProbed: () => virtual.fleet.settled,
+      isWell: () => Object.values(virtual.fleet.health().backends).every(({ status }) => status === 'healthy'),
     });
     this.#backends = new Backends({
       ...common,

@@ -15,6 +15,8 @@ export interface StatusReporterOptions {
   readonly report: () => StatusReport;
   /** Every backend has been probed; without that a report waits for a while. */
   readonly isProbed: () => boolean;
+  /** Every backend is well; the very first report waits a while for it. */
+  readonly isWell: () => boolean;
   readonly log: KubeLog;
   readonly now: () => number;
   readonly after: After;
@@ -25,6 +27,8 @@ const FIELD_MANAGER = 'vmcp-gateway';
 const LOOK_EVERY_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const FIRST_PROBES_MS = 30_000;
+/** Servers that were applied together with this one start meanwhile. */
+const FIRST_REPORT_MS = 15_000;
 /** An object in etcd has its limit; whoever has so many problems reads the first ones first. */
 const MOST_PROBLEMS = 50;
 const LONGEST_MESSAGE = 1_000;
@@ -37,6 +41,7 @@ export class StatusReporter {
   readonly #options: StatusReporterOptions;
   #written: object | undefined;
   #notBefore = 0;
+  #startedAt = 0;
   /** Since when some backend has not been probed. */
   #unprobedSince: number | undefined;
   #failures = 0;
@@ -51,6 +56,7 @@ export class StatusReporter {
   /** What stands there already is taken as our own: a pod that finds nothing to add writes nothing. */
   start(): void {
     if (this.#looking || this.#closed) return;
+    this.#startedAt = this.#options.now();
     this.#looking = this.#readLive().then(() => this.#look());
   }
 
@@ -85,7 +91,8 @@ export class StatusReporter {
 
   /** What a backend is like will be known in a moment: two reports are not better than one. */
   #isEarly(): boolean {
-    const { now, isProbed } = this.#options;
+    const { now, isProbed, isWell } = this.#options;
+    if (this.#written === undefined && !isWell() && now() < this.#startedAt + FIRST_REPORT_MS) return true;
     this.#unprobedSince = isProbed() ? undefined : (this.#unprobedSince ?? now());
     return this.#unprobedSince !== undefined && now() < this.#unprobedSince + FIRST_PROBES_MS;
   }

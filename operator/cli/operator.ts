@@ -12,6 +12,7 @@ import { LeaderElector } from '../controller/leader-election.ts';
 import { defaultConnection } from '../source/kube/kube-config.ts';
 import { startWorld, type World, type WorldEvents } from '../source/kube/world.ts';
 import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
+import { ownServiceAccount } from './own-service-account.ts';
 import { untilSignal } from './signals.ts';
 import { VERSION } from './version.ts';
 
@@ -28,7 +29,7 @@ const LEASE_TIMEOUT_MS = 4_000;
 const STOP_MS = 9_000;
 
 const CLOCK: Clock = {
-  now: () => Date.now(),
+  now: () => performance.timeOrigin + performance.now(), // the time of day, and it never goes back
   after(ms, task) {
     const timer = setTimeout(task, ms);
     return () => {
@@ -72,7 +73,7 @@ async function run(
   const { world, controller } = createController(parts, openshift);
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
   log.info('operator starts', { namespaces: settings.namespaces, metricsPort: health.port, openshift });
-  const elector = flags.leaderElect ? createElector(parts, controller) : undefined;
+  const elector = flags.leaderElect ? await createElector(parts, controller) : undefined;
   const ready = world.synced.then(() => {
     if (elector) elector.start();
     else controller.lead();
@@ -128,11 +129,16 @@ function createController(
   return { world, controller };
 }
 
-function createElector({ leases, settings, connection, log }: Parts, controller: Controller): LeaderElector {
+async function createElector(
+  { leases, settings, connection, log }: Parts,
+  controller: Controller,
+): Promise<LeaderElector> {
+  const namespace = settings.podNamespace ?? connection.namespace;
   return new LeaderElector({
     client: leases,
-    namespace: settings.podNamespace ?? connection.namespace,
+    namespace,
     name: LEASE,
+    owner: ownServiceAccount(await connection.authorization().catch(() => undefined), namespace),
     identity: `${settings.podName ?? LEASE}_${randomUUID()}`,
     clock: CLOCK,
     random: Math.random,

@@ -1,5 +1,11 @@
 import { ApiError } from '../../gateway/kube/client.ts';
-import { apiVersionOf, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import {
+  apiVersionOf,
+  RESOURCES,
+  type KubeObject,
+  type OwnerReference,
+  type ResourceType,
+} from '../../gateway/kube/resource.ts';
 import type { Clock } from './clock.ts';
 
 /** What the elector asks of an API server. */
@@ -19,6 +25,8 @@ export interface LeaderElectorOptions {
   readonly client: LeaseClient;
   readonly namespace: string;
   readonly name: string;
+  /** What the Lease shall go with; it stays where there is none. */
+  readonly owner?: OwnerReference | undefined;
   /** Another one in each process, also of the same pod. */
   readonly identity: string;
   readonly clock: Clock;
@@ -190,12 +198,18 @@ export class LeaderElector {
   }
 
   #lease(spec: LeaseSpec, previous: KubeObject | undefined): KubeObject {
-    const { namespace, name } = this.#options;
+    const { namespace, name, owner } = this.#options;
     const resourceVersion = previous?.metadata.resourceVersion;
+    const ownerReferences = owner && [owner];
     return {
       apiVersion: apiVersionOf(RESOURCES.Lease),
       kind: RESOURCES.Lease.kind,
-      metadata: { namespace, name, ...(resourceVersion !== undefined && { resourceVersion }) },
+      metadata: {
+        namespace,
+        name,
+        ...(resourceVersion !== undefined && { resourceVersion }),
+        ...(ownerReferences && { ownerReferences }),
+      },
       spec,
     };
   }

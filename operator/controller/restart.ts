@@ -6,7 +6,7 @@ const NAMES = ({ kind }: KubeObject): readonly string[] => [
   'vmcp.dev/restarted-at',
   `${kind.toLowerCase()}.vmcp.dev/restarted-at`,
 ];
-export const RESTARTED_AT = 'vmcp.dev/restarted-at';
+const RESTARTED_AT = 'vmcp.dev/restarted-at';
 
 interface Template {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };

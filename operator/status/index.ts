@@ -1,10 +1,9 @@
-export type { Condition, ObjectStatus, StatusEvent } from './conditions.ts';
-export { mcpExternalAuthConfigStatus, type MCPExternalAuthConfigInput } from './mcp-external-auth-config.ts';
-export { mcpGroupStatus, type MCPGroupInput } from './mcp-group.ts';
-export { mcpOIDCConfigStatus, type MCPOIDCConfigInput } from './mcp-oidc-config.ts';
-export { mcpServerEntryStatus, type MCPServerEntryInput } from './mcp-server-entry.ts';
-export { mcpServerStatus, type MCPServerInput } from './mcp-server.ts';
-export type { Deletion } from './references.ts';
-export { GATEWAY_MEMBERS, sameStatus } from './same-status.ts';
-export { virtualMCPServerStatus, type VirtualMCPServerInput } from './virtual-mcp-server.ts';
+export type { ObjectStatus } from './conditions.ts';
+export { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
+export { mcpGroupStatus } from './mcp-group.ts';
+export { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
+export { mcpServerEntryStatus } from './mcp-server-entry.ts';
+export { mcpServerStatus } from './mcp-server.ts';
+export { sameStatus } from './same-status.ts';
+export { virtualMCPServerStatus } from './virtual-mcp-server.ts';
 export type { ObservedWorkload } from './workload.ts';

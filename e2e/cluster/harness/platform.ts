@@ -1,6 +1,3 @@
-import { bareNode } from './bare-node.ts';
-import { kindCluster } from './kind.ts';
-
 /** How a test on this machine reaches a cluster that is up. */
 export interface Reach {
   readonly kubeconfig: string;
@@ -23,14 +20,7 @@ export interface Platform {
   down(): Promise<void>;
 }
 
-const PLATFORMS = { node: bareNode, kind: kindCluster } as const satisfies Record<string, () => Platform>;
 export type PlatformName = 'node' | 'kind';
 
 /** What a run on one platform says nothing about. */
 export const ALL_GROUNDS = ['bare node on cgroup v1', 'kind on cgroup v1', 'kind on cgroup v2'] as const;
-
-/** @throws Error for a name that is no platform */
-export function platformNamed(name: string): Platform {
-  if (name !== 'node' && name !== 'kind') throw new Error(`E2E_CLUSTER is node or kind, not ${name}`);
-  return PLATFORMS[name]();
-}

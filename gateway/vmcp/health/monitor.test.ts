@@ -93,7 +93,12 @@ describe('createMonitor', () => {
     expect(probes).toBe(4);
     starting = false;
     await time.elapse(8_000);
-    expect({ probes, delays: time.delays() }).toEqual({ probes: 5, delays: [30_000] });
+    expect({ probes, delays: time.delays() }).toEqual({ probes: 5, delays: [1_000] });
+    await time.elapse(1_000);
+    expect({ state: monitor.health('a')?.state, delays: time.delays() }).toEqual({
+      state: 'healthy',
+      delays: [30_000],
+    });
     starting = true;
     await time.elapse(30_000);
     expect(time.delays()).toEqual([30_000]);

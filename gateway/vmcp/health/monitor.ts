@@ -30,7 +30,7 @@ export interface MonitorOptions {
   readonly backends: readonly string[];
   /**
    * Between the end of a probe and the next one; a tenth more or less at random. A backend that has not been well yet is
-   * asked sooner, after 1, 2, 4 ... s: it may just be starting.
+   * asked sooner, after 1, 2, 4 ... s: it may just be starting. One that answers again is asked once more after 1 s.
    */
   readonly intervalMs: number;
   readonly timeoutMs: number;
@@ -94,8 +94,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
     backend.judged = runProbe(backend, options, closing.signal).then((outcome) => {
       backend.judged = undefined;
       if (closing.signal.aborted) return;
-      backend.failedBefore = answers(outcome) ? Number.POSITIVE_INFINITY : backend.failedBefore + 1;
-      const pauseMs = Math.min(intervalMs, FIRST_PAUSE_MS * 2 ** (backend.failedBefore - 1));
+      const pauseMs = Math.min(intervalMs, soonestMs(backend, outcome));
       backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
       judge(backend, outcome, options);
     });
@@ -122,6 +121,13 @@ export function createMonitor(options: MonitorOptions): Monitor {
       for (const { cancelTimer } of watched.values()) cancelTimer();
     },
   };
+}
+
+/** When a backend is to be asked again, if its interval is not shorter. To be called before the probe is judged. */
+function soonestMs(backend: Watched, outcome: ProbeOutcome): number {
+  const isBack = outcome.ok && backend.health.consecutiveFailures > 0;
+  backend.failedBefore = answers(outcome) ? Number.POSITIVE_INFINITY : backend.failedBefore + 1;
+  return isBack ? FIRST_PAUSE_MS : FIRST_PAUSE_MS * 2 ** (backend.failedBefore - 1);
 }
 
 /** It runs, whatever it thinks of a probe without a user. */

@@ -1,24 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
-import { isAsNewAs, WrittenObjects } from './written-objects.ts';
+import { WrittenObjects } from './written-objects.ts';
 
 const TYPE = RESOURCES.Service;
 const at = (resourceVersion: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { namespace: 'team', name: 's', resourceVersion, ...more },
-});
-
-describe('isAsNewAs', () => {
-  it.each([
-    ['9', '10', false],
-    ['10', '9', true],
-    ['10', '10', true],
-    ['99', '100', false],
-    [undefined, '1', false],
-  ])('%s and %s', (a, b, expected) => {
-    expect(isAsNewAs(a, b)).toBe(expected);
-  });
 });
 
 describe('WrittenObjects', () => {

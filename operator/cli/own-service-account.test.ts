@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { ownServiceAccount } from './own-service-account.ts';
+
+const bearer = (claims: unknown): string =>
+  `Bearer e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;
+const account = { namespace: 'vmcp-system', serviceaccount: { name: 'vmcp-operator', uid: 'u-1' } };
+
+describe('ownServiceAccount', () => {
+  it('reads who the token of a pod speaks for', () => {
+    expect(ownServiceAccount(bearer({ 'kubernetes.io': account }), 'vmcp-system')).toEqual({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      name: 'vmcp-operator',
+      uid: 'u-1',
+    });
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['a password', 'Basic dXNlcjpwYXNz'],
+    ['an opaque token', 'Bearer opaque'],
+    ['no JSON', 'Bearer e30.e30x.signature'],
+    ['a token of somebody else', bearer({ sub: 'ann' })],
+    ['an account of another namespace', bearer({ 'kubernetes.io': { ...account, namespace: 'other' } })],
+  ])('finds none in %s', (_what, authorization) => {
+    expect(ownServiceAccount(authorization, 'vmcp-system')).toBeUndefined();
+  });
+});
