@@ -11,10 +11,19 @@ const SOURCES = [
   'gateway/*.ts',
   'gateway/workloads/**/*.ts',
   'gateway/authserver/**/*.ts',
-].concat(['incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`));
+].concat(
+  ['cluster', 'incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`),
+);
 /** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
-const OTHER_WORD =
-  /^(MCP\w+|VirtualMCPServer|ConfigMap|\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable|ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer)$/u;
+const OTHER_WORD = new RegExp(
+  `^(${[
+    'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
+    'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
+    'ServiceAccount|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
+    'PodScheduled',
+  ].join('|')})$`,
+  'u',
+);
 
 /** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
 function reasonsInCode(): Map<string, string> {

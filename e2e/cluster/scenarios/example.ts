@@ -6,7 +6,10 @@ import { backendImage } from '../harness/cluster.ts';
 
 /** The server of the examples, by what the text says of it: the image of the tests speaks as that one does. */
 const SERVER: readonly (readonly [RegExp, string])[] = [
-  [/args: \[streamableHttp\]\n(\s+)mcpPort: 3001/gu, 'args: [sdk-1-stateful, web]\n$1mcpPort: 8080'],
+  [
+    /args: \[node, dist\/index\.js, streamableHttp\]\n(\s+)mcpPort: 3001/gu,
+    'args: [sdk-1-stateful, web]\n$1mcpPort: 8080',
+  ],
   [/(image: )mcp\/everything( # speaks stdio[^\n]*)/gu, '$1mcp/everything$2\n  args: [stdio-sdk-1, desk]'],
   [/image: mcp\/everything/gu, `image: ${backendImage(VERSION)}`],
 ];
