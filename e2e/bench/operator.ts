@@ -124,7 +124,7 @@ async function untilQuiet(access: OperatorAccess, plane: Parameters<typeof write
 
 try {
   const { plane, api, access } = await ownControlPlane(scope);
-  const operator = await startOperator(scope, plane, access);
+  const operator = await startOperator(scope, plane, access, { env: { NETWORK_POLICIES: 'false' } });
   say(`operator at rest: RSS ${usage(operator.pid)?.rssMb.toFixed(0) ?? '-'} MB`);
   const result = await measure(api, access, operator, plane);
   process.stdout.write(`${JSON.stringify(result)}\n`);

@@ -30,10 +30,14 @@ export interface Rule {
 export const helm = clusterBinary('helm');
 export const chartFolder = (chart: string): string => join(root, 'charts', chart);
 
-const VERSION_OF_THE_CLUSTER = ['--kube-version', '1.36.0'];
+const VERSION_OF_THE_CLUSTER = '1.36.0';
 
 /** `helm template` of a release `vmcp` in the namespace `vmcp-system`, with values such as `operator.port=9000`. */
-export function template(chart: string, values: readonly string[] = []): Promise<Ended> {
+export function template(
+  chart: string,
+  values: readonly string[] = [],
+  kubeVersion = VERSION_OF_THE_CLUSTER,
+): Promise<Ended> {
   const sets = values.flatMap((value) => ['--set', value]);
   const args = [
     'template',
@@ -41,7 +45,8 @@ export function template(chart: string, values: readonly string[] = []): Promise
     chartFolder(chart),
     '--namespace',
     'vmcp-system',
-    ...VERSION_OF_THE_CLUSTER,
+    '--kube-version',
+    kubeVersion,
     ...sets,
   ];
   return attempt(helm ?? 'helm', args);

@@ -100,16 +100,30 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     }
   });
 
-  test('scope namespace without a list means the namespace of the release', async () => {
-    const objects = await render('vmcp', ['operator.rbac.scope=namespace']);
-    expect(containerOf(objects).args).toContain('vmcp-system');
-    expect(namesOf(objects)).toContain('Role vmcp-system/vmcp-operator');
+  test.each([
+    ['no namespace', [], 'name the namespaces'],
+    ['its own namespace', ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'], 'vmcp-system is the operator'],
+  ])('scope namespace with %s is refused', async (_what, values, why) => {
+    const { code, stderr } = await template('vmcp', ['operator.rbac.scope=namespace', ...values]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('operator.rbac.allowedNamespaces: ');
+    expect(stderr).toContain(why);
+  });
+
+  test('both charts ask for a cluster that has what the pods of gateways use', async () => {
+    for (const chart of ['vmcp', 'vmcp-crds']) {
+      const old = await template(chart, [], '1.29.9');
+      expect(old).toMatchObject({ code: 1, stderr: expect.stringContaining('>=1.30.0') as unknown });
+      expect(await template(chart, [], '1.30.0')).toMatchObject({ code: 0 });
+    }
   });
 
   test.each(['cluster', 'namespace'])(
     'no right of scope %s is a wildcard, an escalation or a write of Secrets',
     async (scope) => {
-      const rules = (await render('vmcp', [`operator.rbac.scope=${scope}`])).flatMap(({ rules: all = [] }) => all);
+      const rules = (
+        await render('vmcp', [`operator.rbac.scope=${scope}`, 'operator.rbac.allowedNamespaces={a}'])
+      ).flatMap(({ rules: all = [] }) => all);
       expect(rules.length).toBeGreaterThan(5);
       const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
       for (const forbidden of ['*', 'escalate', 'bind', 'impersonate', 'pods/exec', 'nodes', 'serviceaccounts/token']) {
@@ -144,6 +158,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
       POD_DISRUPTION_BUDGETS: 'false',
       POD_NAME: undefined,
       POD_NAMESPACE: undefined,
+      POD_SERVICE_ACCOUNT: undefined,
     });
   });
 

@@ -43,7 +43,8 @@ const AUDIT_POLICY = {
 
 /** Folders of a control plane. */
 export const auditLogOf = ({ folder }: Pick<ControlPlaneAddress, 'folder'>): string => join(folder, 'audit.log');
-const adminKubeconfigOf = ({ folder }: Pick<ControlPlaneAddress, 'folder'>): string => join(folder, 'admin.kubeconfig');
+export const adminKubeconfigOf = ({ folder }: Pick<ControlPlaneAddress, 'folder'>): string =>
+  join(folder, 'admin.kubeconfig');
 
 /** A client with every right, for the test's own side. */
 export async function adminApi(scope: Scope, address: ControlPlaneAddress): Promise<ClusterApi> {

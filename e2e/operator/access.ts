@@ -8,6 +8,7 @@ import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
 import { clusterBinary } from '../harness/control-plane-binaries.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root } from '../harness/vmcp.ts';
+import { at } from './playground.ts';
 
 export const OPERATOR_NAMESPACE = 'vmcp-system';
 const RIGHTS = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/u;
@@ -19,6 +20,8 @@ export interface OperatorAccess {
   readonly token: string;
   /** As the audit log names it. */
   readonly username: string;
+  /** Variables that the chart gives the operator. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Installs the ServiceAccount and the rights of the chart, nothing else of it, and takes out a token. */
@@ -41,6 +44,7 @@ export async function installAccess(
     namespace: OPERATOR_NAMESPACE,
     token: (body as { status: { token: string } }).status.token,
     username: `system:serviceaccount:${OPERATOR_NAMESPACE}:${account}`,
+    env: environmentOf(objects),
   };
 }
 
@@ -80,4 +84,15 @@ function serviceAccountOf(objects: readonly KubeManifest[]): string {
   const account = objects.find(({ kind }) => kind === 'ServiceAccount');
   if (!account) throw new Error('the chart renders no ServiceAccount');
   return account.metadata.name;
+}
+
+function environmentOf(objects: readonly KubeManifest[]): Record<string, string> {
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  const { containers } = at(deployment, 'spec.template.spec') as {
+    containers: { env?: { name: string; value?: string }[] }[];
+  };
+  const literals = containers.flatMap(({ env = [] }) => env);
+  return Object.fromEntries(
+    literals.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
+  );
 }

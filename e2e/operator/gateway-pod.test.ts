@@ -188,8 +188,10 @@ describe('what a pod writes', () => {
     const url = await flappingBackend(testScope());
     const names = Array.from({ length: 50 }, (_, index) => `b${String(index).padStart(2, '0')}`);
     await pod.say(names.map((name) => backendAt(name, `${url}/${name}`)));
-    const mark = await auditMark(plane);
     await pod.start(testScope(), probesOften, '2s');
+    const isReported = async () => (await pod.reported()).status?.backendCount !== undefined;
+    await eventually('the first report, which waits for servers that start', isReported, { timeoutMs: 25_000 });
+    const mark = await auditMark(plane);
     await sleep(9_000);
     const writes = writesOf(await auditSince(plane, mark), pod.username);
     expect(writes.length).toBeGreaterThan(1);

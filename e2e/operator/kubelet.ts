@@ -23,15 +23,15 @@ async function reportReady(playground: Playground): Promise<void> {
 
 /** From now on every pod of the namespace becomes ready at once. */
 export function runPods(scope: Scope, playground: Playground): { stop(): Promise<void> } {
-  let running = true;
+  const stopped = new AbortController();
   const loop = (async () => {
-    while (running) {
+    while (!stopped.signal.aborted) {
       await reportReady(playground);
       await sleep(100);
     }
   })();
   const stop = async (): Promise<void> => {
-    running = false;
+    stopped.abort();
     await loop;
   };
   scope.defer(stop);

@@ -77,7 +77,7 @@ describe('at rest', () => {
     // The log sees what they do: the leader has renewed its lease all the time.
     expect(events.filter(({ objectRef }) => objectRef?.resource === 'leases').length).toBeGreaterThan(20);
     expect(await versions(api, namespaces())).toEqual(before);
-    const leading = await Promise.all([one, two].map((each) => each?.metric('leader_election_master_status')));
+    const leading = await Promise.all([one, two].map(async (each) => each?.metric('leader_election_master_status')));
     expect(leading.toSorted()).toEqual([0, 1]);
   });
 

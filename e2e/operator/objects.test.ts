@@ -106,7 +106,9 @@ describe('the objects of a VirtualMCPServer', () => {
 
   it('do without a ServiceAccount and rights when the user names an account', async () => {
     const here = await playground();
-    await here.create(group(), virtualServer({}, { name: 'tools' }));
+    const mine = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'mine' } };
+    await here.create(group(), mine, virtualServer({}, { name: 'tools' }));
+    runPods(testScope(), here);
     await here.appears('Role', 'tools-vmcp');
     await here.patch('VirtualMCPServer', 'tools', { spec: { serviceAccount: 'mine' } });
     for (const kind of ['ServiceAccount', 'Role', 'RoleBinding']) await here.disappears(kind, 'tools-vmcp');
@@ -144,6 +146,7 @@ describe('the objects of an MCPServer', () => {
     expect(await ownedBy(here, 'MCPServer', 'web')).toEqual([
       'ConfigMap/mcp-web-runconfig',
       'Deployment/mcp-web',
+      'NetworkPolicy/mcp-web',
       'Service/mcp-web',
       'ServiceAccount/web-mcp',
     ]);
@@ -182,6 +185,7 @@ describe('the objects of an MCPServer', () => {
   it('change with the transport, and the old workload goes', async () => {
     const here = await playground();
     await here.create(group(), httpServer('web'));
+    runPods(testScope(), here);
     await here.appears('Deployment', 'mcp-web');
     await here.patch('MCPServer', 'web', { spec: { transport: 'stdio' } });
     await here.appears('StatefulSet', 'mcp-web');

@@ -47,11 +47,12 @@ export async function startOperator(
   const elect = options.leaderElect === false ? ['--leader-elect=false'] : [];
   const args = ['operator', '--namespace', options.watch ?? 'all', '--metrics-port', String(port), ...elect];
   const env = {
+    ...access.env,
     KUBECONFIG: kubeconfig,
     GATEWAY_IMAGE,
     POD_NAMESPACE: access.namespace,
     POD_NAME: podName,
-    POD_DISRUPTION_BUDGETS: 'true',
+    POD_SERVICE_ACCOUNT: access.username.split(':').at(-1) ?? '',
     NETWORK_POLICIES: 'true',
     ...options.env,
   };

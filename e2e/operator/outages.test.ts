@@ -7,7 +7,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { ownControlPlane, type OperatorAccess } from './access.ts';
 import { startOperator, type Operator } from './operator-process.ts';
-import { newPlayground, placeOf, type Playground } from './playground.ts';
+import { newPlayground, type Playground } from './playground.ts';
 import { everySort, REMOTE } from './resources.ts';
 import { settled, unobserved, versions } from './steady-state.ts';
 
@@ -151,12 +151,4 @@ it('an API server that refuses with 429: the operator waits and catches up', asy
     40_000,
   );
   await works();
-});
-
-it('nothing of the namespace is left behind when it goes', async () => {
-  await api.remove(placeOf('Namespace', undefined, here.namespace));
-  await eventually(
-    'the namespace is gone',
-    async () => (await api.get(placeOf('Namespace', undefined, here.namespace))) === undefined,
-  );
 });

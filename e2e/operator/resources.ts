@@ -27,7 +27,7 @@ export const headerAuth = (name: string, secretName: string, key = 'value'): Man
   });
 
 /** Sends the token of an upstream provider of the embedded authorization server. */
-export const upstreamAuth = (name: string, providerName: string): Manifest =>
+const upstreamAuth = (name: string, providerName: string): Manifest =>
   custom('MCPExternalAuthConfig', name, { type: 'upstreamInject', upstreamInject: { providerName } });
 
 export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown>> = {}): Manifest =>

@@ -1,11 +1,12 @@
-import { join } from 'node:path';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../gateway/kube/client.ts';
 import type { Connection } from '../../gateway/kube/connection.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
 import { startWorld, type World } from '../../operator/source/kube/world.ts';
+import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane.ts';
 import { eventually } from '../harness/poll.ts';
+import { blockScope } from '../harness/scope.ts';
 
 const API = 'vmcp.dev/v1alpha1';
 const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
@@ -21,8 +22,15 @@ interface Seen {
   put(kind: keyof typeof RESOURCES, name: string, rest?: object, metadata?: object): Promise<KubeObject>;
 }
 
+/** One without an operator, which would change the objects that are looked at. */
+const scope = blockScope();
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane(scope);
+});
+
 const asAdmin = (): Promise<Connection> =>
-  defaultConnection({ KUBECONFIG: join(inject('controlPlane').folder, 'admin.kubeconfig') }, () => performance.now());
+  defaultConnection({ KUBECONFIG: adminKubeconfigOf(plane) }, () => performance.now());
 
 /** A world, and a new namespace in it. */
 async function look(

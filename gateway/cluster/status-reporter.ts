@@ -19,8 +19,12 @@ export interface StatusReporterOptions {
   readonly isWell: () => boolean;
   readonly log: KubeLog;
   readonly now: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
   readonly after: After;
 }
+
+type VirtualMCPServer = KubeObject & { readonly status?: Partial<StatusReport> };
 
 /** The owner of what we write, shared by all pods of a server; what the operator writes has another one. */
 const FIELD_MANAGER = 'vmcp-gateway';
@@ -29,17 +33,24 @@ const FIRST_RETRY_MS = 1_000;
 const FIRST_PROBES_MS = 30_000;
 /** Servers that were applied together with this one start meanwhile. */
 const FIRST_REPORT_MS = 15_000;
+/** A view that has stood for so many intervals, and up to half as many more, is held against what others have written. */
+const INTERVALS_BEFORE_COMPARING = 4;
 /** An object in etcd has its limit; whoever has so many problems reads the first ones first. */
 const MOST_PROBLEMS = 50;
 const LONGEST_MESSAGE = 1_000;
 
 /**
  * Writes what this pod sees into the status of its VirtualMCPServer: when something of it is another than at its last
- * write, and no more often than the interval. Where pods disagree, the one whose view changed last is read.
+ * write, no more often than the interval, and only if it does not stand there already. Where pods disagree, the one whose view changed last is read, until
+ * another pod finds after a while that its own view still stands.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
+  /** The object that we report on; one that was made anew under its name has other pods. */
+  #uid: string | undefined;
   #written: object | undefined;
+  #seen: object | undefined;
+  #compareAt = 0;
   #notBefore = 0;
   #startedAt = 0;
   /** Since when some backend has not been probed. */
@@ -57,7 +68,7 @@ export class StatusReporter {
   start(): void {
     if (this.#looking || this.#closed) return;
     this.#startedAt = this.#options.now();
-    this.#looking = this.#readLive().then(() => this.#look());
+    this.#looking = this.#adopt().then(() => this.#look());
   }
 
   async close(): Promise<void> {
@@ -66,18 +77,22 @@ export class StatusReporter {
     await this.#looking;
   }
 
-  async #readLive(): Promise<void> {
-    const { client, namespace, name, log } = this.#options;
+  async #adopt(): Promise<void> {
     try {
-      const live = await client.get<KubeObject & { status?: Partial<StatusReport> }>(
-        RESOURCES.VirtualMCPServer,
-        namespace,
-        name,
-      );
-      if (live?.status?.backendCount !== undefined) this.#written = substanceOf(live.status);
+      const { status } = await this.#readLive();
+      if (status?.backendCount !== undefined) this.#written = substanceOf(status);
     } catch (error) {
-      log.debug('status not read', { error: String(error) });
+      this.#options.log.debug('status not read', { error: String(error) });
     }
+  }
+
+  async #readLive(): Promise<VirtualMCPServer> {
+    const { client, namespace, name } = this.#options;
+    const live = await client.get<VirtualMCPServer>(RESOURCES.VirtualMCPServer, namespace, name);
+    if (!live) throw new Error(`VirtualMCPServer "${name}" does not exist`);
+    this.#uid ??= live.metadata.uid;
+    if (live.metadata.uid !== this.#uid) throw new Error(`VirtualMCPServer "${name}" was made anew: it has other pods`);
+    return live;
   }
 
   async #look(): Promise<void> {
@@ -98,25 +113,51 @@ export class StatusReporter {
   }
 
   async #write(): Promise<void> {
-    const { client, namespace, name, report, log, now, intervalMs } = this.#options;
+    const { report, log, now, intervalMs } = this.#options;
     try {
       const status = bounded(report());
       const substance = substanceOf(status);
-      if (this.#closed || isDeepStrictEqual(substance, this.#written)) return;
-      const apiVersion = apiVersionOf(RESOURCES.VirtualMCPServer);
-      await client.apply(
-        { apiVersion, kind: RESOURCES.VirtualMCPServer.kind, metadata: { name, namespace }, status },
-        { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' },
-      );
+      if (this.#closed || !this.#isDue(substance)) return;
+      const live = await this.#readLive();
+      if (!isDeepStrictEqual(substance, substanceOf(live.status ?? {}))) {
+        await this.#apply(status, live);
+        this.#notBefore = now() + intervalMs;
+      }
       if (this.#failures > 0) log.info('status is reported again', { failures: this.#failures });
       this.#written = substance;
       this.#failures = 0;
-      this.#notBefore = now() + intervalMs;
+      this.#compareLater();
     } catch (error) {
       this.#failures += 1;
       this.#notBefore = now() + Math.min(FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), intervalMs);
       log[this.#failures === 1 ? 'warn' : 'debug']('status not reported: it is tried again', { error: String(error) });
     }
+  }
+
+  /** Another view than the last one that was written, or one that has stood for long. */
+  #isDue(substance: object): boolean {
+    if (!isDeepStrictEqual(substance, this.#seen)) {
+      this.#seen = substance;
+      this.#compareLater();
+    }
+    return !isDeepStrictEqual(substance, this.#written) || this.#options.now() >= this.#compareAt;
+  }
+
+  #compareLater(): void {
+    const { now, random, intervalMs } = this.#options;
+    this.#compareAt = now() + intervalMs * INTERVALS_BEFORE_COMPARING * (1 + random() / 2);
+  }
+
+  /** For the status of a custom resource only `resourceVersion` makes sure of the object: its uid is not looked at. */
+  async #apply(status: Partial<StatusReport>, { metadata: { resourceVersion } }: VirtualMCPServer): Promise<void> {
+    const { client, namespace, name } = this.#options;
+    if (this.#closed) return;
+    const { kind } = RESOURCES.VirtualMCPServer;
+    const metadata = { name, namespace, ...(resourceVersion !== undefined && { resourceVersion }) };
+    await client.apply(
+      { apiVersion: apiVersionOf(RESOURCES.VirtualMCPServer), kind, metadata, status },
+      { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' },
+    );
   }
 }
 

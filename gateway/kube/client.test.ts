@@ -151,6 +151,32 @@ describe('KubeClient', () => {
     expect(server.requests).toHaveLength(5);
   });
 
+  it('takes a write back: neither one that waits to be sent again nor one under way goes on', async () => {
+    const { server, client } = await started();
+    const lost = () => new ApiError({ status: 409, reason: 'Conflict', message: 'leads no more' });
+    const writes: ((signal: AbortSignal) => Promise<unknown>)[] = [
+      (signal) => client.apply(configMap, { fieldManager: 'me', force: true, signal }),
+      (signal) => client.create(RESOURCES.ConfigMap, 'ns', configMap, { signal }),
+      (signal) => client.mergePatch(RESOURCES.ConfigMap, 'ns', 'a', {}, { signal }),
+      (signal) => client.update(configMap, { signal }),
+      (signal) => client.delete(RESOURCES.ConfigMap, 'ns', 'a', { signal }),
+    ];
+    for (const write of writes) {
+      for (const answer of [refuse(429, '', { 'retry-after': '1' }), () => undefined]) {
+        const end = new AbortController();
+        server.requests.length = 0;
+        server.nextLists.push(answer);
+        const failed = failure(write(end.signal));
+        await expect.poll(() => server.requests.length).toBe(1);
+        await sleep(50);
+        end.abort(lost());
+        expect(await failed).toMatchObject({ status: 409, message: 'leads no more' });
+        expect(await failure(write(end.signal))).toMatchObject({ message: 'leads no more' });
+        expect(server.requests).toHaveLength(1);
+      }
+    }
+  });
+
   it('is Unreachable, Timeout or InvalidReply where there is no reply', async () => {
     const silent = await started({ requestTimeoutMs: 300 });
     silent.server.nextLists.push(() => undefined);

@@ -52,6 +52,13 @@ export interface WatchEvent<T> {
 export interface WriteOptions {
   readonly subresource?: 'status' | undefined;
   readonly fieldManager?: string | undefined;
+  /** Takes the write back, unless the server has it already. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DeleteOptions extends Pick<WriteOptions, 'signal'> {
+  readonly uid?: string;
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
 }
 
 const WATCH_IDLE_MS = 240_000;
@@ -134,22 +141,22 @@ export class KubeClient {
     type: ResourceType,
     namespace: string | undefined,
     object: KubeObject,
-    { fieldManager }: { fieldManager?: string } = {},
+    { fieldManager, signal }: Omit<WriteOptions, 'subresource'> = {},
   ): Promise<T> {
     const path = `${pathOf(type, { namespace })}${query({ fieldManager })}`;
-    return typed(type, (await this.#http.json({ method: 'POST', path, body: object })) as T);
+    return typed(type, (await this.#http.json({ method: 'POST', path, body: object, signal })) as T);
   }
 
   /** Server-side apply: says what the fields of `object` are, and leaves all others alone. */
   async apply<T extends KubeObject>(
     object: KubeObject,
-    { fieldManager, force, subresource }: { fieldManager: string; force: boolean; subresource?: 'status' },
+    { fieldManager, force, subresource, signal }: WriteOptions & { fieldManager: string; force: boolean },
   ): Promise<T> {
     const type = resourceOf(object);
     const { namespace, name } = object.metadata;
     const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager, force })}`;
     const contentType = 'application/apply-patch+yaml';
-    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: object, contentType })) as T);
+    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: object, contentType, signal })) as T);
   }
 
   async mergePatch<T extends KubeObject>(
@@ -157,19 +164,22 @@ export class KubeClient {
     namespace: string | undefined,
     name: string,
     patch: object,
-    { subresource, fieldManager }: WriteOptions = {},
+    { subresource, fieldManager, signal }: WriteOptions = {},
   ): Promise<T> {
     const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager })}`;
     const contentType = 'application/merge-patch+json';
-    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: patch, contentType })) as T);
+    return typed(type, (await this.#http.json({ method: 'PATCH', path, body: patch, contentType, signal })) as T);
   }
 
   /** Replaces an object; refused as `Conflict` when it has changed since the resourceVersion in `object`. */
-  async update<T extends KubeObject>(object: KubeObject, { subresource, fieldManager }: WriteOptions = {}): Promise<T> {
+  async update<T extends KubeObject>(
+    object: KubeObject,
+    { subresource, fieldManager, signal }: WriteOptions = {},
+  ): Promise<T> {
     const type = resourceOf(object);
     const { namespace, name } = object.metadata;
     const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager })}`;
-    return typed(type, (await this.#http.json({ method: 'PUT', path, body: object })) as T);
+    return typed(type, (await this.#http.json({ method: 'PUT', path, body: object, signal })) as T);
   }
 
   /** An object that is not there is deleted. With `uid` only that object, else `Conflict`. */
@@ -177,7 +187,7 @@ export class KubeClient {
     type: ResourceType,
     namespace: string | undefined,
     name: string,
-    { uid, propagationPolicy }: { uid?: string; propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' } = {},
+    { uid, propagationPolicy, signal }: DeleteOptions = {},
   ): Promise<void> {
     const body = {
       apiVersion: 'v1',
@@ -186,7 +196,7 @@ export class KubeClient {
       ...(propagationPolicy !== undefined && { propagationPolicy }),
     };
     try {
-      await this.#http.json({ method: 'DELETE', path: pathOf(type, { namespace, name }), body });
+      await this.#http.json({ method: 'DELETE', path: pathOf(type, { namespace, name }), body, signal });
     } catch (error) {
       if (!isAbsent(error)) throw error;
     }

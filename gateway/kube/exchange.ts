@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly accept?: string;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Takes the request back: it is neither sent nor sent again, and fails with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const ATTEMPTS = 5;
@@ -64,15 +66,20 @@ export class Exchange {
       try {
         return await this.#once(request);
       } catch (thrown) {
-        const error = errorOfFailure(thrown);
-        if (!isBusy(error) || attempt >= ATTEMPTS || this.#closing.signal.aborted) throw error;
-        await sleep(Math.min(error.retryAfterMs ?? DEFAULT_RETRY_MS, MAX_RETRY_MS), undefined, {
-          signal: this.#closing.signal,
-        }).catch(() => {
-          throw error;
-        });
+        const { signal } = request;
+        const error = errorOfFailure(signal?.aborted === true ? signal.reason : thrown);
+        if (!isBusy(error) || attempt >= ATTEMPTS) throw error;
+        await this.#pause(Math.min(error.retryAfterMs ?? DEFAULT_RETRY_MS, MAX_RETRY_MS), error, signal);
       }
     }
+  }
+
+  /** @throws `error` when the client is closed meanwhile, or what `signal` was aborted with */
+  async #pause(ms: number, error: ApiError, signal: AbortSignal | undefined): Promise<void> {
+    const end = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    await sleep(ms, undefined, { signal: end }).catch(() => {
+      throw signal?.aborted === true ? errorOfFailure(signal.reason) : error;
+    });
   }
 
   /**
@@ -92,7 +99,8 @@ export class Exchange {
   }
 
   async #once(request: ApiRequest): Promise<unknown> {
-    const reply = await this.#send(this.#requests, request, {});
+    const { signal } = request;
+    const reply = await this.#send(this.#requests, request, signal ? { signal } : {});
     if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusal(reply);
     const text = await reply.body.text();
     try {

@@ -36,6 +36,7 @@ export function readOperatorSettings(
       imagePullSecrets: listOf(env['DEFAULT_IMAGE_PULL_SECRETS'] ?? ''),
       podDisruptionBudgets: readFlag('POD_DISRUPTION_BUDGETS', env, problems) ?? false,
       networkPolicies: readFlag('NETWORK_POLICIES', env, problems) ?? false,
+      ...operatorAccount(env),
     },
     ...(openshift !== undefined && { openshift }),
     ...given('podNamespace', env['POD_NAMESPACE']),
@@ -43,6 +44,12 @@ export function readOperatorSettings(
     debug: oneOf('LOG_LEVEL', env, ['debug', 'info'], 'info', problems) === 'debug',
   };
   return problems.length > 0 ? { problems } : { settings };
+}
+
+/** Whom the operator is known as; unknown outside of a cluster. */
+function operatorAccount(env: Environment): Pick<RenderOptions, 'operatorAccount'> {
+  const { POD_NAMESPACE: namespace = '', POD_SERVICE_ACCOUNT: name = '' } = env;
+  return namespace === '' || name === '' ? {} : { operatorAccount: { namespace, name } };
 }
 
 const given = <Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } =>

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Logger } from 'winston';
 import { KubeClient } from '../../gateway/kube/client.ts';
 import type { Connection } from '../../gateway/kube/connection.ts';
@@ -70,7 +70,7 @@ async function run(
   const parts: Parts = { client, leases, settings, connection, log };
   const openshift = settings.openshift ?? (await untilKnown(() => isOpenShift(client), signalled, log));
   if (openshift === undefined) return 0;
-  const { world, controller } = createController(parts, openshift);
+  const { world, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
   log.info('operator starts', { namespaces: settings.namespaces, metricsPort: health.port, openshift });
   const elector = flags.leaderElect ? await createElector(parts, controller) : undefined;
@@ -103,6 +103,7 @@ interface Parts {
 function createController(
   { client, settings, log }: Parts,
   openshift: boolean,
+  identity: string,
 ): { world: World; controller: Controller } {
   const events: WorldEvents = {
     onChange: (...change) => {
@@ -124,9 +125,19 @@ function createController(
     render: { ...settings.render, openshift },
     clock: CLOCK,
     log,
+    identity,
     reporter: settings.podName ?? LEASE,
+    // When a namespace goes, so do the operator's rights in it: a finalizer there would never come off.
+    protects: settings.namespaces === 'all',
   });
   return { world, controller };
+}
+
+/** The Lease lets only one operator at a time be this one. Without it, operators of one mind are one. */
+function identityOf({ leaderElect }: OperatorFlags, { settings, connection }: Parts): string {
+  const lease = `${settings.podNamespace ?? connection.namespace}/${LEASE}`;
+  if (leaderElect) return lease;
+  return `${lease}-${hash('sha256', JSON.stringify([VERSION, settings.render]), 'hex').slice(0, 8)}`;
 }
 
 async function createElector(

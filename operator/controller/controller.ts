@@ -20,14 +20,25 @@ export interface ControllerOptions {
   readonly render: RenderOptions;
   readonly clock: Clock;
   readonly log: ReconcileLog;
+  /** Tells this operator from others, over restarts. */
+  readonly identity: string;
   /** Name of the pod, for events. */
   readonly reporter: string;
+  /** Whether what others refer to is kept from being deleted. */
+  readonly protects: boolean;
   readonly workers?: number;
 }
 
 const WORKERS = 16;
 /** Changes come in crowds: a resource with all that it refers to, an object with the echo of its making. */
 const GATHER_MS = 100;
+
+/** A time of leading. */
+interface Lead {
+  readonly queue: WorkQueue;
+  /** Ends the writes that are under way. */
+  readonly end: AbortController;
+}
 
 /** Turns changes into reconciles while it leads. On a standby it only keeps count. */
 export class Controller {
@@ -39,13 +50,13 @@ export class Controller {
   /** Every custom resource as last seen. */
   readonly #resources = new Map<string, KubeObject>();
   readonly #reconcile: ReturnType<typeof createReconciler>;
-  #queue: WorkQueue | undefined;
+  #lead: Lead | undefined;
   /** Runs of an earlier lead that have not ended: no key may run twice at a time. */
   #resting: Promise<void> = Promise.resolve();
   #isFinished = false;
 
   constructor(options: ControllerOptions) {
-    const { client, clock, log, reporter, view } = options;
+    const { client, clock, identity, log, reporter, view } = options;
     this.#options = options;
     this.metrics = createMetrics(() => this.#resources.values());
     this.#written = new WrittenObjects(
@@ -56,11 +67,11 @@ export class Controller {
     );
     this.#events = new EventRecorder({ client, clock, reporter, log });
     this.#pods = new UnreadyPods(client, () => clock.now());
-    const writer = whileLeading(client, () => this.#queue !== undefined);
+    const writer = whileLeading(client, () => this.#lead?.end.signal);
     this.#reconcile = createReconciler({
       ...options,
       client: writer,
-      target: new KubeTarget({ client: writer, seen: view, written: this.#written }),
+      target: new KubeTarget({ client: writer, seen: view, written: this.#written, identity, now: () => clock.now() }),
       written: this.#written,
       pods: this.#pods,
       metrics: this.metrics,
@@ -81,16 +92,16 @@ export class Controller {
   }
 
   #enqueue(change: Change): void {
-    if (!this.#queue) return;
-    for (const key of affected(change, this.#options.view)) this.#queue.add(key, GATHER_MS);
+    if (!this.#lead) return;
+    for (const key of affected(change, this.#options.view)) this.#lead.queue.add(key, GATHER_MS);
   }
 
   /** Looks at everything, and from then on at what changes. The view must be complete. */
   lead(): void {
-    if (this.#queue || this.#isFinished) return;
+    if (this.#lead || this.#isFinished) return;
     const { clock, workers = WORKERS } = this.#options;
     const queue = new WorkQueue({ run: this.#reconcile, clock, workers, hooks: this.metrics.queue });
-    this.#queue = queue;
+    this.#lead = { queue, end: new AbortController() };
     for (const { kind, metadata } of this.#resources.values()) {
       queue.add({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
     }
@@ -102,16 +113,18 @@ export class Controller {
 
   /** Begins nothing new and writes nothing more: somebody else may lead soon. */
   rest(): void {
-    const queue = this.#queue;
-    this.#queue = undefined;
+    const lead = this.#lead;
+    this.#lead = undefined;
     this.metrics.leading(false);
-    if (queue) this.#resting = Promise.all([this.#resting, queue.stop()]).then(() => undefined);
+    if (!lead) return;
+    this.#resting = Promise.all([this.#resting, lead.queue.stop()]).then(() => undefined);
+    lead.end.abort(leadsNoMore());
   }
 
   /** Ends for good. What runs may still write, so the lease must be held until this is done. */
   async finish(): Promise<void> {
     this.#isFinished = true;
-    await this.#queue?.stop();
+    await this.#lead?.queue.stop();
     this.rest();
     await this.#resting;
     await this.#events.drained();
@@ -124,17 +137,22 @@ export class Controller {
   }
 }
 
-/** The client, whose writes are refused once somebody else may lead. */
-function whileLeading(client: KubeClient, isLeading: () => boolean): Writer {
-  const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
-    if (isLeading()) return write();
-    throw new ApiError({ status: 409, reason: 'Conflict', message: 'this process leads no more' });
+const leadsNoMore = (): ApiError =>
+  new ApiError({ status: 409, reason: 'Conflict', message: 'this process leads no more' });
+
+/** The client, whose writes are refused, and taken back, once somebody else may lead. */
+function whileLeading(client: KubeClient, leading: () => AbortSignal | undefined): Writer {
+  const guarded = async <T>(write: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const signal = leading();
+    if (!signal) throw leadsNoMore();
+    return write(signal);
   };
   return {
     get: (type, namespace, name) => client.get(type, namespace, name),
-    apply: (object, options) => guarded(() => client.apply(object, options)),
+    apply: (object, options) => guarded((signal) => client.apply(object, { ...options, signal })),
     mergePatch: (type, namespace, name, patch, options) =>
-      guarded(() => client.mergePatch(type, namespace, name, patch, options)),
-    delete: (type, namespace, name, options) => guarded(() => client.delete(type, namespace, name, options)),
+      guarded((signal) => client.mergePatch(type, namespace, name, patch, { ...options, signal })),
+    delete: (type, namespace, name, options) =>
+      guarded((signal) => client.delete(type, namespace, name, { ...options, signal })),
   };
 }

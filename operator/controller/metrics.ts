@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { QueueHooks } from './queue.ts';
 
-/** How a reconcile ended. */
-export type ReconcileResult = 'success' | 'requeue' | 'error';
+/** How a reconcile ended; `refused`: the API server does not take what the spec asks for, which is the user's to solve. */
+export type ReconcileResult = 'success' | 'requeue' | 'refused' | 'error';
 
 export interface OperatorMetrics {
   readonly contentType: string;

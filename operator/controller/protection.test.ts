@@ -14,16 +14,16 @@ const CONFIGS = ['MCPOIDCConfig', 'MCPExternalAuthConfig'];
 describe('protectionOf', () => {
   it.each(CONFIGS)('a %s gets the finalizer with its first user, and nothing is written while it has it', (kind) => {
     const users = [user('MCPServerEntry')];
-    expect(protectionOf(object(kind), users, false)).toEqual({ blockedBy: [], finalizers: [IN_USE] });
-    expect(protectionOf(object(kind, { finalizers: [IN_USE] }), users, false)).toEqual({ blockedBy: [] });
-    expect(protectionOf(object(kind), [], false)).toEqual({ blockedBy: [] });
+    expect(protectionOf(object(kind), users, true)).toEqual({ blockedBy: [], finalizers: [IN_USE] });
+    expect(protectionOf(object(kind, { finalizers: [IN_USE] }), users, true)).toEqual({ blockedBy: [] });
+    expect(protectionOf(object(kind), [], true)).toEqual({ blockedBy: [] });
   });
 
   it('keeps the finalizers of others', () => {
     const both = { finalizers: ['example.com/a', IN_USE] };
-    expect(protectionOf(object('MCPOIDCConfig', both), [], false).finalizers).toEqual(['example.com/a']);
+    expect(protectionOf(object('MCPOIDCConfig', both), [], true).finalizers).toEqual(['example.com/a']);
     const one = { finalizers: ['example.com/a'] };
-    expect(protectionOf(object('MCPOIDCConfig', one), [user('MCPServer')], false).finalizers).toEqual([
+    expect(protectionOf(object('MCPOIDCConfig', one), [user('MCPServer')], true).finalizers).toEqual([
       'example.com/a',
       IN_USE,
     ]);
@@ -32,34 +32,34 @@ describe('protectionOf', () => {
   it('names everyone who keeps an object from going, and lets it go with the last', () => {
     const held = object('MCPExternalAuthConfig', { ...leaving, finalizers: [IN_USE] });
     const users = [user('VirtualMCPServer', 'z'), user('MCPServer', 'b'), user('MCPServer', 'a')];
-    expect(protectionOf(held, users, false)).toEqual({
+    expect(protectionOf(held, users, true)).toEqual({
       blockedBy: ['MCPServer/a', 'MCPServer/b', 'VirtualMCPServer/z'],
     });
-    expect(protectionOf(held, [], false)).toEqual({ blockedBy: [], finalizers: [] });
+    expect(protectionOf(held, [], true)).toEqual({ blockedBy: [], finalizers: [] });
   });
 
   it('asks for no finalizer on an object that already goes: the API server would refuse it', () => {
-    expect(protectionOf(object('MCPOIDCConfig', leaving), [user('MCPServer')], false)).toEqual({ blockedBy: [] });
+    expect(protectionOf(object('MCPOIDCConfig', leaving), [user('MCPServer')], true)).toEqual({ blockedBy: [] });
   });
 
   it('protects a group from what serves it, not from its members', () => {
-    expect(protectionOf(object('MCPGroup'), [user('MCPServer'), user('MCPServerEntry')], false)).toEqual({
+    expect(protectionOf(object('MCPGroup'), [user('MCPServer'), user('MCPServerEntry')], true)).toEqual({
       blockedBy: [],
     });
     const served = [user('MCPServer'), user('VirtualMCPServer', 'v')];
-    expect(protectionOf(object('MCPGroup'), served, false).finalizers).toEqual([IN_USE]);
-    expect(protectionOf(object('MCPGroup', { ...leaving, finalizers: [IN_USE] }), served, false).blockedBy).toEqual([
+    expect(protectionOf(object('MCPGroup'), served, true).finalizers).toEqual([IN_USE]);
+    expect(protectionOf(object('MCPGroup', { ...leaving, finalizers: [IN_USE] }), served, true).blockedBy).toEqual([
       'VirtualMCPServer/v',
     ]);
   });
 
-  it('lets everything go with its namespace', () => {
+  it('lets everything go where nothing is protected', () => {
     const held = object('MCPOIDCConfig', { ...leaving, finalizers: [IN_USE] });
-    expect(protectionOf(held, [user('MCPServer')], true)).toEqual({ blockedBy: [], finalizers: [] });
-    expect(protectionOf(object('MCPOIDCConfig'), [user('MCPServer')], true)).toEqual({ blockedBy: [] });
+    expect(protectionOf(held, [user('MCPServer')], false)).toEqual({ blockedBy: [], finalizers: [] });
+    expect(protectionOf(object('MCPOIDCConfig'), [user('MCPServer')], false)).toEqual({ blockedBy: [] });
   });
 
   it('protects no workload', () => {
-    expect(protectionOf(object('MCPServer'), [user('VirtualMCPServer')], false)).toEqual({ blockedBy: [] });
+    expect(protectionOf(object('MCPServer'), [user('VirtualMCPServer')], true)).toEqual({ blockedBy: [] });
   });
 });

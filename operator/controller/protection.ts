@@ -20,17 +20,17 @@ export interface Protection {
 }
 
 /**
- * The finalizer stands on an object exactly while something refers to it. A namespace that goes takes everything with
- * it, in an order that nobody knows: nothing is protected there.
+ * The finalizer stands on an object exactly while something refers to it. Nothing is protected in a namespace that goes,
+ * which takes everything with it in an order that nobody knows, nor where the operator's rights go with the namespace.
  */
 export function protectionOf(
   { kind, metadata }: KubeObject,
   referrers: readonly ObjectRef[],
-  namespaceIsTerminating: boolean,
+  protects: boolean,
 ): Protection {
   const { finalizers = [] } = metadata;
   const counts = PROTECTED_FROM.get(kind);
-  const users = counts && !namespaceIsTerminating ? referrers.filter(counts) : [];
+  const users = counts && protects ? referrers.filter(counts) : [];
   const isProtected = finalizers.includes(IN_USE);
   const isLeaving = metadata.deletionTimestamp !== undefined;
   if (users.length === 0) {

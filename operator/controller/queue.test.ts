@@ -10,6 +10,8 @@ const settled = async (): Promise<void> => {
 
 interface Run {
   readonly name: string;
+  /** In a row before it. */
+  readonly failures: number;
   end(outcome?: Outcome): Promise<void>;
   fail(): Promise<void>;
 }
@@ -28,11 +30,12 @@ function setUp(workers = 2) {
       retried: () => (seen.retried += 1),
       started: (waitedMs) => seen.waited.push(waitedMs),
     },
-    run: ({ name }) =>
+    run: ({ name }, failures) =>
       new Promise((resolve, reject) => {
         names.push(name);
         runs.push({
           name,
+          failures,
           end: (outcome = {}) => {
             resolve(outcome);
             return settled();
@@ -121,6 +124,28 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(7);
   });
 
+  it('tries what is refused again far more rarely, and counts it not as failed', async () => {
+    const { queue, clock, names, runs, seen } = setUp();
+    queue.start();
+    queue.add(key('a'));
+    await runs[0]!.end({ refused: true });
+    clock.advance(999);
+    expect(names).toHaveLength(1);
+    clock.advance(1);
+    await runs[1]!.end({ refused: true });
+    clock.advance(1_999);
+    expect(names).toHaveLength(2);
+    clock.advance(1);
+    expect(runs[2]!.failures).toBe(0);
+    await runs[2]!.fail();
+    clock.advance(5);
+    expect(runs[3]!.failures).toBe(1);
+    await runs[3]!.end({ refused: true });
+    clock.advance(1_000);
+    expect(runs[4]!.failures).toBe(0);
+    expect(seen.retried).toBe(4);
+  });
+
   it('runs a key at once that changes during its backoff, and keeps counting its failures', async () => {
     const { queue, clock, names, runs } = setUp();
     queue.start();
@@ -161,7 +186,9 @@ describe('WorkQueue', () => {
   });
 
   it('has 5 minutes as its longest backoff', () => {
-    expect([1, 2, 10, 17, 18, 1000].map(backoffMs)).toEqual([5, 10, 2560, 300_000, 300_000, 300_000]);
+    expect([1, 2, 10, 17, 18, 1000].map((failures) => backoffMs(failures))).toEqual([
+      5, 10, 2560, 300_000, 300_000, 300_000,
+    ]);
   });
 
   it('looks again after the time that a run asked for, or earlier when something happens', async () => {

@@ -7,6 +7,8 @@ export interface Outcome {
   readonly requeueAfterMs?: number;
   /** It did not work: tried again after a delay that grows from try to try. */
   readonly failed?: boolean;
+  /** It waits for a person: tried again as well, but never soon. */
+  readonly refused?: boolean;
 }
 
 /** Told what happens, for metrics. */
@@ -19,8 +21,8 @@ export interface QueueHooks {
 }
 
 export interface QueueOptions {
-  /** Runs one key; what it throws counts as failed. */
-  readonly run: (key: ObjectRef) => Promise<Outcome>;
+  /** Runs one key, which has failed so many times in a row; what it throws counts as failed. */
+  readonly run: (key: ObjectRef, failures: number) => Promise<Outcome>;
   readonly clock: Clock;
   /** Most keys that run at a time. */
   readonly workers: number;
@@ -34,19 +36,23 @@ interface Entry {
   state: 'idle' | 'delayed' | 'ready' | 'running';
   /** Added while it ran: it runs again. */
   again: boolean;
+  /** In a row. */
   failures: number;
+  /** In a row. */
+  refusals: number;
   dueAt: number;
   cancel: (() => void) | undefined;
 }
 
 const FIRST_BACKOFF_MS = 5;
+const FIRST_REFUSED_MS = 1_000;
 const LAST_BACKOFF_MS = 300_000;
 /** What changed during a run that failed may be what cures it. */
 const NEWS_BACKOFF_MS = 1_000;
 
-/** 5 ms after the first failure, twice as long after each further one, 5 min at most. */
-export const backoffMs = (failures: number): number =>
-  Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 30));
+/** `firstMs` after the first failure, twice as long after each further one, 5 min at most. */
+export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
+  Math.min(LAST_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
 
 const idOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
 
@@ -143,7 +149,7 @@ export class WorkQueue {
     entry.again = false;
     this.#running += 1;
     hooks?.started(clock.now() - entry.dueSince);
-    const outcome = await run(entry.key).catch((): Outcome => ({ failed: true }));
+    const outcome = await run(entry.key, entry.failures).catch((): Outcome => ({ failed: true }));
     this.#running -= 1;
     if (this.#state === 'stopped') {
       if (this.#running === 0) this.#stopped?.();
@@ -153,12 +159,13 @@ export class WorkQueue {
     this.#work();
   }
 
-  #settle(entry: Entry, { failed = false, requeueAfterMs }: Outcome): void {
+  #settle(entry: Entry, { failed = false, refused = false, requeueAfterMs }: Outcome): void {
     entry.state = 'idle';
     entry.failures = failed ? entry.failures + 1 : 0;
-    if (failed) {
+    entry.refusals = refused ? entry.refusals + 1 : 0;
+    if (failed || refused) {
       this.#options.hooks?.retried();
-      const wait = backoffMs(entry.failures);
+      const wait = failed ? backoffMs(entry.failures) : backoffMs(entry.refusals, FIRST_REFUSED_MS);
       this.#schedule(entry, entry.again ? Math.min(wait, NEWS_BACKOFF_MS) : wait);
       return;
     }
@@ -174,6 +181,7 @@ const newEntry = (key: ObjectRef): Entry => ({
   state: 'idle',
   again: false,
   failures: 0,
+  refusals: 0,
   dueAt: 0,
   cancel: undefined,
 });

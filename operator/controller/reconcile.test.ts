@@ -35,7 +35,7 @@ const deployment = (owner: KubeObject, image = 'a:1'): KubeObject => ({
 /** One object, a controller that a test writes, and everything that is around them. */
 function setUp(
   decide: (look: Look) => Decision,
-  { kind = 'MCPServer', metadata = {} }: { kind?: string; metadata?: object } = {},
+  { kind = 'MCPServer', metadata = {}, protects = true }: { kind?: string; metadata?: object; protects?: boolean } = {},
 ) {
   const server = new ObjectServer();
   const clock = new ManualClock();
@@ -63,9 +63,10 @@ function setUp(
     controllers: [controller],
     view: seen,
     client: server,
-    target: new KubeTarget({ client: server, seen, written }),
+    target: new KubeTarget({ client: server, seen, written, identity: 'test/vmcp-operator', now: () => clock.now() }),
     written,
     pods: new UnreadyPods({ list: () => Promise.resolve({ items: [] }) }, () => clock.now()),
+    protects,
     render: {} as Look['render'],
     clock,
     metrics: { reconciled: (_controller, result) => results.push(result) },
@@ -78,9 +79,9 @@ function setUp(
     metadata: { namespace: 'team', name: 'web', uid: 'u1', generation: 1, ...metadata },
     spec: {},
   });
-  const reconcile = async () => {
+  const reconcile = async (failures = 0) => {
     server.writes.length = 0;
-    const outcome = await run({ ...KEY, kind });
+    const outcome = await run({ ...KEY, kind }, failures);
     return { outcome, writes: [...server.writes] };
   };
   return { server, clock, world, results, lines, events, own, reconcile };
@@ -134,13 +135,27 @@ describe('createReconciler', () => {
     expect(server.find('Deployment', 'mcp-web')).toBeDefined();
   });
 
-  it('says what the API server refuses, and tries again', async () => {
-    const { reconcile, server } = setUp(({ object }) => ({
+  it('leaves objects to another operator, and tells of it without a status over which the two could fight', async () => {
+    const { reconcile, server, events, own } = setUp(({ object }) => ({
+      objects: [deployment(object)],
+      say: () => ({ status: { a: 1 }, ready: true, events: [] }),
+    }));
+    const { metadata, ...rest } = deployment(own, 'b:1');
+    const annotations = { 'vmcp.dev/applied-by': 'other/vmcp-operator', 'vmcp.dev/applied-hash': 'x' };
+    server.put({ ...rest, metadata: { ...metadata, annotations } });
+    expect(await reconcile()).toEqual({ outcome: { requeueAfterMs: 30_000 }, writes: [] });
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'AnotherOperator' }]);
+  });
+
+  it('says what the API server refuses, which is no failure of the operator, and tries again', async () => {
+    const { reconcile, server, results, lines } = setUp(({ object }) => ({
       objects: [deployment(object)],
       say: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
     }));
     server.refusals.set('Deployment', { status: 403, reason: 'Forbidden', message: 'exceeded quota: pods' });
-    expect((await reconcile()).outcome).toEqual({ failed: true });
+    expect((await reconcile()).outcome).toEqual({ refused: true });
+    expect(results).toEqual(['refused']);
+    expect(lines.filter((line) => line.startsWith('warn'))).toEqual([]);
     expect(server.find('MCPServer', 'web')?.['status']).toEqual({ reasons: ['QuotaExceeded'] });
     server.refusals.clear();
     expect((await reconcile()).outcome).toEqual({ requeueAfterMs: 10_000 });
@@ -172,6 +187,66 @@ describe('createReconciler', () => {
     world.referrers = [];
     expect((await reconcile()).writes).toEqual(['patch MCPOIDCConfig/web']);
     expect(server.find('MCPOIDCConfig', 'web')?.metadata.finalizers).toEqual([]);
+  });
+
+  it('takes the finalizer off, and puts none on, where nothing is protected', async () => {
+    const referrers = [{ kind: 'VirtualMCPServer', namespace: 'team', name: 'v' }];
+    const bare = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), { kind: 'MCPOIDCConfig', protects: false });
+    bare.world.referrers = referrers;
+    expect((await bare.reconcile()).writes).toEqual(['apply MCPOIDCConfig/web']);
+    const held = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), {
+      kind: 'MCPOIDCConfig',
+      protects: false,
+      metadata: { finalizers: ['example.com/other', IN_USE], deletionTimestamp: '2026-01-01T00:00:00Z' },
+    });
+    held.world.referrers = referrers;
+    expect((await held.reconcile()).writes).toEqual(['patch MCPOIDCConfig/web']);
+    const live = held.server.find('MCPOIDCConfig', 'web')!;
+    expect(live.metadata.finalizers).toEqual(['example.com/other']);
+    held.server.put({ ...live, metadata: { ...live.metadata, finalizers: [IN_USE] } }); // as another operator does
+    expect((await held.reconcile()).writes).toEqual([]);
+  });
+
+  it('says what persists from the third failed run on, once, and goes on', async () => {
+    const { reconcile, server, events, results, world } = setUp(({ object }) => ({
+      objects: [deployment(object)],
+      say: says({ phase: 'Ready', conditions: [] }),
+    }));
+    const hook = { status: 500, reason: 'InternalError', message: 'failed calling webhook "dead.example.com"' };
+    server.refusals.set('Deployment', hook);
+    expect((await reconcile(0)).writes).toEqual(['apply Deployment/mcp-web']);
+    expect((await reconcile(1)).writes).toEqual(['apply Deployment/mcp-web']);
+    expect(await reconcile(2)).toEqual({
+      outcome: { failed: true },
+      writes: ['apply Deployment/mcp-web', 'apply MCPServer/web'],
+    });
+    const said = () => server.find('MCPServer', 'web')?.['status'] as { conditions: { message: string }[] };
+    expect(said().conditions).toMatchObject([{ type: 'Applied', status: 'False', reason: 'ApplyFailed' }]);
+    expect(said().conditions[0]?.message).toContain('dead.example.com');
+    expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning ApplyFailed']);
+    expect((await reconcile(3)).writes).toEqual(['apply Deployment/mcp-web']);
+    world.ready = () => Promise.reject(new Error('canary'));
+    expect((await reconcile(4)).writes).toEqual(['apply MCPServer/web']);
+    expect(JSON.stringify(said())).not.toContain('canary');
+    expect(new Set(results)).toEqual(new Set(['error']));
+    world.ready = () => Promise.resolve();
+    server.refusals.clear();
+    await reconcile(5);
+    expect(said()).toEqual({ phase: 'Ready', conditions: [] });
+  });
+
+  it('has patience with races before it says them', async () => {
+    const { reconcile, server } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({}) }));
+    server.refusals.set('Deployment', { status: 404, reason: 'NotFound', message: 'no such resource' });
+    expect((await reconcile(8)).writes).not.toContain('apply MCPServer/web');
+    expect((await reconcile(9)).writes).toContain('apply MCPServer/web');
+  });
+
+  it('does not fail anew when it cannot say that it fails', async () => {
+    const { reconcile, server, lines } = setUp(() => ({ say: says({ a: 1 }) }));
+    server.refusals.set('MCPServer', { status: 500, reason: 'InternalError', message: 'boom' });
+    expect((await reconcile(7)).outcome).toEqual({ failed: true });
+    expect(lines).toEqual(['warn reconcile failed and will be tried again', 'debug what failed cannot be said']);
   });
 
   it('makes and says nothing in a namespace that goes, but lets go', async () => {

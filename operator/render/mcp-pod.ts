@@ -5,6 +5,7 @@ import type { JsonObject, NamedObject } from './json.ts';
 import type { RenderOptions } from './options.ts';
 import { metadataOf, type Additions, type Owned } from './owned.ts';
 import { patchTemplate } from './pod-template-patch.ts';
+import { accountProblems } from './reserved-account.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD } from './pod.ts';
 
 /** Annotation of an MCPServer, a time of RFC 3339: pods from before another value are replaced. */
@@ -59,5 +60,8 @@ export function serverTemplate(
     },
   };
   const kept = { selector: owned.selector, annotations: ours, containers: containers.map(({ name }) => name) };
-  return patchTemplate(template, server.spec.podTemplateSpec, kept, owned.object);
+  const patched = patchTemplate(template, server.spec.podTemplateSpec, kept, owned.object);
+  if ('problems' in patched) return patched;
+  const problems = accountProblems(owned, server.spec, template, patched.template, options);
+  return problems.length > 0 ? { problems } : patched;
 }

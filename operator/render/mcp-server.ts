@@ -4,6 +4,7 @@ import { documentConfigMap } from './config-map.ts';
 import { httpWorkload } from './http-server.ts';
 import { serverAccount, serverPullSecrets } from './mcp-pod.ts';
 import { servicePort, transportOf } from './mcp-server-ports.ts';
+import { serverNetworkPolicy } from './network-policy.ts';
 import type { Rendered, RenderOptions } from './options.ts';
 import { ownedBy, type Owned } from './owned.ts';
 import { serviceAccount } from './rbac.ts';
@@ -27,6 +28,7 @@ export function renderMCPServer(server: MCPServer, owner: OwnerReference, option
     ...account(server, owned, options),
     documentConfigMap(owned, `${name}-runconfig`, RUN_CONFIG_KEY, runConfigOf(server)),
     service(owned, name, exposure, spec.resourceOverrides?.proxyService),
+    ...serverNetworkPolicy(server, owned, name, options),
   ]);
 }
 

@@ -17,17 +17,21 @@ export const mountedFiles = (mounts: readonly Mount[]): readonly GatewayVolume[]
 ];
 
 function volumeOf(kind: Mount['kind'], mounts: readonly Mount[], name: string, mountPath: string): GatewayVolume[] {
-  const keysOf = new Map<string, Set<string>>();
-  for (const mount of mounts.filter((each) => each.kind === kind)) {
-    keysOf.set(mount.name, (keysOf.get(mount.name) ?? new Set()).add(mount.key));
-  }
-  if (keysOf.size === 0) return [];
-  const member = kind === 'Secret' ? 'secret' : 'configMap';
-  const sources = [...keysOf]
-    .toSorted(([a], [b]) => compareText(a, b))
-    .map(([object, keys]): JsonObject => ({ [member]: { items: itemsOf(object, keys), name: object } }));
+  const ours = mounts.filter((each) => each.kind === kind);
+  if (ours.length === 0) return [];
+  const objects = [...new Set(ours.map((each) => each.name))].toSorted(compareText);
+  const sources = objects.flatMap((object) => sourcesOf(ours.filter((each) => each.name === object)));
   return [{ volume: { name, projected: { defaultMode: GROUP_READABLE, sources } }, mountPath }];
 }
 
-const itemsOf = (object: string, keys: ReadonlySet<string>): JsonObject[] =>
-  [...keys].toSorted(compareText).map((key) => ({ key, path: `${object}/${key}` }));
+/** The keys of one object: those without which a pod does not start, then the others. */
+function sourcesOf(mounts: readonly Mount[]): JsonObject[] {
+  const parts = [mounts.filter((each) => each.optional !== true), mounts.filter((each) => each.optional === true)];
+  return parts.flatMap(([first, ...others]) => {
+    if (!first) return [];
+    const keys = [...new Set([first, ...others].map(({ key }) => key))].toSorted(compareText);
+    const items = keys.map((key) => ({ key, path: `${first.name}/${key}` }));
+    const source = { items, name: first.name, ...(first.optional && { optional: true }) };
+    return [{ [first.kind === 'Secret' ? 'secret' : 'configMap']: source }];
+  });
+}

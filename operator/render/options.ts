@@ -13,6 +13,8 @@ export interface RenderOptions {
   readonly openshift: boolean;
   readonly podDisruptionBudgets: boolean;
   readonly networkPolicies: boolean;
+  /** The operator's own account. Pods that ran as it would have all its rights. */
+  readonly operatorAccount?: { readonly namespace: string; readonly name: string };
 }
 
 /** All objects of one custom resource by kind, then name; or what keeps them from being made. */

@@ -15,6 +15,11 @@ export interface Owned {
 }
 
 const COMPONENTS = { VirtualMCPServer: 'gateway', MCPServer: 'server' } as const;
+const COMPONENT = 'app.kubernetes.io/component';
+const MANAGED_BY = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+
+/** Labels of the pods of all VirtualMCPServers. */
+export const GATEWAYS: Texts = { [COMPONENT]: COMPONENTS.VirtualMCPServer, ...MANAGED_BY };
 
 export function ownedBy(
   kind: keyof typeof COMPONENTS,
@@ -25,8 +30,8 @@ export function ownedBy(
   const selector = { 'app.kubernetes.io/instance': name, 'app.kubernetes.io/name': kind.toLowerCase() };
   const labels = {
     ...selector,
-    'app.kubernetes.io/component': COMPONENTS[kind],
-    'app.kubernetes.io/managed-by': 'vmcp-operator',
+    [COMPONENT]: COMPONENTS[kind],
+    ...MANAGED_BY,
     'app.kubernetes.io/part-of': 'vmcp',
   };
   return { object: { kind, namespace, name }, owner, labels, selector };

@@ -6,6 +6,7 @@ import { exportRunConfig, importRunConfig } from '../../gateway/contract/run-con
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import { resolveAll } from '../resolve/resolve-all.ts';
+import type { Snapshot } from '../resolve/snapshot.ts';
 import { loadManifests } from '../source/files/load.ts';
 import {
   CLUSTER_PLATFORM,
@@ -28,21 +29,27 @@ const OPTIONS: RenderOptions = {
 };
 const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'Any', name: 'any', uid: '1' };
 
+type Snapshots = ReadonlyMap<string, Snapshot>;
+
 /** Everything that the resources of a case become in a cluster. */
 async function cluster(input: string): Promise<KubeObject[]> {
-  const manifests = await loadManifests([dir + input]);
-  const { servers } = resolveAll(manifests, CLUSTER_PLATFORM);
-  const gateways = servers.flatMap(({ namespace, name, config, mounts }) => {
-    const vmcp = manifests.snapshots.get(namespace)?.vmcps.get(name);
-    return vmcp && config ? objectsOf(renderVirtualMCPServer(vmcp, { config, mounts }, owner, OPTIONS)) : [];
-  });
-  const workloads = [...manifests.snapshots.values()].flatMap((snapshot) =>
+  const { snapshots } = await loadManifests([dir + input]);
+  const workloads = [...snapshots.values()].flatMap((snapshot) =>
     [...snapshot.servers.values()].flatMap((server) => objectsOf(renderMCPServer(server, owner, OPTIONS))),
   );
-  return [...gateways, ...workloads];
+  return [...gateways(snapshots), ...workloads];
 }
 
+const gateways = (snapshots: Snapshots): KubeObject[] =>
+  resolveAll({ snapshots }, CLUSTER_PLATFORM).servers.flatMap(({ namespace, name, config, mounts }) => {
+    const vmcp = snapshots.get(namespace)?.vmcps.get(name);
+    return vmcp && config ? objectsOf(renderVirtualMCPServer(vmcp, { config, mounts }, owner, OPTIONS)) : [];
+  });
+
 const objectsOf = (rendered: Rendered): KubeObject[] => ('objects' in rendered ? rendered.objects : []);
+
+const placeOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
+  JSON.stringify([kind, namespace, name]);
 
 const everything = (await Promise.all(inputs.map((input) => cluster(input)))).flat();
 
@@ -65,6 +72,25 @@ describe('what resources become in a cluster', () => {
     for (const text of documents('backends.json')) {
       expect(readDocument(DiscoveredBackends, JSON.parse(text))).toHaveProperty('config');
     }
+  });
+
+  it('keeps its pods while Secrets and ConfigMaps of backends are away', async () => {
+    const changed: Record<string, number> = {};
+    for (const input of inputs) {
+      const { snapshots } = await loadManifests([dir + input]);
+      const bare = [...snapshots].map(
+        ([name, snapshot]) => [name, { ...snapshot, secrets: new Map(), configMaps: new Map() }] as const,
+      );
+      const before = new Map(gateways(snapshots).map((object) => [placeOf(object), object]));
+      // What lacks a Secret for itself is not rendered at all, and its pods stay as they are.
+      for (const object of gateways(new Map(bare))) {
+        if (JSON.stringify(object) === JSON.stringify(before.get(placeOf(object)))) continue;
+        const what = object.kind === 'ConfigMap' ? object.metadata.name.replace(/^.*-vmcp-/u, '') : object.kind;
+        changed[what] = (changed[what] ?? 0) + 1;
+      }
+    }
+    expect(Object.keys(changed)).toEqual(['backends']);
+    expect(changed['backends']).toBeGreaterThan(3);
   });
 
   it('says of each server what it is run with, in a document that is its own export', () => {

@@ -2,14 +2,14 @@ import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from './options.ts';
 import { ownedObject, type Owned } from './owned.ts';
 
-/** Where there are, or an autoscaler may make, several pods: drained nodes take one at a time. */
+/** Where several pods are asked for: drained nodes take one at a time. */
 export const podDisruptionBudget = (
   owned: Owned,
   name: string,
   replicas: number | undefined,
   { podDisruptionBudgets }: RenderOptions,
 ): KubeObject[] =>
-  podDisruptionBudgets && (replicas ?? 2) > 1
+  podDisruptionBudgets && (replicas ?? 1) > 1
     ? [
         ownedObject(owned, RESOURCES.PodDisruptionBudget, name, {
           spec: { maxUnavailable: 1, selector: { matchLabels: owned.selector } },

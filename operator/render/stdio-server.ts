@@ -28,7 +28,7 @@ export function stdioWorkload(
   const problems = volumeProblems(server, owned);
   if (problems.length > 0) return { problems };
   const pod = `${name}-0`;
-  const configMap = `${name}-config`;
+  const configMap = `${name}-gateway-config`;
   const document = bridgeDocument(server, owned.object.namespace, pod, SERVER_CONTAINER);
   const patched = podTemplate(server, owned, options, { configMap, checksum: documentChecksum(document) });
   if ('problems' in patched) return patched;
@@ -74,7 +74,8 @@ function podTemplate(
   return serverTemplate(server, owned, options, {
     containers: [container, gateway.container],
     volumes: [...serverVolumes(spec), ...gateway.volumes],
-    members: { terminationGracePeriodSeconds: GRACE_S },
+    // What its account may do, attach to pods among it, is for the gateway and not for the server.
+    members: { automountServiceAccountToken: false, terminationGracePeriodSeconds: GRACE_S },
     annotations: { [CHECKSUM_ANNOTATION]: checksum },
   });
 }

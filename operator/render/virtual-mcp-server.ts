@@ -15,12 +15,13 @@ import {
 import { backendsDocument, CONFIG_KEY, startDocument } from './gateway-documents.ts';
 import type { JsonObject } from './json.ts';
 import { mountedFiles } from './mounted-files.ts';
-import { networkPolicy } from './network-policy.ts';
+import { gatewayNetworkPolicy } from './network-policy.ts';
 import type { Rendered, RenderOptions } from './options.ts';
 import { CHECKSUM_ANNOTATION, metadataOf, ownedBy, ownedObject, type Owned } from './owned.ts';
 import { podDisruptionBudget } from './pod-disruption-budget.ts';
 import { patchTemplate } from './pod-template-patch.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
+import { accountProblems } from './reserved-account.ts';
 import { gatewayRules, roleFor, serviceAccount } from './rbac.ts';
 import { inOrder } from './rendered.ts';
 import { service } from './service.ts';
@@ -50,6 +51,8 @@ export function renderVirtualMCPServer(
   const kept = { selector: owned.selector, annotations: checksum, containers: [GATEWAY_CONTAINER] };
   const patched = patchTemplate(template, vmcp.spec.podTemplateSpec, kept, owned.object);
   if ('problems' in patched) return patched;
+  const problems = accountProblems(owned, vmcp.spec, template, patched.template, options);
+  if (problems.length > 0) return { problems };
   return inOrder([
     ...account(vmcp, owned, names.backends, options),
     documentConfigMap(owned, names.config, CONFIG_KEY, start),
@@ -64,7 +67,7 @@ export function renderVirtualMCPServer(
     }),
     service(owned, names.workload, { type: serviceType, sessionAffinity, port: PUBLIC_PORT }),
     ...podDisruptionBudget(owned, names.workload, replicas, options),
-    ...networkPolicy(owned, names.workload, options),
+    ...gatewayNetworkPolicy(owned, names.workload, options),
   ]);
 }
 

@@ -41,7 +41,10 @@ async function outcome(input: string) {
           problems: place(manifests, member.problems),
         })),
       }),
-      mounts: mounts.map(({ kind, name: object, key, path }) => `${kind}/${object} ${key} -> ${path}`),
+      mounts: mounts.map(
+        ({ kind, name: object, key, path, optional }) =>
+          `${kind}/${object} ${key} -> ${path}${optional ? ', once it is there' : ''}`,
+      ),
       ...(config && { config }),
     })),
   };

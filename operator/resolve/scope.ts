@@ -19,6 +19,8 @@ export interface Mount {
   readonly name: string;
   readonly key: string;
   readonly path: string;
+  /** In a cluster: the gateway starts without it, and gets it once it is there. */
+  readonly optional?: true;
 }
 
 /** Takes what is wrong with one object. Paths are JSON paths from its root, such as `spec.groupRef.name`. */

@@ -102,12 +102,34 @@ function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly
       if (member) reportFaults([fault], member.scope.on({ kind: member.kind, metadata: { name: member.name } }));
     }
   }
-  for (const member of fit()) absorb(scope, member.scope);
+  for (const member of fit()) scope.warnings.push(...member.scope.warnings);
+  keepMounts(scope, members);
   const excluded = members
     .filter((member) => member.scope.problems.length > 0)
     .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
     .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
   return { ...conclude(scope, withBackends(frame, fit())), excluded };
+}
+
+const ABOUT_CONTENTS: ReadonlySet<string> = new Set([
+  'SecretNotFound',
+  'SecretKeyNotFound',
+  'ConfigMapNotFound',
+  'ConfigMapKeyNotFound',
+  'CABundleRefInvalid',
+]);
+
+/**
+ * The files of members. One that only lacks what its references name keeps its files: what is deleted and made anew
+ * must not replace the pods, which follow the backends and the contents of files while they run.
+ */
+function keepMounts({ mounts }: Scope, members: readonly JudgedMember[]): void {
+  for (const member of members) {
+    if (!member.scope.problems.every(({ reason }) => ABOUT_CONTENTS.has(reason))) continue;
+    for (const [path, mount] of member.scope.mounts) {
+      if (!mounts.has(path)) mounts.set(path, { ...mount, optional: true });
+    }
+  }
 }
 
 function conclude(scope: Scope, config: GatewayConfig): Resolution {

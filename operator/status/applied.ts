@@ -1,6 +1,10 @@
+import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
+import { compareText } from '../resolve/snapshot.ts';
 import { fails, holds, isOpen, verdict, type Claim } from './claim.ts';
+import { conditionsOf, eventsOf, settle, statusOf, type ObjectStatus } from './conditions.ts';
 import { ordered, problemsMessage, type Self } from './message.ts';
+import { GATEWAY_MEMBERS } from './same-status.ts';
 
 /** Why there is no workload. */
 export const workloadProblems = (problems: readonly ObjectProblem[], self: Self): string =>
@@ -41,4 +45,13 @@ export function appliedClaims({ problems, isThere, isCurrent }: Applied, self: S
   if (isCurrent && problems.length === 0)
     return [holds('Applied', 'ObjectsApplied', 'the objects are as the spec asks')];
   return [isOpen('Applied', 'EarlierSpec', 'what runs is of an earlier spec, until what is wrong is corrected')];
+}
+
+/** What was said of an object, but that nothing can be applied for it now, or not even be looked at. */
+export function applyFailedStatus(object: KubeObject, message: string, now: string): ObjectStatus {
+  const claims = [fails('Applied', 'ApplyFailed', message)];
+  const said = Object.entries(statusOf(object)).filter(([member]) => !GATEWAY_MEMBERS.includes(member));
+  const others = [...conditionsOf(object).values()].filter(({ type }) => type !== 'Applied');
+  const conditions = [...others, ...settle(object, claims, now)].toSorted((a, b) => compareText(a.type, b.type));
+  return { status: { ...Object.fromEntries(said), conditions }, ready: false, events: eventsOf(object, claims) };
 }

@@ -2,7 +2,7 @@ import { sortKeys } from '../resolve/config-check.ts';
 import { compareText } from '../resolve/snapshot.ts';
 
 /** Members of a status that gateways write, through a field manager of their own. */
-const GATEWAY_MEMBERS: readonly string[] = ['backendCount', 'discoveredBackends', 'runtimeProblems'];
+export const GATEWAY_MEMBERS: readonly string[] = ['backendCount', 'discoveredBackends', 'runtimeProblems'];
 
 /** Whether writing `desired` would change nothing of what the operator owns in `live`, the status of the API server. */
 export function sameStatus(live: unknown, desired: Readonly<Record<string, unknown>>): boolean {

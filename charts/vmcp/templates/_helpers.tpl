@@ -30,7 +30,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* The namespaces of scope namespace, as a JSON list. */}}
 {{- define "vmcp.namespaces" -}}
-{{- .Values.operator.rbac.allowedNamespaces | default (list .Release.Namespace) | uniq | sortAlpha | toJson }}
+{{- $namespaces := .Values.operator.rbac.allowedNamespaces }}
+{{- if not $namespaces }}
+{{- fail "operator.rbac.allowedNamespaces: with scope namespace, name the namespaces that the operator is to watch" }}
+{{- end }}
+{{- if has .Release.Namespace $namespaces }}
+{{- fail (printf "operator.rbac.allowedNamespaces: %s is the operator's own namespace: who may write resources in it could take its account, so run them in others" .Release.Namespace) }}
+{{- end }}
+{{- $namespaces | uniq | sortAlpha | toJson }}
 {{- end }}
 
 {{/* 75 % of limits.memory in MiB; empty without a limit in Mi or Gi. */}}
@@ -45,7 +52,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Environment variables of the chart, as a JSON object with the list in `env`. */}}
 {{- define "vmcp.env" -}}
-{{- $fieldRef := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" }}
+{{- $fieldRef := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" "POD_SERVICE_ACCOUNT" "spec.serviceAccountName" }}
 {{- $names := list }}
 {{- range .Values.operator.defaultImagePullSecrets }}
 {{- $names = append $names (kindIs "map" . | ternary (get (kindIs "map" . | ternary . dict) "name") .) }}

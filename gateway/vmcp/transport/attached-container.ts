@@ -46,7 +46,6 @@ const MOST_UNANSWERED = 3;
 const STOP_GRACE_MS = 5_000;
 /** From our wish to close until the connection counts as closed. */
 const LAST_WORDS_MS = 1_000;
-const LONGEST_STDERR = 500;
 
 const PONGS = 'undici:websocket:pong';
 
@@ -105,7 +104,6 @@ class AttachedContainer implements ProcessStreams {
   readonly #stderr = new PassThrough();
   readonly #open = Promise.withResolvers<undefined>();
   readonly #end = Promise.withResolvers<{ code: null; signal: null; how: string }>();
-  #lastStderr: string | undefined;
   /** What the container's side said of its end. */
   #status: string | undefined;
   #isOpen = false;
@@ -117,10 +115,7 @@ class AttachedContainer implements ProcessStreams {
     this.stdin = stdinOf(socket);
     this.#open.promise.catch(() => undefined);
     readLines(this.#stderr, {
-      line: (line) => {
-        this.#lastStderr = line.slice(0, LONGEST_STDERR);
-        log.debug('workload output', { workload: name, line });
-      },
+      line: (line) => void log.debug('workload output', { workload: name, line }),
       dropped: (lines) => void log.debug('workload output dropped', { workload: name, lines }),
     });
     socket.addEventListener('open', () => {
@@ -141,10 +136,6 @@ class AttachedContainer implements ProcessStreams {
       unwatch();
       void agent.destroy();
     });
-  }
-
-  lastStderr(): string | undefined {
-    return this.#lastStderr;
   }
 
   /** Rejects when the connection cannot be had within `timeoutMs`, or is not wanted any more. */

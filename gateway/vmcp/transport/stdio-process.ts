@@ -33,7 +33,9 @@ export interface StdioProcessOptions {
 }
 
 /** A process as its user sees it: a child of our own, or a container that is attached to. */
-export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'lastStderr' | 'stop'> {
+export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'stop'> {
+  /** Absent where what it said has a log of its own: it may be a secret. */
+  readonly lastStderr?: Child['lastStderr'];
   /** `how` says it where there is neither a code nor a signal. */
   readonly exited: Promise<Exit & { readonly how?: string }>;
 }
@@ -221,7 +223,7 @@ export class StdioProcess implements PooledProcess {
     await Promise.race([drained, new Promise<void>((resolve) => after(LAST_OUTPUT_MS, resolve))]);
     this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
     if (!this.#deliberate)
-      log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr: this.#child.lastStderr() });
+      log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr: this.#child.lastStderr?.() });
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
   }
 }

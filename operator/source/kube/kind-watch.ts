@@ -1,5 +1,5 @@
 import { Reflector, type ReflectorOptions } from '../../../gateway/kube/reflector.ts';
-import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { KubeObject, ResourceType } from '../../../gateway/kube/resource.ts';
 
 export interface KindWatchOptions extends Omit<ReflectorOptions<KubeObject>, 'namespace'> {
   readonly namespaces: 'all' | readonly string[];
@@ -7,30 +7,28 @@ export interface KindWatchOptions extends Omit<ReflectorOptions<KubeObject>, 'na
 
 /** All objects of a kind in the namespaces that are watched. */
 export class KindWatch {
-  readonly synced: Promise<void>;
-  readonly #all: Reflector<KubeObject> | undefined;
-  readonly #single: ReadonlyMap<string, Reflector<KubeObject>>;
+  readonly type: ResourceType;
+  /** By namespace; undefined: all of them. */
+  readonly #reflectors: ReadonlyMap<string | undefined, Reflector<KubeObject>>;
 
   constructor({ namespaces, ...options }: KindWatchOptions) {
-    this.#all = namespaces === 'all' ? new Reflector(options) : undefined;
-    const names = namespaces === 'all' ? [] : namespaces;
-    this.#single = new Map(names.map((namespace) => [namespace, new Reflector({ ...options, namespace })]));
-    this.synced = Promise.all(this.#reflectors().map(({ synced }) => synced)).then(() => undefined);
+    this.type = options.type;
+    const places = namespaces === 'all' ? [undefined] : namespaces;
+    this.#reflectors = new Map(places.map((namespace) => [namespace, new Reflector({ ...options, namespace })]));
   }
 
-  start(): void {
-    for (const reflector of this.#reflectors()) reflector.start();
+  /** Begins to watch one of the namespaces, or all; resolves when its objects have been listed. May be called again. */
+  async read(namespace?: string): Promise<void> {
+    const reflector = this.#reflectors.get(namespace);
+    reflector?.start();
+    await reflector?.synced;
   }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
-    return (this.#all ?? this.#single.get(namespace ?? ''))?.get(namespace, name);
+    return (this.#reflectors.get(undefined) ?? this.#reflectors.get(namespace))?.get(namespace, name);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#reflectors().map((reflector) => reflector.close()));
-  }
-
-  #reflectors(): Reflector<KubeObject>[] {
-    return [...(this.#all ? [this.#all] : []), ...this.#single.values()];
+    await Promise.all(Array.from(this.#reflectors.values(), (reflector) => reflector.close()));
   }
 }

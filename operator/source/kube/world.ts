@@ -6,6 +6,7 @@ import { newSnapshot, type Snapshot } from '../../resolve/snapshot.ts';
 import { OWNED_TYPES } from '../../target/kube/owned.ts';
 import { KindWatch, type KindWatchOptions } from './kind-watch.ts';
 import { keptIdentity, keptNamespace, keptOwned, withoutLastApplied } from './kept.ts';
+import { NamespaceReader } from './namespace-reader.ts';
 import { NamespaceView } from './namespace-view.ts';
 import { OwnedObjects } from './owned-objects.ts';
 import { ReferenceIndex } from './reference-index.ts';
@@ -14,7 +15,7 @@ import { DATA_TYPES, isDataKind, OWN_TYPES, OWNED_SELECTOR, type DataKind } from
 
 /** Everything that the operator sees. Whatever is read here is there already: nothing waits but what says so. */
 export interface World {
-  /** When every kind has been listed. */
+  /** When every kind has been listed; of single namespaces those are not waited for that may not be read. */
   readonly synced: Promise<void>;
   /** The same object until something of the namespace changes; it never changes itself. */
   snapshot(namespace: string): Snapshot;
@@ -42,7 +43,7 @@ export interface World {
 
 export interface WorldEvents {
   /**
-   * After the world has it. A Secret or ConfigMap is told of only if a custom resource refers to it, and when its keys
+   * After the world has it, and all else of its namespace. A Secret or ConfigMap is told of only if a custom resource refers to it, and when its keys
    * have been read; just its identity is there.
    */
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void;
@@ -69,7 +70,8 @@ export function startWorld(options: WorldOptions): World {
 }
 
 class WatchedWorld implements World {
-  readonly synced: Promise<void>;
+  readonly #synced = Promise.withResolvers<undefined>();
+  readonly synced: Promise<void> = this.#synced.promise;
   readonly #events: WorldEvents;
   readonly #views = new Map<string, NamespaceView>();
   readonly #index = new ReferenceIndex();
@@ -79,6 +81,8 @@ class WatchedWorld implements World {
   readonly #watches: ReadonlyMap<string, KindWatch>;
   /** By kind: which Secrets and ConfigMaps there are. */
   readonly #identities: ReadonlyMap<string, KindWatch>;
+  /** By namespace, where only single ones are watched. */
+  readonly #readers: ReadonlyMap<string, NamespaceReader>;
 
   constructor(options: WorldOptions) {
     const { client, namespaces, events } = options;
@@ -89,15 +93,9 @@ class WatchedWorld implements World {
       };
       return [type.kind, new KindWatch({ ...options, ...how, type, onChange })];
     };
-    const told: Take = (type, previous, current) => {
-      events.onChange(type, previous, current);
-    };
-    const own: Take = (...change) => {
-      this.#ownChanged(...change);
-    };
-    const made: Take = (...change) => {
-      this.#madeChanged(...change);
-    };
+    const told: Take = this.#tell.bind(this);
+    const own: Take = this.#ownChanged.bind(this);
+    const made: Take = this.#madeChanged.bind(this);
     const data: Take = (...change) => void this.#dataChanged(...change);
     this.#watches = new Map([
       ...OWN_TYPES.map((type) => watch(type, { transform: withoutLastApplied }, own)),
@@ -119,11 +117,18 @@ class WatchedWorld implements World {
         this.#keep(ref, kept);
       },
     });
-    this.synced = Promise.all(this.#all().map(({ synced }) => synced)).then(() => undefined);
+    this.#readers = new Map(
+      (namespaces === 'all' ? [] : namespaces).map((namespace) => [namespace, this.#reader(namespace, options)]),
+    );
   }
 
   start(): void {
-    for (const watch of this.#all()) watch.start();
+    for (const reader of this.#readers.values()) reader.start();
+    const settled = Array.from(this.#readers.values(), (reader) => reader.settled);
+    const first = settled.length > 0 ? settled : this.#all().map((watch) => watch.read());
+    void Promise.all(first).then(() => {
+      this.#synced.resolve(undefined);
+    });
   }
 
   snapshot(namespace: string): Snapshot {
@@ -164,7 +169,30 @@ class WatchedWorld implements World {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#all().map((watch) => watch.close()));
+    await Promise.all([...this.#readers.values(), ...this.#all()].map((each) => each.close()));
+  }
+
+  #reader(namespace: string, { client, log, random }: WorldOptions): NamespaceReader {
+    return new NamespaceReader({
+      client,
+      namespace,
+      types: this.#all().map(({ type }) => type),
+      watch: () => Promise.all(this.#all().map((watch) => watch.read(namespace))),
+      onRead: () => {
+        for (const { kind, name } of this.keysIn(namespace)) {
+          const watch = this.#watches.get(kind);
+          if (watch) this.#tell(watch.type, undefined, watch.get(namespace, name));
+        }
+      },
+      log,
+      random,
+    });
+  }
+
+  /** Of a namespace that has been read in part nothing is told: whoever acted on it would take the rest for deleted. */
+  #tell(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
+    const { namespace = '' } = (current ?? previous)?.metadata ?? {};
+    if (this.#readers.get(namespace)?.isRead !== false) this.#events.onChange(type, previous, current);
   }
 
   #all(): KindWatch[] {
@@ -181,12 +209,12 @@ class WatchedWorld implements World {
       if (isDataKind(kind)) void this.#referenced.check({ kind, namespace, name });
     }
     if (view.isEmpty) this.#views.delete(namespace);
-    this.#events.onChange(type, previous, current);
+    this.#tell(type, previous, current);
   }
 
   #madeChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
     this.#owned.get(type.kind)?.change(previous, current);
-    this.#events.onChange(type, previous, current);
+    this.#tell(type, previous, current);
   }
 
   async #dataChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): Promise<void> {
@@ -195,7 +223,7 @@ class WatchedWorld implements World {
     if (this.#index.wantedKeys(ref) === undefined) return;
     await this.#referenced.check(ref);
     // Also when it could not be read: who reconciles will ask again, and again.
-    this.#events.onChange(type, previous, current);
+    this.#tell(type, previous, current);
   }
 
   #keep({ namespace, name }: DataRef, kept: Data): void {

@@ -33,7 +33,13 @@ function setUp() {
   const server = new ObjectServer();
   let now = 0;
   const written = new WrittenObjects(() => now);
-  const target = new KubeTarget({ client: server, seen: server, written });
+  const target = new KubeTarget({
+    client: server,
+    seen: server,
+    written,
+    identity: 'ours/vmcp-operator',
+    now: () => now,
+  });
   const writesOf = async (desired: readonly KubeObject[], owner = OWNER) => {
     server.writes.length = 0;
     const applied = await target.apply(owner, desired);
@@ -177,6 +183,7 @@ describe('KubeTarget', () => {
     [403, 'violates PodSecurity "restricted:latest"', 'ApplyForbidden', ''],
     [422, 'spec.ports: Required value', 'ApplyInvalid', ''],
     [413, 'limit is 3145728', 'ApplyTooLarge', ''],
+    [422, 'ConfigMap "c" is invalid: []: Too long: may not be more than 1048576 bytes', 'ApplyTooLarge', ''],
   ])(
     'turns a refusal with %i (%s) into the problem %s, and the old workload goes on',
     async (status, message, reason) => {
@@ -191,6 +198,32 @@ describe('KubeTarget', () => {
       expect(objects.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Service', 'Deployment']);
     },
   );
+
+  it.each([403, 422])('says so too when a %i comes after a conflict', async (status) => {
+    const { server, writesOf } = setUp();
+    await writesOf([CONFIG]);
+    server.holdWatch();
+    server.objects.clear(); // deleted, and the watch has not brought it yet
+    server.onConflict = () => server.refusals.set('ConfigMap', { status, reason: 'X', message: 'no' });
+    const { problems } = await writesOf([{ ...CONFIG, data: { a: '2' } }]);
+    expect(problems).toMatchObject([{ reason: status === 403 ? 'ApplyForbidden' : 'ApplyInvalid' }]);
+  });
+
+  it('keeps what pods may need until those of the new workload serve', async () => {
+    const { server, writesOf } = setUp();
+    const account = object('ServiceAccount', {});
+    const workload = object('Deployment', { spec: { replicas: 1 } });
+    const left = object('StatefulSet', { spec: {} });
+    await writesOf([account, SERVICE, workload, { ...left, apiVersion: 'apps/v1' }]);
+    expect((await writesOf([workload])).writes).toEqual(['delete Service/mcp-web']);
+    expect((await writesOf([workload])).writes).toEqual([]);
+    const live = server.find('Deployment', 'mcp-web')!;
+    server.put({ ...live, status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 } });
+    expect((await writesOf([workload])).writes).toEqual([
+      'delete StatefulSet/mcp-web',
+      'delete ServiceAccount/mcp-web',
+    ]);
+  });
 
   it('replaces a list in which an edit of its key has left a second item that does not fit beside ours', async () => {
     const { server, writesOf } = setUp();

@@ -3,8 +3,11 @@ import { ApiError } from '../../../gateway/kube/client.ts';
 import { RESOURCES, resourceOf, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { drift, type Difference } from './drift.ts';
+import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
+import { APPLIED_BY, OtherOperators } from './other-operators.ts';
 import { inOrder, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
-import { nameTaken, refusalOf } from './refusals.ts';
+import { anotherOperator, nameTaken, refusalOf } from './refusals.ts';
+import { isNeededByPods, isRolledOut } from './rolled-out.ts';
 import type { WrittenObjects } from './written-objects.ts';
 
 export const FIELD_MANAGER = 'vmcp-operator';
@@ -46,12 +49,17 @@ export interface Applied {
   readonly problems: readonly ObjectProblem[];
   /** Something is on its way out and in the way: look again soon. */
   readonly waiting: boolean;
+  /** Another operator applied the objects; they may be taken over after so long. */
+  readonly againInMs?: number;
 }
 
 export interface KubeTargetOptions {
   readonly client: Writer;
   readonly seen: Seen;
   readonly written: WrittenObjects;
+  /** Tells this operator from others, over restarts. */
+  readonly identity: string;
+  readonly now: () => number;
 }
 
 type One = { readonly object: KubeObject } | { readonly problem: ObjectProblem; readonly object?: KubeObject } | 'wait';
@@ -70,29 +78,56 @@ export class KubeTarget {
   readonly #settled = new Map<string, { readonly digest: string; readonly texts: ReadonlySet<string> }>();
   /** Names that were not ours when they were last looked at. The watches do not show who has them. */
   readonly #taken = new Set<string>();
+  readonly #identity: string;
+  readonly #others: OtherOperators;
 
-  constructor({ client, seen, written }: KubeTargetOptions) {
+  constructor({ client, seen, written, identity, now }: KubeTargetOptions) {
     this.#client = client;
     this.#seen = seen;
     this.#written = written;
+    this.#identity = identity;
+    this.#others = new OtherOperators(identity, now, APPLIED_HASH);
   }
 
   /** Throws what a later try may cure. */
   async apply(owner: KubeObject, desired: readonly KubeObject[]): Promise<Applied> {
+    const there = this.#there(owner, desired);
+    this.#others.see(owner, there);
+    const isOthers = there.some((each) => this.#others.isOthers(each));
+    const isAgreed = isOthers && this.#isAllAsWanted(owner, desired);
+    if (isAgreed) this.#others.agree(owner);
+    if (isAgreed || !isOthers) return this.#applyAll(owner, desired, false);
+    const turn = this.#others.takeOver(owner, there);
+    if (turn) {
+      const { other, againInMs } = turn;
+      const objects = inOrder(desired).flatMap((each) => this.#asItIs(each)?.object ?? []);
+      const problems = [anotherOperator(owner, other, againInMs)];
+      return { objects, problems, waiting: false, ...(againInMs !== undefined && { againInMs }) };
+    }
+    try {
+      return await this.#applyAll(owner, desired, true);
+    } finally {
+      this.#others.see(owner, this.#there(owner, desired)); // what is not done yet is no answer of the other one
+    }
+  }
+
+  async #applyAll(owner: KubeObject, desired: readonly KubeObject[], isTakeOver: boolean): Promise<Applied> {
     const objects: KubeObject[] = [];
     const problems: ObjectProblem[] = [];
     let waiting = false;
     for (const each of inOrder(desired)) {
       // A workload whose inputs are incomplete would start pods that cannot run; the old ones go on.
       const one =
-        isWorkload(each) && (problems.length > 0 || waiting) ? this.#asItIs(each) : await this.#one(owner, each);
+        isWorkload(each) && (problems.length > 0 || waiting)
+          ? this.#asItIs(each)
+          : await this.#one(owner, each, isTakeOver);
       if (one === 'wait') waiting = true;
       else {
         if (one?.object) objects.push(one.object);
         if (one && 'problem' in one) problems.push(one.problem);
       }
     }
-    if (problems.length === 0 && !waiting) await this.#prune(owner, desired);
+    if (problems.length === 0 && !waiting) await this.#prune(owner, desired, objects);
     return { objects, problems, waiting };
   }
 
@@ -106,32 +141,54 @@ export class KubeTarget {
     return object && { object };
   }
 
-  async #one(owner: KubeObject, desired: KubeObject): Promise<One> {
+  /** What there is for the owner now, wanted or not. */
+  #there(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
+    const wanted = desired.flatMap((each) => this.#asItIs(each)?.object ?? []);
+    return [...wanted.filter((each) => ownership(each, owner) === 'ours'), ...this.#leftOver(owner, desired)];
+  }
+
+  #isAllAsWanted(owner: KubeObject, desired: readonly KubeObject[]): boolean {
+    if (this.#leftOver(owner, desired).length > 0) return false;
+    return desired.every((each) => {
+      const live = this.#asItIs(each)?.object;
+      return live !== undefined && this.#isAsWanted(live, each, digestOf(each));
+    });
+  }
+
+  async #one(owner: KubeObject, desired: KubeObject, isTakeOver: boolean): Promise<One> {
     const type = resourceOf(desired);
     const { namespace = '', name } = desired.metadata;
-    const digest = hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);
+    const digest = digestOf(desired);
     const isTaken = this.#taken.has(idOf(desired));
-    const live = isTaken ? await this.#client.get(type, namespace, name) : this.live(type, namespace, name);
-    if (live && this.#isAsWanted(live, desired, digest)) return { object: live };
+    const bearsOther = (object: KubeObject | undefined) => object !== undefined && this.#others.isOthers(object);
+    let live = isTaken ? await this.#client.get(type, namespace, name) : this.live(type, namespace, name);
+    if (live && !(isTakeOver && bearsOther(live)) && this.#isAsWanted(live, desired, digest)) return { object: live };
+    let conflict: ApiError;
     try {
       return await this.#bring(owner, desired, digest, live);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.status === 409) return this.#afterConflict(owner, desired, digest);
-      const patch = live && error.status === 422 ? replacementOf(desired, live) : undefined;
-      if (patch && (await this.#replaceLists(desired, patch))) return this.#one(owner, desired);
-      const problem = refusalOf(error, desired, owner);
-      if (!problem) throw error;
-      return { problem, ...(live && { object: live }) };
+      if (!(error instanceof ApiError && error.status === 409)) return this.#refused(error, owner, desired, live);
+      conflict = error;
+    }
+    // The object is not as the watch said: the API server is asked how it is.
+    this.#written.forget(type, namespace, name);
+    try {
+      live = await this.#client.get(type, namespace, name);
+      if (!isTakeOver && bearsOther(live)) throw conflict; // another operator was faster
+      return await this.#bring(owner, desired, digest, live);
+    } catch (error) {
+      return this.#refused(error, owner, desired, live);
     }
   }
 
-  /** The object is not as the watch said: the API server is asked how it is. */
-  async #afterConflict(owner: KubeObject, desired: KubeObject, digest: string): Promise<One> {
-    const type = resourceOf(desired);
-    const { namespace = '', name } = desired.metadata;
-    this.#written.forget(type, namespace, name);
-    return this.#bring(owner, desired, digest, await this.#client.get(type, namespace, name));
+  /** Throws what is no refusal. */
+  async #refused(error: unknown, owner: KubeObject, desired: KubeObject, live: KubeObject | undefined): Promise<One> {
+    if (!(error instanceof ApiError)) throw error;
+    const patch = live && error.status === 422 ? replacementOf(desired, live) : undefined;
+    if (patch && (await this.#replaceLists(desired, patch))) return this.#one(owner, desired, false);
+    const problem = refusalOf(error, desired, owner);
+    if (!problem) throw error;
+    return { problem, ...(live && { object: live }) };
   }
 
   /**
@@ -164,12 +221,26 @@ export class KubeTarget {
     }
     this.#taken.delete(idOf(desired));
     const type = resourceOf(desired);
-    const request = asRequest(desired, digest, live);
+    if (live && isWorkload(desired)) await this.#keepReplicas(desired, live);
+    const request = this.#asRequest(desired, digest, live);
     const object = await this.#written.write(type, desired, () =>
       this.#client.apply(request, { fieldManager: FIELD_MANAGER, force: true }),
     );
     this.#settle(desired, digest, object);
     return { object };
+  }
+
+  /** With no number wanted, the one that is there stays: it may be an autoscaler's, or what was wanted before. */
+  async #keepReplicas(desired: KubeObject, live: KubeObject): Promise<void> {
+    if ((desired['spec'] as { replicas?: number } | undefined)?.replicas !== undefined) return;
+    const type = resourceOf(desired);
+    const { namespace = '', name } = desired.metadata;
+    const current = await this.#client.get(type, namespace, name);
+    if (!current || current.metadata.uid !== live.metadata.uid) return;
+    const kept = replicasToKeep(current, FIELD_MANAGER);
+    if (!kept) return;
+    const options = { fieldManager: REPLICAS_MANAGER, force: false };
+    await this.#written.write(type, desired, () => this.#client.apply(kept, options));
   }
 
   #isAsWanted(live: KubeObject, desired: KubeObject, digest: string): boolean {
@@ -191,17 +262,44 @@ export class KubeTarget {
     else this.#settled.delete(uid);
   }
 
-  /** Deletes what was made for the owner and is wanted no longer. */
-  async #prune(owner: KubeObject, desired: readonly KubeObject[]): Promise<void> {
+  /**
+   * Deletes what was made for the owner and is wanted no longer; what pods may still need when the new ones serve. Until
+   * then every change of the workload's status leads here again.
+   */
+  async #prune(owner: KubeObject, desired: readonly KubeObject[], objects: readonly KubeObject[]): Promise<void> {
+    const leftOver = this.#leftOver(owner, desired);
+    const mayGo = objects.filter(isWorkload).every(isRolledOut)
+      ? leftOver
+      : leftOver.filter((each) => !isNeededByPods(each));
+    for (const object of mayGo) await this.#remove(object);
+  }
+
+  /** Workloads first: their pods use the others. */
+  #leftOver(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
     const { uid = '', namespace = '' } = owner.metadata;
-    for (const type of OWNED_TYPES) {
-      for (const object of this.#seen.owned(type, namespace, uid)) {
-        const { name, deletionTimestamp } = object.metadata;
-        if (deletionTimestamp !== undefined || ownership(object, owner) !== 'ours') continue;
-        if (!desired.some((each) => each.kind === object.kind && each.metadata.name === name))
-          await this.#remove(object);
-      }
-    }
+    const wanted = new Set(desired.map(idOf));
+    return OWNED_TYPES.toReversed()
+      .flatMap((type) => this.#seen.owned(type, namespace, uid))
+      .filter(
+        (object) =>
+          object.metadata.deletionTimestamp === undefined &&
+          ownership(object, owner) === 'ours' &&
+          !wanted.has(idOf(object)),
+      );
+  }
+
+  /** With the digest and our name, and such that neither a new object of that name nor somebody else's is touched. */
+  #asRequest(desired: KubeObject, digest: string, live: KubeObject | undefined): KubeObject {
+    const { metadata } = desired;
+    const annotations = { ...metadata.annotations, [APPLIED_HASH]: digest, [APPLIED_BY]: this.#identity };
+    return {
+      ...desired,
+      metadata: {
+        ...metadata,
+        annotations,
+        ...(live?.metadata.uid === undefined ? { resourceVersion: ONLY_IF_ABSENT } : { uid: live.metadata.uid }),
+      },
+    };
   }
 
   async #remove(object: KubeObject): Promise<void> {
@@ -227,18 +325,7 @@ function replacementOf(desired: KubeObject, live: KubeObject): object | undefine
   return { metadata: { uid, resourceVersion }, spec: { ports } };
 }
 
-/** With the digest, and such that neither a new object of that name nor somebody else's is touched. */
-function asRequest(desired: KubeObject, digest: string, live: KubeObject | undefined): KubeObject {
-  const { metadata } = desired;
-  return {
-    ...desired,
-    metadata: {
-      ...metadata,
-      annotations: { ...metadata.annotations, [APPLIED_HASH]: digest },
-      ...(live?.metadata.uid === undefined ? { resourceVersion: ONLY_IF_ABSENT } : { uid: live.metadata.uid }),
-    },
-  };
-}
+const digestOf = (desired: KubeObject): string => hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);
 
 const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 

@@ -119,6 +119,23 @@ describe('drift', () => {
     expect(paths({ finalizers: ['a'] }, { finalizers: ['b'] })).toEqual(['finalizers']);
   });
 
+  it('finds what is added where things are chosen or allowed', () => {
+    expect(paths({ spec: { selector: { a: 'b' } } }, { spec: { selector: { a: 'b', c: 'd' } } })).toEqual([
+      'spec.selector.c',
+    ]);
+    expect(paths({ podSelector: {} }, { podSelector: { matchLabels: { a: 'b' } } })).toEqual([
+      'podSelector.matchLabels',
+    ]);
+    const rules = [{ resources: ['pods'], verbs: ['get'] }];
+    expect(paths({ rules }, { rules: [{ ...rules[0], resourceNames: ['a'] }] })).toEqual(['rules[0].resourceNames']);
+    expect(paths({ rules }, { rules: [{ ...rules[0], resourceNames: [] }] })).toEqual([]);
+    const ingress = [{ ports: [{ port: 80, protocol: 'TCP' }] }];
+    expect(paths({ ingress }, { ingress: [{ ports: [{ port: 80, protocol: 'TCP', endPort: 99 }] }] })).toEqual([
+      'ingress[0].ports[0].endPort',
+    ]);
+    expect(paths({ spec: { replicas: 1 } }, { spec: { replicas: 1, paused: true } })).toEqual([]); // somebody else's
+  });
+
   it('tells the ports of a Service apart by number and protocol', () => {
     const ports = [
       { port: 53, protocol: 'UDP', targetPort: 1 },

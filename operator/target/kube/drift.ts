@@ -29,6 +29,16 @@ const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Of a container they are told apart by `containerPort`, of a Service by `port`. */
 const PORT_KEYS = ['containerPort', 'port', 'protocol'];
 const SETS: ReadonlySet<string> = new Set(['finalizers']);
+/** What is chosen or allowed: a key more makes it something else. The API server adds none. */
+const EXACT: ReadonlySet<string> = new Set([
+  'selector',
+  'podSelector',
+  'namespaceSelector',
+  'labelSelector',
+  'nodeSelector',
+  'ingress',
+  'rules',
+]);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -37,7 +47,7 @@ const isFields = (value: unknown): value is Fields =>
 
 /**
  * Where a field of `desired` is not so in `live`. What only `live` has is the API server's default or belongs to
- * somebody else: no difference. An empty list is the same as none.
+ * somebody else: no difference, but in selectors and rules. An empty list is the same as none.
  */
 export function drift(desired: unknown, live: unknown): Difference[] {
   const found: Difference[] = [];
@@ -54,10 +64,29 @@ function compare(desired: unknown, live: unknown, member: string, path: string, 
       return;
     }
     for (const [name, value] of Object.entries(desired)) {
-      compare(value, live[name], name, path === '' ? name : `${path}.${name}`, found);
+      const at = path === '' ? name : `${path}.${name}`;
+      compare(value, live[name], name, at, found);
+      if (EXACT.has(name)) additions(value, live[name], at, found);
     }
   } else if (desired !== live) found.push({ path, live });
 }
+
+/** Keys that only `live` has, at any depth. */
+function additions(desired: unknown, live: unknown, path: string, found: Difference[]): void {
+  if (Array.isArray(desired) && Array.isArray(live)) {
+    desired.forEach((item, i) => {
+      additions(item, live[i], `${path}[${String(i)}]`, found);
+    });
+  }
+  if (!isFields(desired) || !isFields(live)) return;
+  for (const [name, value] of Object.entries(live)) {
+    const at = `${path}.${name}`;
+    if (desired[name] !== undefined) additions(desired[name], value, at, found);
+    else if (!isEmpty(value)) found.push({ path: at, live: value });
+  }
+}
+
+const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
 function compareLists(desired: readonly unknown[], live: unknown, member: string, path: string, found: Difference[]) {
   const items: readonly unknown[] = Array.isArray(live) ? live : [];

@@ -23,6 +23,17 @@ export const nameTaken = (owner: KubeObject, { kind, metadata }: KubeObject): Ob
       `it is left alone; delete or rename it, or rename the ${owner.kind}`,
   );
 
+export const anotherOperator = (owner: KubeObject, other: string, againInMs: number | undefined): ObjectProblem =>
+  problemOf(
+    owner,
+    'AnotherOperator',
+    `the objects of ${owner.kind} "${owner.metadata.name}" were applied by another operator, ${other}: they are left ${
+      againInMs === undefined
+        ? 'as they are, because it applied them again; let only one operator watch this namespace, then restart that one'
+        : 'as they are while it may still change them; let only one operator watch this namespace'
+    }`,
+  );
+
 /** Nothing can be made in a namespace that goes. */
 export const isOfTerminating = ({ status, message }: ApiError): boolean =>
   status === 403 && message.includes('being terminated');
@@ -37,16 +48,20 @@ export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject
   const message = error.message.slice(0, MAX_MESSAGE);
   if (isOfTerminating(error)) return undefined;
   if (status === 403) return forbidden(message, what, owner);
+  if (status === 413 || isTooLarge(error)) {
+    const text = `${what} is too large for the API server (${message}): use fewer or smaller backends, tools and metadata`;
+    return problemOf(owner, 'ApplyTooLarge', text);
+  }
   if (status === 422 || status === 400) {
     if (isWorkload(object) && hasPodPatch(owner)) return badPatch(message, what, owner);
     return problemOf(owner, 'ApplyInvalid', `the API server refuses ${what} (${message}): correct what it names`);
   }
-  if (status === 413) {
-    const text = `${what} is too large for the API server (${message}): use fewer or smaller backends`;
-    return problemOf(owner, 'ApplyTooLarge', text);
-  }
   return undefined;
 }
+
+/** A ConfigMap holds 1 MiB, and no object may be larger than etcd takes; neither is refused as 413. */
+const isTooLarge = ({ message }: ApiError): boolean =>
+  /Too long: [^\n]*\b1048576 bytes/u.test(message) || message.includes('request is too large');
 
 /** The operator's own template is accepted everywhere: it is the user's patch that does not fit. */
 const badPatch = (message: string, what: string, owner: KubeObject): ObjectProblem => ({

@@ -74,6 +74,7 @@ export class ObjectServer implements Writer, Seen {
     const isStale =
       (uid !== undefined && uid !== live?.metadata.uid) ||
       (live && resourceVersion !== undefined && resourceVersion !== live.metadata.resourceVersion);
+    if (isStale) this.onConflict();
     if (isStale) throw new ApiError({ status: 409, reason: 'Conflict', message: 'the object has been modified' });
     const { uid: liveUid } = live?.metadata ?? {};
     const merged = {
@@ -92,6 +93,7 @@ export class ObjectServer implements Writer, Seen {
     return this.put(this.normalize(merged));
   }
 
+  onConflict: () => void = () => undefined;
   onPatch: () => void = () => undefined;
 
   async mergePatch({ kind }: ResourceType, namespace: string, name: string, patch: object): Promise<KubeObject> {

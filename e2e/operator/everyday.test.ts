@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, inject, it } from 'vitest';
+import { adminKubeconfigOf } from '../harness/control-plane.ts';
+import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import { entry, group, virtualServer } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { runPods } from './kubelet.ts';
+import { at, conditionsOf, placeOf, statusOf } from './playground.ts';
+import { everySort, REMOTE } from './resources.ts';
+import { sharedOperator } from './shared.ts';
+
+const { playground, api } = sharedOperator();
+
+it('a Secret whose value changes replaces no pod: gateways read it again', async () => {
+  const here = await playground();
+  await here.create(...everySort());
+  const before = await here.appears('Deployment', 'vmcp-all');
+  const hash = async () => statusOf(await here.get('VirtualMCPServer', 'all'))['secretHash'];
+  const first = await eventually('the versions in use are known', async () => {
+    const value = await hash();
+    return typeof value === 'string' && value;
+  });
+  await here.patch('Secret', 'header', { data: { value: 'bmV3' } });
+  await eventually('the new version is in use', async () => (await hash()) !== first);
+  expect((await here.get('Deployment', 'vmcp-all'))?.['spec']).toEqual(before['spec']);
+});
+
+it('a quota that leaves no room is said, and heals when it goes', async () => {
+  const here = await playground();
+  const { apiVersion, kind } = placeOf('ResourceQuota');
+  const metadata = { name: 'tight', namespace: here.namespace };
+  await api().create({ apiVersion, kind, metadata, spec: { hard: { 'count/services': '0' } } });
+  await here.appears('ResourceQuota', 'tight', (quota) => at(quota, 'status.hard') !== undefined);
+  await here.create(group(), virtualServer({}, { name: 'tools' }));
+  const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
+  expect(said.message).toContain('quota');
+  await here.remove('ResourceQuota', 'tight');
+  await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'True' }, 60_000);
+});
+
+it('what works and is probably not meant is advised', async () => {
+  const here = await playground();
+  const twice = { passthroughHeaders: ['X-A'], config: { passthroughHeaders: ['X-B'] } };
+  await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...twice }));
+  const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Advisory', status: 'True' });
+  expect(said.message).toContain('spec.config.passthroughHeaders');
+  await here.patch('VirtualMCPServer', 'tools', { spec: { config: null } });
+  await here.appears('VirtualMCPServer', 'tools', (vmcp) =>
+    conditionsOf(vmcp).every(({ type }) => type !== 'Advisory'),
+  );
+});
+
+it('a gauge of each resource says whether it is ready, and goes with it', async () => {
+  const here = await playground();
+  const gauge = async (): Promise<string | undefined> => {
+    const text = await (await fetch(`${inject('operator').management}/metrics`)).text();
+    const line = text
+      .split('\n')
+      .find((each) =>
+        ['vmcp_resource_ready{', `namespace="${here.namespace}"`, 'kind="VirtualMCPServer"'].every((part) =>
+          each.includes(part),
+        ),
+      );
+    return line?.split(' ').at(-1);
+  };
+  await here.create(entry('remote', REMOTE), virtualServer({}, { name: 'tools' }));
+  await eventually('it is not ready', async () => (await gauge()) === '0');
+  runPods(testScope(), here);
+  await here.create(group());
+  await eventually('it is ready', async () => (await gauge()) === '1');
+  await here.remove('VirtualMCPServer', 'tools');
+  await eventually('it is gone', async () => (await gauge()) === undefined);
+});
+
+it.skipIf(clusterBinary('kubectl') === undefined)('kubectl get mcp shows every kind in its columns', async () => {
+  const here = await playground();
+  await here.create(...everySort());
+  runPods(testScope(), here);
+  await here.becomes('VirtualMCPServer', 'all', { type: 'Ready', status: 'True' });
+  await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True' });
+  await here.patch('VirtualMCPServer', 'all', { status: { backendCount: 3 } }, 'status');
+  await sleep(500);
+  const kubectl = async (...args: readonly string[]): Promise<string> => {
+    const where = ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', here.namespace];
+    return (await promisify(execFile)(clusterBinary('kubectl') ?? 'kubectl', [...where, ...args])).stdout;
+  };
+  const lines = async (kind: string) =>
+    (await kubectl('get', kind)).split('\n').map((line) => line.trim().split(/\s+/u));
+  const [header, row] = await lines('vmcp');
+  expect(header).toEqual(['NAME', 'PHASE', 'URL', 'BACKENDS', 'AGE', 'READY']);
+  expect(row).toEqual(['all', 'Ready', expect.stringContaining('http://vmcp-all.'), '3', expect.any(String), 'True']);
+  expect(await lines('mcpserver')).toEqual(
+    expect.arrayContaining([
+      ['web', 'Ready', 'True', '1', expect.stringContaining('http://mcp-web.'), expect.any(String)],
+    ]),
+  );
+  expect((await lines('mcpg'))[1]).toEqual(['fixtures', '2', '1', 'Ready', 'True', expect.any(String)]);
+  expect((await lines('mcpoidc'))[1]).toEqual(['login', 'inline', 'True', expect.any(String)]);
+  expect((await lines('extauth'))[1]).toEqual(['by-exchange', 'tokenExchange', 'True', expect.any(String)]);
+  expect((await lines('mcpentry'))[1]).toEqual([
+    'remote',
+    'Valid',
+    'streamable-http',
+    REMOTE,
+    'fixtures',
+    expect.any(String),
+  ]);
+  const all = await kubectl('get', 'mcp');
+  for (const kind of [
+    'mcpgroup',
+    'mcpserver',
+    'mcpserverentry',
+    'mcpoidcconfig',
+    'mcpexternalauthconfig',
+    'virtualmcpserver',
+  ])
+    expect(all).toContain(`${kind}.vmcp.dev/`);
+});

@@ -1,0 +1,71 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { KubeClient } from '../../gateway/kube/client.ts';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
+import { refuse, WatchServer } from '../../gateway/kube/testdata/watch-server.ts';
+import { newSnapshot } from '../resolve/snapshot.ts';
+import { Controller } from './controller.ts';
+import { ManualClock } from './testdata/manual-clock.ts';
+
+const GROUP: KubeObject = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPGroup',
+  metadata: { namespace: 'team', name: 'g', uid: 'u', resourceVersion: '5', generation: 1 },
+  spec: {},
+};
+
+/** A controller of groups that says something at every look. */
+async function setUp() {
+  const server = new WatchServer();
+  const client = new KubeClient(await server.listen());
+  onTestFinished(async () => {
+    await client.close();
+    await server[Symbol.asyncDispose]();
+  });
+  const clock = new ManualClock();
+  const controller = new Controller({
+    controllers: [{ kind: 'MCPGroup', decide: () => ({ say: () => ({ status: { a: 1 }, ready: true, events: [] }) }) }],
+    view: {
+      raw: () => GROUP,
+      owned: () => [],
+      snapshot: (namespace) => newSnapshot(namespace, {}),
+      problemsOf: () => [],
+      referrersOf: () => [],
+      groupsOf: () => [],
+      keysIn: () => [],
+      referencesReady: () => Promise.resolve(),
+      namespaceIsTerminating: () => false,
+    },
+    client,
+    render: {} as never,
+    clock,
+    log: { debug: () => undefined, warn: () => undefined },
+    identity: 'vmcp-system/vmcp-operator',
+    reporter: 'pod',
+    protects: true,
+  });
+  controller.onChange(RESOURCES.MCPGroup, undefined, GROUP);
+  return { server, clock, controller };
+}
+
+it('sends no write again that the API server was too busy for when it has lost the lead', async () => {
+  const { server, controller } = await setUp();
+  server.nextLists.push(refuse(429, '', { 'retry-after': '1' }));
+  controller.lead();
+  await expect.poll(() => server.requests.length).toBe(1);
+  controller.rest();
+  const begun = performance.now();
+  await controller.finish();
+  expect(performance.now() - begun).toBeLessThan(900);
+  expect(server.requests.map(({ method }) => method)).toEqual(['PATCH']);
+});
+
+it('waits for no answer to a write when it has lost the lead, and writes again when it has it back', async () => {
+  const { server, controller } = await setUp();
+  server.nextLists.push(() => undefined);
+  controller.lead();
+  await expect.poll(() => server.requests.length).toBe(1);
+  controller.rest();
+  controller.lead();
+  await expect.poll(() => server.requests.length).toBe(2);
+  await controller.finish();
+});

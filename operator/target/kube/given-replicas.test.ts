@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import type { KubeObject, ObjectMeta } from '../../../gateway/kube/resource.ts';
+import { replicasToKeep } from './given-replicas.ts';
+
+const live = (...managedFields: object[]): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { namespace: 'team', name: 'd', uid: 'u', resourceVersion: '7', managedFields } as ObjectMeta,
+  spec: { replicas: 5, paused: true },
+});
+const fieldsV1 = { 'f:spec': { 'f:replicas': {} } };
+
+it('keeps the number that was applied, of this version of the object only', () => {
+  expect(replicasToKeep(live({ manager: 'ours', operation: 'Apply', fieldsV1 }), 'ours')).toEqual({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { namespace: 'team', name: 'd', uid: 'u', resourceVersion: '7' },
+    spec: { replicas: 5 },
+  });
+});
+
+it.each([
+  ['another manager', { manager: 'hpa', operation: 'Update', subresource: 'scale', fieldsV1 }],
+  ['the second manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],
+  ['nobody', { manager: 'ours', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:template': {} } } }],
+])('has nothing to do when %s has it', (_, entry) => {
+  expect(replicasToKeep(live(entry), 'ours')).toBeUndefined();
+});

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { isRolledOut } from './rolled-out.ts';
+
+const workload = (status?: object, spec: object = { replicas: 2 }) =>
+  isRolledOut({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd', generation: 3 },
+    spec,
+    ...(status && { status }),
+  });
+const DONE = { observedGeneration: 3, replicas: 2, updatedReplicas: 2, availableReplicas: 2 };
+
+it('is rolled out when all pods are new and serve, or none are wanted', () => {
+  expect(workload(DONE)).toBe(true);
+  expect(workload({ observedGeneration: 3, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }, {})).toBe(true);
+  expect(workload({ observedGeneration: 3 }, { replicas: 0 })).toBe(true);
+});
+
+it.each([
+  ['nothing is known', undefined],
+  ['the status is of an earlier spec', { ...DONE, observedGeneration: 2 }],
+  ['old pods are there', { ...DONE, replicas: 3 }],
+  ['new pods are missing', { ...DONE, updatedReplicas: 1 }],
+  ['a pod does not serve', { ...DONE, availableReplicas: 1 }],
+])('is not while %s', (_, status) => {
+  expect(workload(status)).toBe(false);
+});
