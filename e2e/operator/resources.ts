@@ -26,10 +26,6 @@ export const headerAuth = (name: string, secretName: string, key = 'value'): Man
     headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: secretName, key } },
   });
 
-/** Sends the token of an upstream provider of the embedded authorization server. */
-const upstreamAuth = (name: string, providerName: string): Manifest =>
-  custom('MCPExternalAuthConfig', name, { type: 'upstreamInject', upstreamInject: { providerName } });
-
 export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown>> = {}): Manifest =>
   custom('MCPOIDCConfig', name, { type: 'inline', inline: { issuer: 'https://issuer.example.com', ...inline } });
 
