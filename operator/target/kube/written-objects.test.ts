@@ -89,6 +89,13 @@ describe('WrittenObjects', () => {
       }),
     ).rejects.toThrow('refused');
     expect(news[3]).toBe('12 13');
+    await expect(
+      written.write(TYPE, at(''), () => {
+        written.isEcho(TYPE, at('13'), undefined);
+        return Promise.reject(new Error('not found'));
+      }),
+    ).rejects.toThrow('not found');
+    expect(news[4]).toBe('13 undefined');
   });
 
   it('keeps nothing that the watch has brought already', async () => {

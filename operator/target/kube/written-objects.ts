@@ -50,7 +50,7 @@ export class WrittenObjects {
       const held = this.#underWay.get(id);
       this.#underWay.delete(id);
       // A version from before the reply may be somebody's edit, which the write knew nothing of.
-      const isEcho = held?.versions.every((version) => version === result?.metadata.resourceVersion);
+      const isEcho = result && held?.versions.every((version) => version === result?.metadata.resourceVersion);
       // What the watch says already needs no memory, nor does an object that it says is gone.
       if (
         held &&
