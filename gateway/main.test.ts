@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startGateway, type Gateway, type ServerSpec } from './main.ts';
 import type { Aggregation, Backend, GatewayConfig } from './contract/gateway-config.ts';
+import { VMCP } from './contract/testdata/vmcp-config.ts';
 import { createLog } from './telemetry/log.ts';
 
 interface Message {
@@ -71,17 +72,9 @@ function spec(backends: readonly Backend[], { timeout = '5s', strategy = 'none',
     group: 'test',
     vmcp: {
       backends: [...backends],
-      incoming: { type: 'anonymous', ...(origins && { allowed_origins: origins }) },
-      aggregation: { conflict_resolution: strategy, default_tool_visibility: 'allow', prefix_format: '{workload}_' },
-      operational: {
-        failure_handling: {
-          circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-          health_check_interval: '30s',
-          health_check_timeout: '10s',
-          unhealthy_threshold: 3,
-        },
-        timeouts: { default: timeout },
-      },
+      incoming: { ...VMCP.incoming, ...(origins && { allowed_origins: origins }) },
+      aggregation: { ...VMCP.aggregation, conflict_resolution: strategy },
+      operational: { ...VMCP.operational, timeouts: { default: timeout } },
     },
   };
   return { config, host: '127.0.0.1', port: 0, local: true };

@@ -6,7 +6,7 @@ import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
 import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
-import { apiServerOf } from './incoming/api-server.ts';
+import { apiServerOf } from './kube/api-server.ts';
 import { BoundaryImpossible } from './incoming/boundary-of.ts';
 import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { listen, type Listener } from './listener.ts';

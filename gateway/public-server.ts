@@ -7,7 +7,7 @@ import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
 import { randomPool } from './authserver/keys/random-pool.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
-import type { ApiServer } from './incoming/api-server.ts';
+import type { ApiServer } from './kube/api-server.ts';
 import { BoundaryImpossible, boundaryOf } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { listen, type Listener } from './listener.ts';

@@ -41,8 +41,8 @@ const LONGEST_MESSAGE = 1_000;
 
 /**
  * Writes what this pod sees into the status of its VirtualMCPServer: when something of it is another than at its last
- * write, no more often than the interval, and only if it does not stand there already. Where pods disagree, the one whose view changed last is read, until
- * another pod finds after a while that its own view still stands.
+ * write, no more often than the interval, and only if it does not stand there already. Where pods disagree, the one
+ * whose view changed last is read, until another pod finds after a while that its own view still stands.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { createOutbound } from '../outbound/fetch.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
-import type { ApiServer } from './api-server.ts';
+import type { ApiServer } from '../kube/api-server.ts';
 import { createBoundary, protectionOf, type AuthenticationOutcome, type Boundary } from './boundary.ts';
 import type { EmbeddedIssuer, Logger } from './token-validator.ts';
 import { createTokenValidator, type IssuerValidator, type ValidatorDeps } from './validator.ts';

@@ -1,4 +1,4 @@
-import type { ApiServer } from './api-server.ts';
+import type { ApiServer } from '../kube/api-server.ts';
 import { decodeObject, type JsonObject } from './classify.ts';
 import { FetchFailure, type JsonGet } from './json-get.ts';
 import { DependencyDown } from './refusal.ts';

@@ -1,6 +1,6 @@
 import { isApiServerName } from '../outbound/address-class.ts';
 import { policyFor } from '../outbound/policy.ts';
-import type { ApiServer } from './api-server.ts';
+import type { ApiServer } from '../kube/api-server.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
 import { ClusterIssuer, isForbidden, ROLE_MISSING } from './cluster-issuer.ts';
 import { discoveredKeys, Discovery } from './discovery.ts';

@@ -5,7 +5,7 @@ import { startIssuer, type Claims, type Issuer } from '../../e2e/harness/issuer.
 import { testScope } from '../../e2e/harness/scope.ts';
 import { createAuthority } from '../outbound/testdata/authority.ts';
 import { serve } from '../outbound/testdata/servers.ts';
-import { apiServerOf } from './api-server.ts';
+import { apiServerOf } from '../kube/api-server.ts';
 import { AUDIENCE, filesIn, validatorFor, verdictOn, type Setup } from './testdata/validator-under-test.ts';
 
 const ISSUER = 'https://oidc.cluster.example/id/1';

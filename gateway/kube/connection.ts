@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { WatchedFile } from '../outbound/watched-file.ts';
+import { apiServerOf } from './api-server.ts';
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -27,8 +28,6 @@ export interface Connection {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
-
 /** Whether this process runs in a pod that may talk to its API server. */
 export const isInCluster = (env: Environment): boolean =>
   (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' && (env['KUBERNETES_SERVICE_PORT'] ?? '') !== '';
@@ -38,18 +37,18 @@ export const isInCluster = (env: Environment): boolean =>
  * as they rotate, so a pod may start before they are there.
  * @param directory where the token is mounted
  */
-export function inClusterConnection(env: Environment, directory: string = SERVICE_ACCOUNT): Connection {
-  if (!isInCluster(env)) {
+export function inClusterConnection(env: Environment, directory?: string): Connection {
+  const server = isInCluster(env) ? apiServerOf(env, directory) : undefined;
+  if (!server) {
     throw new Error('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this process runs in no pod');
   }
-  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
-  const token = new WatchedFile(join(directory, 'token'));
-  const ca = new WatchedFile(join(directory, 'ca.crt'));
+  const token = new WatchedFile(server.tokenFile);
+  const ca = new WatchedFile(server.caFile);
   let tls: TlsMaterial = {};
   return {
-    baseUrl: `https://${host.includes(':') ? `[${host}]` : host}:${env['KUBERNETES_SERVICE_PORT'] ?? ''}`,
+    baseUrl: server.url,
     get namespace() {
-      return env['POD_NAMESPACE'] ?? new WatchedFile(join(directory, 'namespace')).text();
+      return env['POD_NAMESPACE'] ?? new WatchedFile(join(dirname(server.tokenFile), 'namespace')).text();
     },
     tls() {
       const text = ca.text();

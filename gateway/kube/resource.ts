@@ -100,3 +100,7 @@ export function pathOf(type: ResourceType, { namespace, name, subresource }: Pla
 
 /** Whether version `a` of an object is `b` or came later; none is the oldest. resourceVersions of one kind are ordered whole numbers. */
 export const isAsNewAs = (a = '', b = ''): boolean => (a.length === b.length ? a >= b : a.length > b.length);
+
+/** Tells objects apart, whatever their kinds. */
+export const objectKey = ({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string =>
+  `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectRef } from '../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../resolve/problems.ts';
 import { references } from '../resolve/references.ts';
 import type { Resource } from '../resolve/snapshot.ts';
 import { isOwnKind, OWN_API_VERSION } from './own-kinds.ts';
@@ -102,5 +102,5 @@ function ownerOf({ metadata }: KubeObject): ObjectRef[] {
 }
 
 function distinct(refs: readonly ObjectRef[]): ObjectRef[] {
-  return [...new Map(refs.map((ref) => [`${ref.kind}/${ref.namespace}/${ref.name}`, ref])).values()];
+  return [...new Map(refs.map((ref) => [refKey(ref), ref])).values()];
 }

@@ -1,5 +1,5 @@
 import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
-import type { KubeObject, ResourceType } from '../../gateway/kube/resource.ts';
+import { objectKey, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
 import { KubeTarget, type Writer } from '../target/kube/apply.ts';
 import { WrittenObjects } from '../target/kube/written-objects.ts';
@@ -130,8 +130,8 @@ export class Controller {
     await this.#events.drained();
   }
 
-  #remember({ kind, metadata }: KubeObject, current: KubeObject | undefined): void {
-    const id = `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+  #remember(object: KubeObject, current: KubeObject | undefined): void {
+    const id = objectKey(object);
     if (current) this.#resources.set(id, current);
     else this.#resources.delete(id);
   }

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../resolve/problems.ts';
 import type { Clock } from './clock.ts';
 
 /** What is to be done once more with a key. */
@@ -54,8 +54,6 @@ const NEWS_BACKOFF_MS = 1_000;
 export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
   Math.min(LAST_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
 
-const idOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
-
 /**
  * Keys to be worked on: each is there once, and never runs twice at a time. A key that is added while it runs, runs
  * again. Nothing runs before `start`.
@@ -82,7 +80,7 @@ export class WorkQueue {
   /** Has a key run after `delayMs`; the earlier of two times wins, and so does a new reason over a backoff. */
   add(key: ObjectRef, delayMs = 0): void {
     if (this.#state === 'stopped') return;
-    const id = idOf(key);
+    const id = refKey(key);
     const entry = this.#entries.get(id) ?? newEntry(key);
     this.#entries.set(id, entry);
     this.#options.hooks?.added();
@@ -171,7 +169,7 @@ export class WorkQueue {
     }
     if (requeueAfterMs !== undefined) this.#schedule(entry, requeueAfterMs);
     if (entry.again) this.#schedule(entry, 0);
-    else if (requeueAfterMs === undefined) this.#entries.delete(idOf(entry.key));
+    else if (requeueAfterMs === undefined) this.#entries.delete(refKey(entry.key));
   }
 }
 

@@ -112,6 +112,7 @@ async function reconcile(
   const current = finalizers && !isOthers ? await setFinalizers(options, object, finalizers) : object;
   if (finalizers && !options.protects) released.add(uid);
   if (current.metadata.deletionTimestamp !== undefined && blockedBy.length === 0) return {};
+  if (isGoing) return {}; // nothing can be made in a namespace that goes, and nothing is worth being said
 
   const look: Look = {
     object: current,
@@ -123,8 +124,6 @@ async function reconcile(
     now: timeOf(options.clock),
   };
   const decision = controller.decide(look);
-  // In a namespace that goes nothing can be made, and nothing is worth being said.
-  if (isGoing) return {};
   const applied = await apply(options, current, decision);
   const other = applied.problems.find(({ reason }) => reason === 'AnotherOperator');
   if (other) return leave(options, current, other, applied);

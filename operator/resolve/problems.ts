@@ -7,6 +7,8 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+export const refKey = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
+
 /** A mistake and the object that holds it, which need not be the object being resolved. */
 export interface ObjectProblem extends Problem, ObjectRef {}
 

@@ -96,11 +96,10 @@ function withBackends(frame: GatewayConfig, members: readonly JudgedMember[]): G
 function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly JudgedMember[]): Resolution {
   const fit = (): JudgedMember[] => members.filter((member) => member.scope.problems.length === 0);
   const config = withBackends(frame, fit());
-  if (scope.problems.length === 0) {
-    for (const fault of configFaults(config)) {
-      const member = members.find(({ name, backend }) => backend && name === backendOf(fault, config));
-      if (member) reportFaults([fault], member.scope.on({ kind: member.kind, metadata: { name: member.name } }));
-    }
+  const faults = scope.problems.length === 0 ? configFaults(config) : [];
+  for (const fault of faults) {
+    const member = members.find(({ name, backend }) => backend && name === backendOf(fault, config));
+    if (member) reportFaults([fault], member.scope.on({ kind: member.kind, metadata: { name: member.name } }));
   }
   for (const member of fit()) scope.warnings.push(...member.scope.warnings);
   keepMounts(scope, members);
@@ -108,7 +107,8 @@ function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly
     .filter((member) => member.scope.problems.length > 0)
     .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
     .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
-  return { ...conclude(scope, withBackends(frame, fit())), excluded };
+  const rest = faults.length === 0 ? config : withBackends(frame, fit());
+  return { ...conclude(scope, rest, faults.length === 0), excluded };
 }
 
 const ABOUT_CONTENTS: ReadonlySet<string> = new Set([
@@ -132,9 +132,10 @@ function keepMounts({ mounts }: Scope, members: readonly JudgedMember[]): void {
   }
 }
 
-function conclude(scope: Scope, config: GatewayConfig): Resolution {
+/** @param isJudged the gateway's validator has found nothing wrong with `config` */
+function conclude(scope: Scope, config: GatewayConfig, isJudged = false): Resolution {
   const sorted = sortKeys(config);
-  if (scope.problems.length === 0) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
+  if (scope.problems.length === 0 && !isJudged) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
   const mounts = [...scope.mounts.values()].toSorted((a, b) => compareText(a.path, b.path));
   const problems = concise(scope.problems);
   const found = { problems, warnings: distinct(scope.warnings), excluded: [] };

@@ -1,4 +1,5 @@
 export type { ObjectStatus } from './conditions.ts';
+export type { SharedObjectInput } from './input.ts';
 export { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 export { mcpGroupStatus } from './mcp-group.ts';
 export { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';

@@ -1,27 +1,15 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { checkMCPExternalAuthConfig } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import type { Snapshot } from '../resolve/snapshot.ts';
 import { adviceClaims } from './advice.ts';
 import { fails, verdict, type Claim } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { problemsMessage, type Self } from './message.ts';
-import { deletionClaims, type Deletion } from './references.ts';
+import { deletionClaims } from './references.ts';
+import type { SharedObjectInput } from './input.ts';
 
-export interface MCPExternalAuthConfigInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
-  readonly refused?: readonly ObjectProblem[];
-  readonly deletion: Deletion;
-  /** RFC 3339. */
-  readonly now: string;
-}
-
-export function mcpExternalAuthConfigStatus(input: MCPExternalAuthConfigInput): ObjectStatus {
+export function mcpExternalAuthConfigStatus(input: SharedObjectInput): ObjectStatus {
   const { object, snapshot, refused = [], deletion, now } = input;
   const self = { kind: object.kind, name: object.metadata.name };
   const config = snapshot.externalAuthConfigs.get(self.name);

@@ -1,24 +1,12 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
 import { compareText, members, type Snapshot } from '../resolve/snapshot.ts';
 import { fails, holds, type Claim } from './claim.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { problemsMessage } from './message.ts';
-import { deletionClaims, type Deletion } from './references.ts';
-
-export interface MCPGroupInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
-  readonly refused?: readonly ObjectProblem[];
-  readonly deletion: Deletion;
-  /** RFC 3339. */
-  readonly now: string;
-}
+import { deletionClaims } from './references.ts';
+import type { SharedObjectInput } from './input.ts';
 
 /** An empty group is ready. Members that were refused belong to it all the same. */
-export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }: MCPGroupInput): ObjectStatus {
+export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }: SharedObjectInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const servers = namesOf('MCPServer', self.name, snapshot);
   const entries = namesOf('MCPServerEntry', self.name, snapshot);

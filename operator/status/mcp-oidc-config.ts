@@ -1,24 +1,11 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { checkMCPOIDCConfig } from '../resolve/objects.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import type { Snapshot } from '../resolve/snapshot.ts';
 import { adviceClaims } from './advice.ts';
 import { verdict } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
-import { deletionClaims, type Deletion } from './references.ts';
-
-export interface MCPOIDCConfigInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
-  readonly refused?: readonly ObjectProblem[];
-  readonly deletion: Deletion;
-  /** RFC 3339. */
-  readonly now: string;
-}
+import { deletionClaims } from './references.ts';
+import type { SharedObjectInput } from './input.ts';
 
 export function mcpOIDCConfigStatus({
   object,
@@ -26,7 +13,7 @@ export function mcpOIDCConfigStatus({
   refused = [],
   deletion,
   now,
-}: MCPOIDCConfigInput): ObjectStatus {
+}: SharedObjectInput): ObjectStatus {
   const { kind } = object;
   const { name } = object.metadata;
   const config = snapshot.oidcConfigs.get(name);

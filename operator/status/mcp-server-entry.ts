@@ -1,26 +1,16 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { checkMCPServerEntry } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import type { MCPServerEntry, Snapshot } from '../resolve/snapshot.ts';
+import type { MCPServerEntry } from '../resolve/snapshot.ts';
 import { adviceClaims } from './advice.ts';
 import { holds, verdict, type Claim } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { cut, type Self } from './message.ts';
 import { authConfigProblems, groupClaim, isAboutAuthRef, isAboutGroup } from './references.ts';
-
-export interface MCPServerEntryInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
-  readonly refused?: readonly ObjectProblem[];
-  /** RFC 3339. */
-  readonly now: string;
-}
+import type { StatusInput } from './input.ts';
 
 /** An entry makes nothing: its status says whether a gateway can use it. */
-export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: MCPServerEntryInput): ObjectStatus {
+export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: StatusInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const entry = snapshot.entries.get(self.name);
   const found = entry ? checkMCPServerEntry(entry, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };

@@ -15,19 +15,9 @@ import { authConfigProblems, groupClaim, isAboutAuthRef, isAboutGroup } from './
 import { rolloutOf, type Rollout } from './rollout.ts';
 import { sessionStorageClaim } from './session-storage.ts';
 import { readyClaim, type ObservedWorkload } from './workload.ts';
+import type { WorkloadInput } from './input.ts';
 
-export interface MCPServerInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
-  readonly refused?: readonly ObjectProblem[];
-  readonly observed: ObservedWorkload;
-  /** RFC 3339. */
-  readonly now: string;
-}
-
-export function mcpServerStatus({ object, snapshot, refused = [], observed, now }: MCPServerInput): ObjectStatus {
+export function mcpServerStatus({ object, snapshot, refused = [], observed, now }: WorkloadInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const server = snapshot.servers.get(self.name);
   const found = server ? checkMCPServer(server, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };

@@ -1,6 +1,4 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import type { Snapshot } from '../resolve/snapshot.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
 import { backendHealth, backendsHealthyClaim, runtimeProblems, type BackendHealth } from './backend-health.ts';
 import type { Claim } from './claim.ts';
@@ -12,18 +10,11 @@ import { rowsOf } from './problem-table.ts';
 import { rolloutOf } from './rollout.ts';
 import { isPartialFailureFatal, readiness } from './virtual-mcp-server-ready.ts';
 import { fieldClaims } from './virtual-mcp-server-claims.ts';
-import type { ObservedWorkload } from './workload.ts';
+import type { WorkloadInput } from './input.ts';
 
-export interface VirtualMCPServerInput {
-  /** As the API server has it, with its status. */
-  readonly object: KubeObject;
-  readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken, and there is no resolution. */
-  readonly refused?: readonly ObjectProblem[];
+export interface VirtualMCPServerInput extends WorkloadInput {
+  /** Absent for an object that was refused. */
   readonly resolution?: Resolution;
-  readonly observed: ObservedWorkload;
-  /** RFC 3339. */
-  readonly now: string;
 }
 
 /** Whatever is wrong, the pods that run go on; `Ready` is about them, the phase about the object as a whole. */

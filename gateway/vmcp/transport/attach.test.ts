@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from 'winston';
 import { attachTransport, type AttachTransportOptions } from './attach.ts';
-import { BackendError, type BackendFailure } from './channel.ts';
 import type { StdioTransport } from './stdio.ts';
 import { startAttachServer, type AttachServer, type AttachServerOptions } from './testdata/attach-server.ts';
 import { callTool, ownerOf, textOf } from './testdata/calls.ts';
+import { failureOf } from './testdata/failure-of.ts';
 
 const lines: Record<string, unknown>[] = [];
 const log = createLogger({ level: 'debug' });
@@ -70,15 +70,6 @@ function transportTo(url: string, more: Partial<AttachTransportOptions> = {}, to
   cleanups.push(() => transport.close());
   return transport;
 }
-
-const failureOf = async (opening: Promise<unknown>): Promise<BackendFailure> => {
-  const error: unknown = await opening.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof BackendError) return error.failure;
-  throw new Error('no BackendError', { cause: error });
-};
 
 const logged = (message: string) => lines.filter((line) => line['message'] === message);
 

@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../telemetry/log.ts';
-import { BackendError, type BackendFailure, type Channel, type ChannelOwner, type Transport } from './channel.ts';
+import type { BackendFailure, Channel, ChannelOwner, Transport } from './channel.ts';
 import { httpTransport } from './http.ts';
 import { requestReply } from './request-reply.ts';
+import { failureOf } from './testdata/failure-of.ts';
 
 type Answer = (req: IncomingMessage, res: ServerResponse, message: { id?: number; method?: string }) => void;
 
@@ -81,15 +82,6 @@ const call = (channel: Channel, timeoutMs = 2_000, onMessage?: (message: Buffer)
     { method: 'tools/call', params: Buffer.from('{"name":"x","n":1e400}'), id: Buffer.from('"client-7"'), timeoutMs },
     onMessage ? { onMessage } : {},
   ).then(String);
-
-async function failureOf(pending: Promise<unknown>): Promise<BackendFailure> {
-  const error: unknown = await pending.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof BackendError) return error.failure;
-  throw new Error(`expected a BackendError, got ${String(error)}`);
-}
 
 describe('httpTransport', () => {
   it('shakes hands once, keeps the session id and forwards params as they are', async () => {

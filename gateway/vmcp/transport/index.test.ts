@@ -9,6 +9,7 @@ import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
+import { VMCP } from '../../contract/testdata/vmcp-config.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createAuthority, type KeyPair } from '../../outbound/testdata/authority.ts';
 import { BackendError, DISCOVERY, type BackendRequest, type ChannelOwner } from './channel.ts';
@@ -26,15 +27,7 @@ const silent = new Writable({
   },
 });
 const owner: ChannelOwner = { key: DISCOVERY, capabilities: '{}', revision: '2025-06-18', onMessage: () => undefined };
-const operational: Operational = {
-  timeouts: { default: '2s' },
-  failure_handling: {
-    health_check_interval: '30s',
-    health_check_timeout: '10s',
-    unhealthy_threshold: 3,
-    circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-  },
-};
+const operational: Operational = { ...VMCP.operational, timeouts: { default: '2s' } };
 
 function create(backend: Omit<Backend, 'name'>) {
   const options = { log: createLog(silent, 'info'), version: '0', launcher: undefined, now: Date.now };

@@ -10,9 +10,10 @@ import { Agent } from 'undici';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from 'winston';
 import { z } from 'zod';
-import { BackendError, type BackendFailure, type Transport } from './channel.ts';
+import type { Transport } from './channel.ts';
 import { sseTransport, type SseTransportOptions } from './sse.ts';
 import { callTool, ownerOf, startCall, textOf, toolParams } from './testdata/calls.ts';
+import { failureOf } from './testdata/failure-of.ts';
 
 const log = createLogger({ silent: true });
 const never = new AbortController().signal;
@@ -50,15 +51,6 @@ function transportTo(url: URL, options: Partial<SseTransportOptions> = {}): Tran
   );
   return transport;
 }
-
-const failureOf = async (opening: Promise<unknown>): Promise<BackendFailure> => {
-  const error: unknown = await opening.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof BackendError) return error.failure;
-  throw new Error('no BackendError', { cause: error });
-};
 
 /** A server made with the SDK; `requests` are the heads of what it was sent. */
 async function sdkServer() {

@@ -8,9 +8,9 @@ import { createLogger } from 'winston';
 import { Writable } from 'node:stream';
 import { createLauncher } from '../../workloads/runner/launcher.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
-import { BackendError, type BackendFailure } from './channel.ts';
 import { stdioTransport, type StdioTransport, type StdioTransportOptions } from './stdio.ts';
 import { callTool, ownerOf, startCall, textOf, toolParams } from './testdata/calls.ts';
+import { failureOf } from './testdata/failure-of.ts';
 
 const lines: Record<string, unknown>[] = [];
 const sink = new Writable({
@@ -74,14 +74,6 @@ const sdk = (options: Partial<StdioTransportOptions> = {}) => transportOf('sdk-s
 const bad = (start = 'well', options: Partial<StdioTransportOptions> = {}) =>
   transportOf('bad-server.ts', options, start);
 
-const failureOf = async (opening: Promise<unknown>): Promise<BackendFailure> => {
-  const error: unknown = await opening.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof BackendError) return error.failure;
-  throw new Error('no BackendError', { cause: error });
-};
 const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);

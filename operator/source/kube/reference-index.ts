@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import type { ObjectRef } from '../../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../../resolve/problems.ts';
 import { references, type Reference } from '../../resolve/references.ts';
 import type { Resource } from '../../resolve/snapshot.ts';
 import { isSameSpec } from './verdict.ts';
@@ -24,7 +24,7 @@ export class ReferenceIndex {
     const before = usesOf(previous);
     const after = usesOf(current);
     for (const target of before.keys())
-      if (!after.has(target)) this.#remove(target, keyOf(refOf(previous as KubeObject)));
+      if (!after.has(target)) this.#remove(target, refKey(refOf(previous as KubeObject)));
     for (const [target, { use }] of after) this.#add(target, use);
     const changed = [...before, ...after].filter(
       ([target]) => !sameKeys(before.get(target)?.use, after.get(target)?.use),
@@ -33,12 +33,12 @@ export class ReferenceIndex {
   }
 
   referrersOf(target: ObjectRef): ObjectRef[] {
-    return Array.from(this.#targets.get(keyOf(target))?.values() ?? [], ({ referrer }) => referrer);
+    return Array.from(this.#targets.get(refKey(target))?.values() ?? [], ({ referrer }) => referrer);
   }
 
   /** Undefined when nothing refers to the object. */
   wantedKeys(target: ObjectRef): WantedKeys | undefined {
-    const uses = this.#targets.get(keyOf(target));
+    const uses = this.#targets.get(refKey(target));
     if (!uses) return undefined;
     const keys = new Set<string>();
     for (const use of uses.values()) {
@@ -54,7 +54,7 @@ export class ReferenceIndex {
       uses = new Map();
       this.#targets.set(target, uses);
     }
-    uses.set(keyOf(use.referrer), use);
+    uses.set(refKey(use.referrer), use);
   }
 
   #remove(target: string, referrer: string): void {
@@ -63,8 +63,6 @@ export class ReferenceIndex {
     if (uses?.size === 0) this.#targets.delete(target);
   }
 }
-
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
 
 export const refOf = ({ kind, metadata: { namespace = '', name } }: KubeObject): ObjectRef => ({
   kind,
@@ -77,7 +75,7 @@ function usesOf(object: KubeObject | undefined): Map<string, { readonly ref: Obj
   const referrer = refOf(object);
   // A broken resource refers as well: `references` expects nothing of the members that it does not know.
   const found = Map.groupBy(references(object as unknown as Resource), ({ target, name }) =>
-    keyOf({ kind: target, namespace: referrer.namespace, name }),
+    refKey({ kind: target, namespace: referrer.namespace, name }),
   );
   return new Map(
     [...found].map(([target, uses]) => {

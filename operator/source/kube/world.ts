@@ -43,8 +43,8 @@ export interface World {
 
 export interface WorldEvents {
   /**
-   * After the world has it, and all else of its namespace. A Secret or ConfigMap is told of only if a custom resource refers to it, and when its keys
-   * have been read; just its identity is there.
+   * After the world has it, and all else of its namespace. A Secret or ConfigMap is told of only if a custom resource
+   * refers to it, and when its keys have been read; just its identity is there.
    */
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void;
 }

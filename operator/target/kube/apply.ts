@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../../gateway/kube/client.ts';
-import { RESOURCES, resourceOf, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
+import {
+  objectKey,
+  RESOURCES,
+  resourceOf,
+  type KubeObject,
+  type ResourceType,
+} from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
@@ -159,7 +165,7 @@ export class KubeTarget {
     const type = resourceOf(desired);
     const { namespace = '', name } = desired.metadata;
     const digest = digestOf(desired);
-    const isTaken = this.#taken.has(idOf(desired));
+    const isTaken = this.#taken.has(objectKey(desired));
     const bearsOther = (object: KubeObject | undefined) => object !== undefined && this.#others.isOthers(object);
     let live = isTaken ? await this.#client.get(type, namespace, name) : this.live(type, namespace, name);
     if (live && !(isTakeOver && bearsOther(live)) && this.#isAsWanted(live, desired, digest)) return { object: live };
@@ -213,13 +219,13 @@ export class KubeTarget {
     if (live) {
       const whose = ownership(live, owner);
       if (whose === 'foreign') {
-        this.#taken.add(idOf(desired));
+        this.#taken.add(objectKey(desired));
         return { problem: nameTaken(owner, desired) };
       }
       if (whose === 'left-over') await this.#remove(live);
       if (whose === 'left-over' || live.metadata.deletionTimestamp !== undefined) return 'wait';
     }
-    this.#taken.delete(idOf(desired));
+    this.#taken.delete(objectKey(desired));
     const type = resourceOf(desired);
     if (live && isWorkload(desired)) await this.#keepReplicas(desired, live);
     const request = this.#asRequest(desired, digest, live);
@@ -277,14 +283,14 @@ export class KubeTarget {
   /** Workloads first: their pods use the others. */
   #leftOver(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
     const { uid = '', namespace = '' } = owner.metadata;
-    const wanted = new Set(desired.map(idOf));
+    const wanted = new Set(desired.map(objectKey));
     return OWNED_TYPES.toReversed()
       .flatMap((type) => this.#seen.owned(type, namespace, uid))
       .filter(
         (object) =>
           object.metadata.deletionTimestamp === undefined &&
           ownership(object, owner) === 'ours' &&
-          !wanted.has(idOf(object)),
+          !wanted.has(objectKey(object)),
       );
   }
 
@@ -326,7 +332,5 @@ function replacementOf(desired: KubeObject, live: KubeObject): object | undefine
 }
 
 const digestOf = (desired: KubeObject): string => hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);
-
-const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 
 const textOf = ({ path, live }: Difference): string => JSON.stringify([path, live]);

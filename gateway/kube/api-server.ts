@@ -7,12 +7,18 @@ export interface ApiServer {
   readonly caFile: string;
 }
 
-const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The API server as every pod finds it; undefined outside of a cluster. */
-export function apiServerOf(environment: Readonly<Record<string, string | undefined>>): ApiServer | undefined {
+/**
+ * The API server as every pod finds it; undefined outside of a cluster.
+ * @param folder where the token is mounted
+ */
+export function apiServerOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string = SERVICE_ACCOUNT,
+): ApiServer | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = environment;
   if (host === undefined || host === '') return undefined;
   const authority = host.includes(':') ? `[${host}]` : host;
-  return { url: `https://${authority}:${port}`, tokenFile: `${FOLDER}/token`, caFile: `${FOLDER}/ca.crt` };
+  return { url: `https://${authority}:${port}`, tokenFile: `${folder}/token`, caFile: `${folder}/ca.crt` };
 }
