@@ -1,7 +1,8 @@
 /**
  * `node e2e/bench/operator.ts --count 300`: COUNT x 5 custom resources on etcd, kube-apiserver and kube-controller-manager.
  * How many a second are applied and observed, from the first create to the last; the memory of the operator; what it
- * writes in `--rest` seconds afterwards. Prints progress to stderr and one line of JSON to stdout. Exit code 1: a target is missed.
+ * writes in `--rest` seconds afterwards; and how fast the same requests are when nobody watches or decides, on a control
+ * plane of their own. Prints progress to stderr and one line of JSON to stdout. Exit code 1: a target is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,6 +13,7 @@ import { startOperator, type Operator } from '../operator/operator-process.ts';
 import { at, placeOf } from '../operator/playground.ts';
 import { writesDuring } from '../operator/steady-state.ts';
 import { unitOf } from './operator-resources.ts';
+import { recordedWrites, writeBarely } from './bare-writer.ts';
 import { usage } from './usage.ts';
 
 const UNITS_PER_NAMESPACE = 50;
@@ -32,8 +34,11 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 const stops: (() => unknown)[] = [];
 const scope = { defer: (stop: () => unknown) => void stops.push(stop) };
-async function end(code: number): Promise<never> {
+async function stopAll(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) await stop();
+}
+async function end(code: number): Promise<never> {
+  await stopAll();
   process.exit(code);
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(1));
@@ -74,6 +79,15 @@ async function allObserved(api: ClusterApi, kinds: readonly string[]): Promise<b
   return true;
 }
 
+const namespaceOf = (index: number): string => `load-${String(Math.floor(index / UNITS_PER_NAMESPACE))}`;
+const manifests = Array.from({ length: count }, (_, index) => unitOf(index, namespaceOf(index))).flat();
+
+async function createNamespaces(api: ClusterApi): Promise<void> {
+  for (const name of new Set(manifests.map(({ metadata }) => metadata.namespace ?? '')))
+    await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  await sleep(2_000);
+}
+
 async function measure(
   api: ClusterApi,
   access: OperatorAccess,
@@ -81,16 +95,8 @@ async function measure(
   plane: Parameters<typeof writesDuring>[0],
 ) {
   const before: Record<string, number> = {};
-  const namespaces = Array.from(
-    { length: Math.ceil(count / UNITS_PER_NAMESPACE) },
-    (_, index) => `load-${String(index)}`,
-  );
-  for (const name of namespaces) await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  await sleep(2_000);
+  await createNamespaces(api);
   for (const kind of Object.keys(OWNED)) before[kind] = await total(api, kind);
-  const manifests = Array.from({ length: count }, (_, index) =>
-    unitOf(index, namespaces[Math.floor(index / UNITS_PER_NAMESPACE)] ?? ''),
-  ).flat();
   const start = performance.now();
   say(`${String(manifests.length)} custom resources`);
   say(`created in ${((await createAll(api, manifests)) / 1_000).toFixed(1)} s`);
@@ -122,12 +128,30 @@ async function untilQuiet(access: OperatorAccess, plane: Parameters<typeof write
   say(`quiet after ${((performance.now() - start) / 1_000).toFixed(0)} s more`);
 }
 
-try {
+async function withOperator() {
   const { plane, api, access } = await ownControlPlane(scope);
   const operator = await startOperator(scope, plane, access, { env: { NETWORK_POLICIES: 'false' } });
   say(`operator at rest: RSS ${usage(operator.pid)?.rssMb.toFixed(0) ?? '-'} MB`);
   const result = await measure(api, access, operator, plane);
-  process.stdout.write(`${JSON.stringify(result)}\n`);
+  const writes = await recordedWrites(plane, access.username);
+  await stopAll();
+  return { result, writes };
+}
+
+async function withoutOperator(writes: Awaited<ReturnType<typeof recordedWrites>>): Promise<number> {
+  const { plane, api, access } = await ownControlPlane(scope);
+  await createNamespaces(api);
+  const seconds = await writeBarely(plane, access, () => createAll(api, manifests), writes);
+  say(`the same ${String(writes.length)} requests, and no operator: ${seconds.toFixed(1)} s`);
+  await stopAll();
+  return seconds;
+}
+
+try {
+  const { result, writes } = await withOperator();
+  const bareSeconds = await withoutOperator(writes);
+  const ratio = bareSeconds / result.seconds;
+  process.stdout.write(`${JSON.stringify({ ...result, barePerSecond: manifests.length / bareSeconds, ratio })}\n`);
   const isMet =
     result.perSecond >= TARGETS.perSecond && result.rssMb <= TARGETS.rssMb && result.writesAtRest === TARGETS.writes;
   await end(isMet ? 0 : 1);

@@ -35,7 +35,12 @@ const AUDIT_POLICY = {
       level: 'Request',
       verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
       userGroups: ['system:serviceaccounts'],
-      resources: [{ group: 'vmcp.dev' }, { group: 'apps' }, { group: '', resources: ['services', 'configmaps'] }],
+      resources: [
+        { group: 'vmcp.dev' },
+        { group: 'apps' },
+        { group: 'rbac.authorization.k8s.io' },
+        { group: '', resources: ['services', 'configmaps', 'serviceaccounts'] },
+      ],
     },
     { level: 'Metadata' },
   ],
