@@ -18,6 +18,7 @@ export default defineConfig({
     maxWorkers: 2,
     restoreMocks: true,
     unstubEnvs: true,
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       {
         extends: true,
@@ -25,8 +26,8 @@ export default defineConfig({
           name: 'unit',
           include: ['**/*.test.ts'],
           exclude: [...outside, 'e2e/**', ...(hasRedis ? [] : needRedis)],
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

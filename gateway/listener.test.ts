@@ -9,7 +9,7 @@ afterEach(async () => {
 });
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-const UNREAD_MS = 200;
+const UNREAD_MS = 500;
 
 async function serve(app: RequestListener): Promise<number> {
   const listener = await listen(app, '127.0.0.1', 0, UNREAD_MS);

@@ -18,6 +18,8 @@ export class ListenError extends Error {
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /** Requests whose answers have not left yet; a GET, which may be a stream without an end, is not counted. */
+  readonly unanswered: () => number;
   /** Takes no new connections; answers that start from now on close theirs. */
   refuseConnections(): void;
   /** Cuts what is left. */
@@ -43,6 +45,7 @@ export async function listen(
     },
   );
   server.timeout = unreadMs;
+  const unanswered = countUnanswered(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(new ListenError(host, port, error));
@@ -53,6 +56,7 @@ export async function listen(
   return {
     host,
     port: typeof address === 'object' && address ? address.port : port,
+    unanswered,
     refuseConnections: () => {
       server.prependListener('request', (_req, res) => {
         res.shouldKeepAlive = false;
@@ -66,6 +70,19 @@ export async function listen(
         resolve();
       }),
   };
+}
+
+function countUnanswered(server: Server): () => number {
+  let unanswered = 0;
+  const answered = (): void => {
+    unanswered -= 1;
+  };
+  server.prependListener('request', (req, res) => {
+    if (req.method === 'GET') return;
+    unanswered += 1;
+    res.on('close', answered);
+  });
+  return () => unanswered;
 }
 
 /** The connection was still for a while: with nothing to send that is a slow call or a stream, and no fault. */

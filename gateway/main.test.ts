@@ -133,6 +133,32 @@ describe('a swap of the configuration', () => {
     expect(await running).toMatchObject({ result: { from: 'old' } });
   });
 
+  it('lets calls of a server that is gone end before the gateway stops', async () => {
+    const asked = Promise.withResolvers<undefined>();
+    const release = Promise.withResolvers<undefined>();
+    const { config } = await backend('a', {
+      tools: ['t'],
+      answer: (_message, reply) => {
+        asked.resolve(undefined);
+        void release.promise.then(() => reply({ from: 'a' }));
+      },
+    });
+    const { gateway, url } = await start(spec([config]));
+    const { ask } = await client(url);
+    const running = ask('tools/call', { name: 't' });
+    await asked.promise;
+    await gateway.swap([]);
+    let isStopped = false;
+    const stopped = gateway.stop().then(() => {
+      isStopped = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(isStopped).toBe(false);
+    release.resolve(undefined);
+    expect(await running).toMatchObject({ result: { from: 'a' } });
+    await stopped;
+  });
+
   it('says that a backend is gone when the lists before a conflict go on and still name it', async () => {
     const backends = [await backend('a', { tools: ['t'] }), await backend('b', { tools: ['t'] })].map(
       ({ config }) => config,

@@ -74,6 +74,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #running = new Map<string, PublicServer>();
+  /** Servers that a swap has taken away, with calls that still run. */
+  readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
   readonly #metrics = new CallMetrics(this.#registry);
   readonly #authentications = new CountsByServer(this.#registry, {
@@ -146,7 +148,8 @@ export class Gateway {
       this.#authentications.forget(name);
       this.#authServerEvents.forget(name);
       this.#upstreamLatency.forget(name);
-      void one.stop(DRAIN_GRACE_MS);
+      const stopped = one.stop(DRAIN_GRACE_MS).finally(() => this.#stopping.delete(stopped));
+      this.#stopping.add(stopped);
     }
     for (const spec of specs) {
       const present = this.#running.get(key(spec));
@@ -164,7 +167,8 @@ export class Gateway {
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     const { routesMs } = this.#options;
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
-    await Promise.all([unlinked, ...[...this.#running.values()].map((one) => one.stop(graceMs, routesMs))]);
+    const stopped = [...this.#running.values()].map((one) => one.stop(graceMs, routesMs));
+    await Promise.all([unlinked, ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close()]);
     process.off('unhandledRejection', this.#onUnhandled);
   }

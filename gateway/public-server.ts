@@ -52,6 +52,7 @@ export interface PublicServerDeps {
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** Time in which clients may use the connections they keep before these are cut. */
 const IDLE_GRACE_MS = 500;
+const LOOK_EVERY_MS = 20;
 
 /** One virtual server with its public listener and its boundary 1. */
 export class PublicServer {
@@ -136,19 +137,21 @@ export class PublicServer {
    * within the grace, then everything closes.
    */
   async stop(graceMs: number, routesMs = 0): Promise<void> {
-    const listenMs = Math.min(routesMs, graceMs);
-    if (listenMs > 0) {
-      await this.virtual.drain(0); // says so at once, and waits for nothing
-      await sleep(listenMs);
-    }
+    const end = performance.now() + graceMs;
+    this.virtual.refuseSessions();
+    if (routesMs > 0) await sleep(Math.min(routesMs, graceMs));
     this.#listener.refuseConnections();
-    const idleGraceMs = this.virtual.sessions.size > 0 ? Math.min(IDLE_GRACE_MS, graceMs) : 0;
-    await Promise.all([this.virtual.drain(graceMs - listenMs), sleep(idleGraceMs)]);
+    if (this.virtual.sessions.size > 0) await sleep(Math.min(IDLE_GRACE_MS, graceMs));
+    while (this.#isBusy() && performance.now() < end) await sleep(LOOK_EVERY_MS);
     clearInterval(this.#heartbeat);
     await this.virtual.close();
     await this.#listener.close();
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
+  }
+
+  #isBusy(): boolean {
+    return this.virtual.runningCalls > 0 || this.#listener.unanswered() > 0;
   }
 
   /** What cannot be had is known before anything is taken away. */

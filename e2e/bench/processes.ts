@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../harness/free-port.ts';
 
 const STOP_GRACE_MS = 15_000;
 const READY_TIMEOUT_MS = 20_000;
@@ -97,9 +96,5 @@ export async function endAll(): Promise<void> {
 
 /** Free ports on 127.0.0.1, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
+  return Promise.all(Array.from({ length: count }, () => freePort()));
 }

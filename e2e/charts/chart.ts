@@ -32,16 +32,17 @@ export const chartFolder = (chart: string): string => join(root, 'charts', chart
 
 const VERSION_OF_THE_CLUSTER = '1.36.0';
 
-/** `helm template` of a release `vmcp` in the namespace `vmcp-system`, with values such as `operator.port=9000`. */
+/** `helm template` of a release in the namespace `vmcp-system`, with values such as `operator.port=9000`. */
 export function template(
   chart: string,
   values: readonly string[] = [],
   kubeVersion = VERSION_OF_THE_CLUSTER,
+  release = 'vmcp',
 ): Promise<Ended> {
   const sets = values.flatMap((value) => ['--set', value]);
   const args = [
     'template',
-    'vmcp',
+    release,
     chartFolder(chart),
     '--namespace',
     'vmcp-system',
@@ -53,10 +54,11 @@ export function template(
 }
 
 /** Every rendered object. @throws Error when helm refuses, or writes what is no YAML */
-export async function render(chart: string, values: readonly string[] = []): Promise<Rendered[]> {
-  const { code, stdout, stderr } = await template(chart, values);
+export async function render(chart: string, values: readonly string[] = [], release?: string): Promise<Rendered[]> {
+  const { code, stdout, stderr } = await template(chart, values, undefined, release);
   if (code !== 0) throw new Error(stderr);
-  return parseAllDocuments(stdout).flatMap((document) => {
+  // As helm and kubectl read it: `no` and `1e3` are no strings.
+  return parseAllDocuments(stdout, { version: '1.1' }).flatMap((document) => {
     if ('errors' in document && document.errors.length > 0) throw document.errors[0] ?? new Error(stdout);
     const object = document.toJS() as Rendered | null;
     return object === null ? [] : [object];

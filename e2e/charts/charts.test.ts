@@ -101,13 +101,29 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
   });
 
   test.each([
-    ['no namespace', [], 'name the namespaces'],
-    ['its own namespace', ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'], 'vmcp-system is the operator'],
-  ])('scope namespace with %s is refused', async (_what, values, why) => {
-    const { code, stderr } = await template('vmcp', ['operator.rbac.scope=namespace', ...values]);
+    ['namespace with no namespace', [], 'name the namespaces'],
+    ['namespace with its own one', ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'], 'is the operator'],
+    ['namespace with all', ['operator.rbac.allowedNamespaces={all}'], 'all is what scope cluster does'],
+    ['cluster with namespaces', ['operator.rbac.allowedNamespaces={team-a}'], 'scope cluster is every namespace'],
+  ])('scope %s is refused', async (what, values, why) => {
+    const [scope] = what.split(' ');
+    const { code, stderr } = await template('vmcp', [`operator.rbac.scope=${scope}`, ...values]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('operator.rbac.allowedNamespaces: ');
     expect(stderr).toContain(why);
+  });
+
+  test.each(['no', '1e3'])('a release, its account and a namespace may be called %s', async (name) => {
+    const values = ['operator.rbac.scope=namespace', `operator.rbac.allowedNamespaces={${name}}`];
+    const objects = await render('vmcp', [...values, `operator.serviceAccount.name=${name}`], name);
+    const words = objects.flatMap(({ metadata, subjects = [] }) => [
+      metadata.name,
+      metadata.namespace,
+      ...Object.values(metadata.labels ?? {}),
+      ...subjects.map((subject) => subject.name),
+    ]);
+    expect(words).toContain(name);
+    expect(words.filter((word) => typeof word !== 'string')).toEqual([]);
   });
 
   test('both charts ask for a cluster that has what the pods of gateways use', async () => {
@@ -121,9 +137,9 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
   test.each(['cluster', 'namespace'])(
     'no right of scope %s is a wildcard, an escalation or a write of Secrets',
     async (scope) => {
-      const rules = (
-        await render('vmcp', [`operator.rbac.scope=${scope}`, 'operator.rbac.allowedNamespaces={a}'])
-      ).flatMap(({ rules: all = [] }) => all);
+      const namespaces = scope === 'namespace' ? ['operator.rbac.allowedNamespaces={a}'] : [];
+      const objects = await render('vmcp', [`operator.rbac.scope=${scope}`, ...namespaces]);
+      const rules = objects.flatMap(({ rules: all = [] }) => all);
       expect(rules.length).toBeGreaterThan(5);
       const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
       for (const forbidden of ['*', 'escalate', 'bind', 'impersonate', 'pods/exec', 'nodes', 'serviceaccounts/token']) {
@@ -162,11 +178,21 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     });
   });
 
+  test('takes null for what may be missing', async () => {
+    const objects = await render('vmcp', ['operator.resources=null', 'operator.livenessProbe=null']);
+    expect(environmentOf(objects)['NODE_OPTIONS']).toBeUndefined();
+  });
+
   test.each([
     ['operator.rbac.scope=everywhere', '/operator/rbac/scope'],
     ['operator.registryAPI=true', "additional properties 'registryAPI'"],
     ['operator.port=80', '/operator/port'],
     ['operator.image=', '/operator/image'],
+    ['operator.gatewayImage=null', "missing property 'gatewayImage'"],
+    ['operator.podDisruptionBudgets=null', "missing property 'podDisruptionBudgets'"],
+    ['monitoring.serviceMonitor=null', "missing property 'serviceMonitor'"],
+    ['nameOverride=my.vmcp', '/nameOverride'],
+    ['fullnameOverride=1vmcp', '/fullnameOverride'],
     ['operator.rbac.allowedNamespaces={Upper}', '/operator/rbac/allowedNamespaces/0'],
     ['operator.env[0].name=GATEWAY_IMAGE', 'operator.env: GATEWAY_IMAGE is set by the chart'],
     ['operator.serviceAccount.create=false', 'operator.serviceAccount.name'],

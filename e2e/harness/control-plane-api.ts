@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
 export interface ObjectMetadata {
@@ -84,6 +85,7 @@ const PATCHES = {
   json: 'application/json-patch+json',
   strategic: 'application/strategic-merge-patch+json',
 } as const;
+const MOST_TRIES = 20;
 
 /** What tests ask of an API server. It knows nothing of the client that the product has. */
 export class ClusterApi {
@@ -113,8 +115,17 @@ export class ClusterApi {
     return { status: response.statusCode, body: parsed, message };
   }
 
+  /** Asks again while the API server is too busy or reads a kind anew (429), as every client of Kubernetes does. */
+  async #patiently(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer> {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await this.send(method, path, body, contentType);
+      if (answer.status !== 429 || tries === MOST_TRIES) return answer;
+      await sleep(500);
+    }
+  }
+
   async #ask(method: string, path: string, body?: unknown, contentType?: string): Promise<KubeManifest> {
-    const answer = await this.send(method, path, body, contentType);
+    const answer = await this.#patiently(method, path, body, contentType);
     if (answer.status >= 300) throw new Refused(`${method} ${path}`, answer);
     return answer.body as KubeManifest;
   }
@@ -126,7 +137,7 @@ export class ClusterApi {
   /** Undefined when there is none. */
   async get(place: Place): Promise<KubeManifest | undefined> {
     const path = pathOf(place);
-    const answer = await this.send('GET', path);
+    const answer = await this.#patiently('GET', path);
     if (answer.status === 404) return undefined;
     if (answer.status >= 300) throw new Refused(`GET ${path}`, answer);
     return answer.body as KubeManifest;

@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import type { Scope } from './scope.ts';
 
 export type EndpointName = 'discovery' | 'jwks' | 'introspection' | 'token';
@@ -78,7 +79,7 @@ export async function serveEndpoints(
   scope: Scope,
   routes: Routes,
   state: EndpointsState,
-  port = 0,
+  port?: number,
 ): Promise<Endpoints> {
   const sockets = new Set<Socket>();
   const server = createServer((req, res) => void serve(routes, state, req, res));
@@ -86,7 +87,8 @@ export async function serveEndpoints(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  const chosen = await listen(server, port);
+  // Not one of those for outgoing connections: nobody else takes it while the server is down.
+  const chosen = await listen(server, port ?? (await freePort()));
   const crash = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());

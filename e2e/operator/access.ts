@@ -6,6 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { adminApi, startControlPlane, type ControlPlane, type ControlPlaneAddress } from '../harness/control-plane.ts';
 import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
 import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root } from '../harness/vmcp.ts';
 import { at } from './playground.ts';
@@ -60,6 +61,20 @@ export async function ownControlPlane(
   const api = await adminApi(scope, plane);
   for (const name of namespaces) await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   return { plane, api, access: await installAccess(api, plane, values) };
+}
+
+/** Waits until the API server acts on a right that has been taken away: it reads Roles a moment later. */
+export async function untilForbidden(
+  api: ClusterApi,
+  user: string,
+  resourceAttributes: Readonly<Record<'namespace' | 'verb' | 'resource', string>>,
+): Promise<void> {
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
+  await eventually('the right is gone', async () => {
+    const { body } = await api.send('POST', path, { ...review, spec: { user, resourceAttributes } });
+    return at(body, 'status.allowed') === false;
+  });
 }
 
 /** What `helm install` would create. */

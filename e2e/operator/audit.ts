@@ -18,7 +18,7 @@ export interface AuditEvent {
 
 const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** A place in the audit log from which on it can be read. */
+/** A place in the audit log from which on it can be read; a line that is being written there belongs before it. */
 export async function auditMark(address: ControlPlaneAddress): Promise<number> {
   return (await stat(auditLogOf(address))).size;
 }
@@ -27,10 +27,11 @@ export async function auditSince(address: ControlPlaneAddress, mark: number): Pr
   const file = await open(auditLogOf(address));
   try {
     const { size } = await file.stat();
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - mark), 0, size - mark, mark);
+    const from = Math.max(0, mark - 1);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
     const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n');
-    // The last piece is empty, or a line that is still being written.
-    return lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEvent);
+    // The first piece ends before the mark or across it; the last one is empty, or a line that is still being written.
+    return lines.slice(mark === 0 ? 0 : 1, -1).map((line) => JSON.parse(line) as AuditEvent);
   } finally {
     await file.close();
   }

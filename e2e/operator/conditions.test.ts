@@ -9,6 +9,7 @@ import { failPods, reportPods, runPods } from './kubelet.ts';
 import { at, statusOf, type Playground } from './playground.ts';
 import { CANARY, everySort, headerAuth, httpServer, REMOTE } from './resources.ts';
 import { sharedOperator } from './shared.ts';
+import { unobserved } from './steady-state.ts';
 
 const { playground } = sharedOperator();
 const CASES = conditionCases(readFileSync(join(inject('controlPlane').folder, 'pki', 'ca.crt'), 'utf8'));
@@ -25,6 +26,7 @@ describe('a condition is provoked by one change and healed within 5 s of another
         here.becomes(...on, { type, status, reason }, timeoutMs);
       await here.create(...given);
       await becomes(right);
+      await eventually('all have been looked at', async () => (await unobserved(here)).length === 0);
       const before = await workload(here);
       await each.breaks(here);
       const said = await becomes(wrong);

@@ -11,12 +11,14 @@ import { runPods } from './kubelet.ts';
 import { at, conditionsOf, placeOf, statusOf } from './playground.ts';
 import { everySort, REMOTE } from './resources.ts';
 import { sharedOperator } from './shared.ts';
+import { settled } from './steady-state.ts';
 
 const { playground, api } = sharedOperator();
 
 it('a Secret whose value changes replaces no pod: gateways read it again', async () => {
   const here = await playground();
   await here.create(...everySort());
+  await settled(api(), [here.namespace]);
   const before = await here.appears('Deployment', 'vmcp-all');
   const hash = async () => statusOf(await here.get('VirtualMCPServer', 'all'))['secretHash'];
   const first = await eventually('the versions in use are known', async () => {

@@ -26,7 +26,8 @@ export function runPods(scope: Scope, playground: Playground): { stop(): Promise
   const stopped = new AbortController();
   const loop = (async () => {
     while (!stopped.signal.aborted) {
-      await reportReady(playground);
+      // An API server that is busy or away is asked again.
+      await reportReady(playground).catch(() => undefined);
       await sleep(100);
     }
   })();

@@ -9,7 +9,7 @@ import { ownControlPlane, type OperatorAccess } from './access.ts';
 import { auditMark, auditSince, lineOf, writesOf } from './audit.ts';
 import { runPods } from './kubelet.ts';
 import { startOperator, type Operator, type OperatorOptions } from './operator-process.ts';
-import { at, newPlayground, placeOf, type Playground } from './playground.ts';
+import { at, newPlayground, placeOf, statusOf, type Playground } from './playground.ts';
 import { everySort, httpServer, REMOTE } from './resources.ts';
 import { settled, unobserved, versions, writesDuring } from './steady-state.ts';
 
@@ -39,6 +39,16 @@ async function leaderOf(candidates: readonly Operator[]): Promise<Operator> {
   });
 }
 
+/** Every pod is of the newest template and ready. */
+function isRolledOut(deployment: KubeManifest): boolean {
+  const { observedGeneration, replicas, updatedReplicas, availableReplicas } = statusOf(deployment);
+  const wanted = at(deployment, 'spec.replicas');
+  return (
+    observedGeneration === deployment.metadata.generation &&
+    [replicas, updatedReplicas, availableReplicas].every((count) => count === wanted)
+  );
+}
+
 /** Creates a VirtualMCPServer and says after how many ms its Deployment was there. */
 async function reactionMs(here: Playground, name: string): Promise<number> {
   const start = Date.now();
@@ -61,6 +71,7 @@ beforeAll(async () => {
     await here.patch('Deployment', 'vmcp-all', { ...note, spec: { template: note } });
     await here.patch('Service', 'vmcp-all', note);
   }
+  for (const here of playgrounds) await here.appears('Deployment', 'vmcp-all', isRolledOut, 60_000);
   await settled(api, namespaces());
   for (const each of pods) await each.stop();
   for (const stop of first.stops.reverse()) await stop();
@@ -128,11 +139,13 @@ describe('a leader that goes', () => {
     leader.signal('SIGSTOP');
     const here = playgrounds[2] as Playground;
     expect(await reactionMs(here, 'after-freeze')).toBeLessThan(20_000);
-    leader.signal('SIGCONT');
-    await sleep(3_000);
-    expect(await leaderOf(both)).toBe(other);
-    const written = await writesDuring(plane, access.username, () => sleep(5_000));
+    await settled(api, namespaces()); // the other one has nothing left to write
+    const written = await writesDuring(plane, access.username, async () => {
+      leader.signal('SIGCONT');
+      await sleep(8_000);
+    });
     expect(written).toEqual([]);
+    expect(await leaderOf(both)).toBe(other);
     await here.remove('VirtualMCPServer', 'after-freeze');
   });
 });
@@ -179,12 +192,16 @@ describe('kill -9 in a storm of changes', () => {
       );
       await here.appears('MCPGroup', name, (each) => at(each, 'status.serverCount') === members.length);
     }
-    await settled(api, [here.namespace]);
     const servers = (await here.list('MCPServer')).map(({ metadata }) => `mcp-${metadata.name}`).toSorted();
-    const workloads = (await here.list('Deployment'))
-      .map(({ metadata }) => metadata.name)
-      .filter((name) => name.startsWith('mcp-'));
-    expect(workloads.toSorted()).toEqual(servers);
+    const workloads = async () =>
+      (await here.list('Deployment'))
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name.startsWith('mcp-'))
+        .toSorted();
+    // What goes with its owner is the garbage collector's.
+    await expect.poll(workloads, { timeout: 30_000 }).toEqual(servers);
+    await settled(api, [here.namespace]);
+    expect(await workloads()).toEqual(servers);
     expect(await writesDuring(plane, access.username, () => sleep(5_000))).toEqual([]);
   });
 });

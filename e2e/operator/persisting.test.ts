@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
-import type { ClusterApi } from '../harness/control-plane-api.ts';
+import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane-api.ts';
 import { entry, group, secret, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
-import { ownControlPlane } from './access.ts';
+import { ownControlPlane, untilForbidden } from './access.ts';
 import { startOperator, type Operator } from './operator-process.ts';
 import { placeOf, Playground } from './playground.ts';
 import { everySort, headerAuth, httpServer, REMOTE } from './resources.ts';
@@ -14,17 +13,36 @@ const IN_USE = 'vmcp.dev/in-use';
 const scope = blockScope();
 let api: ClusterApi;
 let operator: Operator;
+let username: string;
 let one: Playground;
 let two: Playground;
 
 beforeAll(async () => {
   const { plane, api: admin, access } = await ownControlPlane(scope, { values: SCOPE, namespaces: ['one', 'two'] });
   api = admin;
+  username = access.username;
   [one, two] = [new Playground(api, 'one'), new Playground(api, 'two')];
   await one.create(group('served'));
   await one.patch('MCPGroup', 'served', { metadata: { finalizers: [IN_USE, 'example.com/other'] } });
   operator = await startOperator(scope, plane, access, { watch: 'one,two' });
 });
+
+/** Waits until the API server would refuse to create an object in `two`: it reads what it enforces a moment later. */
+async function refuses(object: KubeManifest, words: string): Promise<void> {
+  const { apiVersion, kind } = object;
+  const path = `${pathOf({ apiVersion, kind, namespace: 'two' })}?dryRun=All`;
+  await eventually(`an object is refused: ${words}`, async () => {
+    const { status, message } = await api.send('POST', path, object);
+    return status >= 300 && message.includes(words);
+  });
+}
+
+const httpDeployment = (name: string): KubeManifest => {
+  const labels = { app: name };
+  const containers = [{ name, image: 'registry.example.com/probe:1' }];
+  const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec };
+};
 
 it('in scope namespace no finalizer is set, those that stand come off, and a namespace can be deleted', async () => {
   await one.create(virtualServer({}, { name: 'tools', groupName: 'served' }), ...everySort());
@@ -59,12 +77,14 @@ it('a webhook that does not answer is said by a condition, and heals', async () 
     ],
   });
   expect(status).toBe(201);
-  await sleep(1_500); // the API server reads it
+  await refuses(httpDeployment('probe'), 'dead.example.com');
   await two.create(httpServer('web', { groupRef: undefined }));
   const failed = { type: 'Applied', status: 'False', reason: 'ApplyFailed' };
   const { message } = await two.becomes('MCPServer', 'web', failed);
   expect(message).toContain('dead.example.com');
-  expect((await two.list('Event')).some((event) => event['reason'] === 'ApplyFailed')).toBe(true);
+  await eventually('an event tells it', async () =>
+    (await two.list('Event')).some((event) => event['reason'] === 'ApplyFailed'),
+  );
   await api.send('DELETE', `${path}/dead`);
   await two.appears('Deployment', 'mcp-web', () => true, 60_000);
   await two.becomes('MCPServer', 'web', { type: 'Applied', status: 'True' });
@@ -80,7 +100,7 @@ it('a Secret that may not be read is said by a condition, and heals', async () =
     rule.resources.includes('secrets') ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'get') } : rule,
   );
   await two.patch('Role', role.metadata.name, { rules: without });
-  await sleep(1_000);
+  await untilForbidden(api, username, { namespace: 'two', verb: 'get', resource: 'secrets' });
   await two.create(secret('late', { value: 'x' }), headerAuth('late-auth', 'late'));
   await two.create(entry('remote', REMOTE, 'streamable-http', { externalAuthConfigRef: { name: 'late-auth' } }));
   const failed = { type: 'Applied', status: 'False', reason: 'ApplyFailed' };
@@ -96,7 +116,10 @@ it('what a quota refuses is no error of the operator', async () => {
   const errors = await operator.metric('reconcile_errors_total', 'controller="VirtualMCPServer"');
   const spec = { hard: { services: '0' } };
   await two.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec });
-  await sleep(1_000);
+  await refuses(
+    { apiVersion: 'v1', kind: 'Service', metadata: { name: 'probe' }, spec: { ports: [{ port: 80 }] } },
+    'exceeded quota',
+  );
   await two.create(virtualServer({}, { name: 'poor' }));
   await two.becomes('VirtualMCPServer', 'poor', { type: 'Applied', status: 'False', reason: 'QuotaExceeded' });
   const labels = 'controller="VirtualMCPServer",result="refused"';

@@ -95,6 +95,11 @@ export class Playground {
     await eventually(`${kind} ${name} is gone`, isGone, { timeoutMs });
   }
 
+  /** Waits until the operator has applied an object of ours as it is now. */
+  async isApplied(kind: string, name: string): Promise<void> {
+    await this.appears(kind, name, (each) => at(each, 'status.observedGeneration') === each.metadata.generation);
+  }
+
   async condition(kind: string, name: string, type: string): Promise<Condition | undefined> {
     return conditionsOf(await this.get(kind, name)).find((condition) => condition.type === type);
   }

@@ -18,8 +18,9 @@ it('pods stay while a Secret of a backend is away and when it is back', async ()
     entry('open', REMOTE),
     virtualServer({}, { name: 'tools' }),
   );
-  const before = await here.appears('Deployment', 'vmcp-tools');
-  expect(JSON.stringify(before['spec'])).toContain('"path":"key/value"');
+  const before = await here.appears('Deployment', 'vmcp-tools', (each) =>
+    JSON.stringify(each['spec']).includes('"path":"key/value"'),
+  );
   const serves = (served: boolean) =>
     here.appears('ConfigMap', 'tools-vmcp-backends', (map) => JSON.stringify(map['data']).includes('keyed') === served);
   await serves(true);

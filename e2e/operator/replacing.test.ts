@@ -32,10 +32,12 @@ describe('the number of replicas', () => {
     const change = async (changed: string) => {
       await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed } } } });
       await here.appears('ConfigMap', 'tools-vmcp-config', (each) => JSON.stringify(each['data']).includes(changed));
-      await sleep(1_500);
+      await here.isApplied('VirtualMCPServer', 'tools');
+      await sleep(1_000);
     };
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: null } });
-    await sleep(2_000);
+    await here.isApplied('VirtualMCPServer', 'tools');
+    await sleep(1_000);
     expect(await replicas()).toBe(5);
     await change('once');
     expect(await replicas()).toBe(5);

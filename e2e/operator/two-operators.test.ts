@@ -55,8 +55,10 @@ it('two operators with different settings end their fight, and one that is left 
   await start('third');
   const last = appliedBy(await deploymentOf('third'));
   expect(last).not.toBe(identity);
-  await sleep(2_000);
-  for (const kind of ['ServiceAccount', 'Role', 'ConfigMap', 'Service', 'Deployment'])
-    for (const each of await here.list(kind))
-      if (each.metadata.ownerReferences?.[0]?.name === 'tools') expect(appliedBy(each)).toBe(last);
+  const appliers = async () => {
+    const kinds = ['ServiceAccount', 'Role', 'ConfigMap', 'Service', 'Deployment'];
+    const all = (await Promise.all(kinds.map((kind) => here.list(kind)))).flat();
+    return new Set(all.filter(({ metadata }) => metadata.ownerReferences?.[0]?.name === 'tools').map(appliedBy));
+  };
+  await expect.poll(appliers).toEqual(new Set([last]));
 }, 280_000);

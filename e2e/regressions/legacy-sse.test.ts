@@ -115,14 +115,15 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
       .then(() => 'open')
       .catch((error: unknown) => error);
     expect(stream).toBe('open');
-    const post = (path: string, body: string) =>
-      raw(`${vmcp.origin}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const post = (path: string, body: string, type = 'application/json') =>
+      raw(`${vmcp.origin}${path}`, { method: 'POST', headers: { 'content-type': type }, body });
     const client = await connect(vmcp, 'old');
     const endpoint = messagesPath(client);
     expect((await post(`${endpoint.split('?')[0] ?? ''}?sessionId=unknown`, '{}')).status).toBe(404);
     for (const body of ['{', '[]', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', '7']) {
       expect((await post(endpoint, body)).status).toBe(400);
     }
+    expect((await post(endpoint, '{"jsonrpc":"2.0","id":9,"method":"ping"}', 'text/plain')).status).toBe(415);
     expect((await post(endpoint, `"${'x'.repeat(9 * 1024 * 1024)}"`)).status).toBe(413);
     expect(textOf(await client.callTool({ name: 'one_tool', arguments: { text: 'on' } }))).toBe('tool on');
   });

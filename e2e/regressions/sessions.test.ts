@@ -195,7 +195,7 @@ describe('cancellation', () => {
     await post(vmcp.url, session, notify('notifications/cancelled', { requestId: 5 }));
     const answer = await call;
     await eventually('the POST ends', () => answer.ended());
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect(answer.messages).toEqual([]);
   });
 
@@ -208,7 +208,9 @@ describe('cancellation', () => {
     expect((await session.end()).status).toBe(204);
     await eventually('the POST ends', async () => (await call).ended());
     await eventually('the session at the backend ended', () => backend.sessions.size === 1);
-    expect(backend.told.map(({ message }) => message.method)).toContain('notifications/cancelled');
+    await eventually('the backend was told', () =>
+      backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
+    );
   });
 
   it('is not what the loss of a connection means', async () => {
@@ -218,7 +220,7 @@ describe('cancellation', () => {
       method: 'POST',
       headers: session.headers,
       body: JSON.stringify(toolCall(2, 'one_tool')),
-      timeoutMs: 500,
+      timeoutMs: 1_500,
     }).catch(() => undefined);
     expect((await session.request('ping')).result).toEqual({});
     expect(backend.count('tools/call')).toBe(1);

@@ -158,7 +158,7 @@ describe('trouble with one user’s credential', { timeout: 30_000 }, () => {
   });
 });
 
-describe('personal lists', { timeout: 60_000 }, () => {
+describe('personal lists', { timeout: 120_000 }, () => {
   it('of a backend that wins a name are waited for, so that no call goes to the loser', async () => {
     const mine = await startPersonalBackend(testScope());
     const called: string[] = [];
@@ -211,11 +211,14 @@ describe('personal lists', { timeout: 60_000 }, () => {
     await fetch(url, { headers: { ...session.headers, accept: 'text/event-stream' }, signal: listening.signal });
     await eventually('the stream of the backend is open', () => backend.seen.some(({ what }) => what === 'GET'));
     const before = backend.seen.filter(({ what }) => what === 'tools/list').length;
+    const begun = performance.now();
     for (let change = 0; change < 40; change += 1) {
       backend.addTool('ann', `new-${String(change)}`);
       await sleep(50);
     }
-    expect(backend.seen.filter(({ what }) => what === 'tools/list').length - before).toBeLessThanOrEqual(4);
+    const seconds = (performance.now() - begun) / 1_000;
+    const most = Math.max(4, 2 + seconds); // at once, then once a second
+    expect(backend.seen.filter(({ what }) => what === 'tools/list').length - before).toBeLessThanOrEqual(most);
     await eventually('the last change is seen', async () => (await session.tools()).includes('b_new-39'));
     listening.abort();
   });
@@ -236,7 +239,7 @@ describe('personal lists', { timeout: 60_000 }, () => {
     const begun = performance.now();
     await swap(parts([http('s', shared)]));
     await raw(url.replace('/mcp', '/health'));
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(3_000);
     const last = await openSession(url, undefined, bearerOf(issuer, 'user-299'));
     expect(await last.tools()).toEqual(['b_of-user-299', 'b_whoami', 's_tool']);
   });

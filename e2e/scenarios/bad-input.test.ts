@@ -19,7 +19,7 @@ import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 const scope = blockScope();
 const MIB = 1024 * 1024;
 /** Longest time that a refusal may take; a hang fails. */
-const PROMPT_MS = 2_000;
+const PROMPT_MS = 5_000;
 
 let backend: HttpBackend;
 let vmcp: Vmcp;

@@ -1,7 +1,9 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFailed } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
-import { initializeRequest, MCP_HEADERS, openSession, raw, textOf } from '../harness/clients/raw.ts';
+import { initializeRequest, MCP_HEADERS, openSession, raw, rpc, rpcReply, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
@@ -82,6 +84,46 @@ it('a call of some seconds is completed while new sessions and readiness are ref
   expect([0, 503]).toContain(opened.status);
   expect(textOf(await call)).toBe('waited 4000 ms');
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+});
+
+/** One request whose head and first byte are sent at once, the rest after `pauseMs`. */
+async function slowRequest(url: string, headers: Readonly<Record<string, string>>, body: string, pauseMs: number) {
+  const answered = Promise.withResolvers<{ readonly status: number | undefined; readonly text: string }>();
+  const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) } });
+  sent.on('error', answered.reject).on('response', (answer) => {
+    text(answer).then((read) => {
+      answered.resolve({ status: answer.statusCode, text: read });
+    }, answered.reject);
+  });
+  answered.promise.catch(() => undefined); // it may fail before anybody waits for it
+  sent.write(body.slice(0, 1));
+  await sleep(pauseMs);
+  sent.end(body.slice(1));
+  return answered.promise;
+}
+
+it.each([300, 1_500])('a call is completed that was being sent at SIGTERM, for %i ms more', async (pauseMs) => {
+  const { vmcp } = await start();
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const body = rpc('tools/call', { name: 'alpha_slow', arguments: { ms: 1_000 } }, 7);
+  const call = slowRequest(vmcp.url, session.headers, body, 200 + pauseMs);
+  await sleep(200);
+  vmcp.signal('SIGTERM');
+  const { status, text: reply } = await call;
+  expect(status).toBe(200);
+  expect(JSON.parse(reply)).toMatchObject({ id: 7, result: { content: [{ text: 'waited 1000 ms' }] } });
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+});
+
+it('a call whose session ends is answered by an error', async () => {
+  const { vmcp } = await start();
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const call = session.post(rpc('tools/call', { name: 'alpha_slow', arguments: { ms: 10_000 } }, 7));
+  await sleep(300);
+  expect((await session.end()).status).toBe(204);
+  expect(rpcReply(await call)).toMatchObject({ error: { code: -32603 } });
 });
 
 it('a call over stdio is completed before its server is stopped', async () => {

@@ -191,7 +191,7 @@ describe('a backend whose lists hold nonsense', () => {
     const began = performance.now();
     const { error } = await session.request('resources/read', { uri: `hostile://p/${'a'.repeat(100_000)}` });
     expect(error).toMatchObject({ code: -32002 });
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 

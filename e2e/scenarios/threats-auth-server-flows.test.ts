@@ -220,7 +220,7 @@ describe('tokens', () => {
   });
 });
 
-it('row 70: 10,100 visits that are begun and left alone end none that goes on', { timeout: 30_000 }, async () => {
+it('row 70: 10,100 visits that are begun and left alone end none that goes on', { timeout: 120_000 }, async () => {
   const browser = stoppingAt();
   const page = await consentPage(browser);
   const [late, callback] = await toCallback();

@@ -121,7 +121,7 @@ describe('a provider that cannot be waited for', () => {
       const waiting = login();
       const begun = performance.now();
       expect((await fetch(`${gateway.issuer}/.well-known/jwks.json`)).status).toBe(200);
-      expect(performance.now() - begun).toBeLessThan(2_000);
+      expect(performance.now() - begun).toBeLessThan(4_000);
       const end = await waiting;
       expect(end.searchParams.get('error')).toMatch(/^(?:temporarily_unavailable|server_error)$/u);
       expect(end.href).not.toContain(SECRET);

@@ -145,7 +145,7 @@ describe('row 67: what judges tokens is down', () => {
     const started = Date.now();
     const stuck = present(port, issuer.opaqueToken());
     expect((await present(port, known)).status).toBe(200);
-    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(Date.now() - started).toBeLessThan(5_000);
     expectUnavailable(await stuck);
     delete issuer.behave.introspection;
   });

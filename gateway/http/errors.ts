@@ -6,7 +6,8 @@ import { stackOf } from '../telemetry/log.ts';
 export const notFound =
   (hint: string): RequestHandler =>
   (req, res) => {
-    res.status(404).json({ error: 'not_found', message: `nothing is served at ${req.path.slice(0, 200)}: ${hint}` });
+    const path = `${req.baseUrl}${req.path}`.slice(0, 200);
+    res.status(404).json({ error: 'not_found', message: `nothing is served at ${path}: ${hint}` });
   };
 
 export const methodNotAllowed =

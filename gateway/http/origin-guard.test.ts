@@ -1,9 +1,10 @@
 import express from 'express';
 import { describe, expect, it } from 'vitest';
 import { sendBytes } from '../../e2e/harness/clients/bytes.ts';
+import { raw } from '../../e2e/harness/clients/raw.ts';
 import { testScope } from '../../e2e/harness/scope.ts';
 import { listen } from '../listener.ts';
-import { originGuard, type OriginGuardOptions } from './origin-guard.ts';
+import { hostGuard, loopbackHosts, originGuard, type OriginGuardOptions } from './origin-guard.ts';
 
 const ORIGIN = 'https://app.example';
 
@@ -60,4 +61,42 @@ it('lets pages of an allowed origin read the challenge and the session', async (
 
 it('answers a preflight of another origin with 403', async () => {
   expect((await ask('OPTIONS', ['Origin: https://evil.example'])).status).toBe(403);
+});
+
+it.each([
+  'http://localhost:1@evil.example',
+  'http://localhost:x',
+  'http://[::1',
+  'http://[::1]evil',
+  'http://localhost]',
+])('does not take the origin %s for one of this machine', async (origin) => {
+  expect((await ask('POST', [`Origin: ${origin}`], { allowLoopbackOrigins: true })).status).toBe(403);
+});
+
+it.each(['http://localhost', 'https://LOCALHOST:5173', 'http://[::1]:8080', 'http://127.0.0.1:80'])(
+  'takes the origin %s for one of this machine',
+  async (origin) => {
+    expect((await ask('POST', [`Origin: ${origin}`], { allowLoopbackOrigins: true })).status).toBe(200);
+  },
+);
+
+it.each([
+  ['localhost', 200],
+  ['localhost:4483', 200],
+  ['[::1]:4483', 200],
+  ['localhost:1@evil.example', 403],
+  ['localhost:x', 403],
+  ['[::1]evil.example', 403],
+])('answers a request with the Host %s with %i', async (host, status) => {
+  const app = express();
+  app.use(
+    hostGuard({
+      current: { allowedHosts: loopbackHosts('127.0.0.1'), allowedOrigins: new Set(), allowLoopbackOrigins: true },
+    }),
+  );
+  app.use((_req, res) => void res.json({}));
+  const { port, close } = await listen(app, '127.0.0.1', 0);
+  testScope().defer(close);
+  const answer = await raw(`http://127.0.0.1:${String(port)}/`, { headers: { host } });
+  expect(answer.status).toBe(status);
 });

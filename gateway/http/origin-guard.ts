@@ -49,10 +49,8 @@ function allowedHeaders(requested: string | undefined, configured: readonly stri
   return [...new Set([...REQUEST_HEADERS, ...ofProtocol, ...configured])].join(', ');
 }
 
-function hostName(host: string): string {
-  const end = host.startsWith('[') ? host.indexOf(']') + 1 : host.indexOf(':');
-  return (end > 0 ? host.slice(0, end) : host).toLowerCase();
-}
+/** The name of `name[:port]`; empty for anything else. */
+const hostName = (host: string): string => /^(\[[^\]]*\]|[^:[\]]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase() ?? '';
 
 function isLoopbackOrigin(origin: string): boolean {
   const name = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];

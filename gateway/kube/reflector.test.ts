@@ -69,6 +69,19 @@ describe('Reflector', () => {
     expect([...reflector.inNamespace('other')]).toEqual([]);
   });
 
+  it('says the version of a list before it tells what differs', async () => {
+    const told: string[] = [];
+    const { server, reflector, changes } = await follow((it) => it.put('a'), {
+      onListed: (version) => told.push(`${version} after ${String(changes.length)}`),
+    });
+    await reflector.synced;
+    const watch = await open(server);
+    server.put('a', { x: '2' }, { quiet: true });
+    watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' });
+    await eventually('the list', () => changes.length === 2);
+    expect(told).toEqual(['101 after 0', '102 after 1']);
+  });
+
   it('keeps no managedFields, and of an object only what it is told to', async () => {
     const transform = ({ data: _, ...rest }: KubeObject) => rest;
     const { reflector } = await follow((it) => it.put('a', { x: '1' }), { transform });

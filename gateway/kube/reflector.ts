@@ -24,6 +24,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly transform?: ((object: T) => T) | undefined;
   /** After the store has it. Both of two: changed; `current` undefined: gone. */
   readonly onChange: (previous: T | undefined, current: T | undefined) => void;
+  /** A list of this version is there; what differs is told next. */
+  readonly onListed?: ((resourceVersion: string) => void) | undefined;
   readonly log: KubeLog;
   /** ms, on a clock that only goes forward. */
   readonly now: () => number;
@@ -118,6 +120,7 @@ export class Reflector<T extends KubeObject> {
       found.push(...page.items.map((item) => this.#kept(item)));
     } while (page.continue !== undefined && !this.#closing.signal.aborted);
     this.#wholeList = false;
+    this.#options.onListed?.(page.resourceVersion);
     for (const [previous, current] of this.#store.replace(found)) this.#tell(previous, current);
     this.#resourceVersion = page.resourceVersion;
     this.#markSynced();

@@ -190,7 +190,7 @@ it('uses the database that is named', async () => {
 it('does not send a command again whose answer was lost: what was rejected has happened once at most', async () => {
   const scope = testScope();
   const server = await startRedis(scope);
-  const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 300 });
+  const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 1_500 });
   await answers(store);
   server.pause();
   const lost = store.command('INCR', store.key('counter'));
@@ -211,7 +211,7 @@ it('rejects what is under way at once when the connection breaks', async () => {
   const startedAt = performance.now();
   await server.kill();
   await expect(lost).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 it('refuses a prefix without a hash tag', () => {

@@ -56,7 +56,6 @@ export class VirtualServer {
   #awaitsBackends: boolean;
   #passthrough: readonly string[];
   #draining = false;
-  readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
@@ -65,7 +64,6 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
     this.#boundary = deps.boundary;
-    this.#now = deps.now;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
@@ -143,6 +141,12 @@ export class VirtualServer {
   /** Its backends come from the cluster, and have not come yet. */
   get awaitsBackends(): boolean {
     return this.#awaitsBackends;
+  }
+
+  get runningCalls(): number {
+    let running = 0;
+    for (const session of this.sessions.all()) running += session.running.size;
+    return running;
   }
 
   /** What the session's principal sees. */
@@ -259,11 +263,8 @@ export class VirtualServer {
     for (const session of [...this.sessions.all()]) this.sessions.end(session);
   }
 
-  /** No new sessions; resolves when no call runs any more or after `graceMs`. */
-  async drain(graceMs: number): Promise<void> {
+  refuseSessions(): void {
     this.#draining = true;
-    const end = this.#now() + graceMs;
-    while (this.#runningCalls() > 0 && this.#now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   async close(): Promise<void> {
@@ -293,12 +294,6 @@ export class VirtualServer {
       const listening = [...this.sessions.ofPrincipal(name)].find(({ streams }) => streams.main.connected);
       if (listening) void this.views.read(listening, backend);
     });
-  }
-
-  #runningCalls(): number {
-    let running = 0;
-    for (const session of this.sessions.all()) running += session.running.size;
-    return running;
   }
 
   #release(session: Session): void {

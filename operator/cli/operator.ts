@@ -47,8 +47,13 @@ export async function operator(flags: OperatorFlags): Promise<number> {
     return 2;
   }
   const log = createLog(stderr, read.settings.debug ? 'debug' : 'info');
+  const connection = await defaultConnection(process.env, () => performance.now()).catch((error: unknown) => {
+    stderr.write(`no connection to an API server: ${error instanceof Error ? error.message : String(error)}\n`);
+    return undefined;
+  });
+  if (!connection) return 2;
   try {
-    return await run(flags, read.settings, await defaultConnection(process.env, () => performance.now()), log);
+    return await run(flags, read.settings, connection, log);
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     stderr.write(`${error.message}\n`);
@@ -108,6 +113,9 @@ function createController(
   const events: WorldEvents = {
     onChange: (...change) => {
       controller.onChange(...change);
+    },
+    onListed: (...list) => {
+      controller.onListed(...list);
     },
   };
   const world = startWorld({

@@ -30,7 +30,7 @@ export function affected(change: Change, lookups: Lookups): ObjectRef[] {
   const object = change.current ?? change.previous;
   if (!object) return [];
   const { kind, metadata } = object;
-  if (kind === 'Namespace') return isTerminating(change) ? [...lookups.keysIn(metadata.name)] : [];
+  if (kind === 'Namespace') return beginsOrEndsToGo(change) ? [...lookups.keysIn(metadata.name)] : [];
   const ref = refOf(object);
   if (object.apiVersion === OWN_API_VERSION && isOwnKind(kind)) {
     return distinct([ref, ...(isNews(change) ? consequences(ref, change, lookups) : [])]);
@@ -46,8 +46,10 @@ const refOf = ({ kind, metadata }: KubeObject): ObjectRef => ({
   name: metadata.name,
 });
 
-const isTerminating = ({ previous, current }: Change): boolean =>
-  current?.metadata.deletionTimestamp !== undefined && previous?.metadata.deletionTimestamp === undefined;
+/** What is in a namespace of the same name that came after may have been seen before the old one was seen to be gone. */
+const beginsOrEndsToGo = ({ previous, current }: Change): boolean => isGoing(previous) !== isGoing(current);
+
+const isGoing = (namespace: KubeObject | undefined): boolean => namespace?.metadata.deletionTimestamp !== undefined;
 
 /** Whether others could see a difference: they read the spec, and whether the object is about to go. */
 function isNews({ previous, current }: Change): boolean {

@@ -69,3 +69,19 @@ it('waits for no answer to a write when it has lost the lead, and writes again w
   await expect.poll(() => server.requests.length).toBe(2);
   await controller.finish();
 });
+
+it('looks again at an edit that a list brings together with the write that was made just after it', async () => {
+  const { server, clock, controller } = await setUp();
+  const edited = { ...GROUP, metadata: { ...GROUP.metadata, resourceVersion: '10', generation: 2 } };
+  server.nextLists.push((_request, response) => response.end(JSON.stringify(edited)));
+  controller.lead();
+  await expect.poll(() => server.requests.length).toBe(1);
+  await expect
+    .poll(async () => /reconcile_total\{[^}]*"success"\} 1/u.test(await controller.metrics.text()))
+    .toBe(true);
+  controller.onListed(RESOURCES.MCPGroup, undefined, '12');
+  controller.onChange(RESOURCES.MCPGroup, GROUP, edited);
+  clock.advance(100);
+  await expect.poll(() => server.requests.length).toBe(2);
+  await controller.finish();
+});

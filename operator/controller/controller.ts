@@ -91,6 +91,11 @@ export class Controller {
     this.#enqueue({ previous, current });
   }
 
+  /** A list is there, and what differs comes next: it holds more than the echo of what was written here. */
+  onListed(type: ResourceType, namespace: string | undefined, resourceVersion: string): void {
+    this.#written.listed(type, namespace, resourceVersion);
+  }
+
   #enqueue(change: Change): void {
     if (!this.#lead) return;
     for (const key of affected(change, this.#options.view)) this.#lead.queue.add(key, GATHER_MS);

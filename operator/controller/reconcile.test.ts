@@ -43,12 +43,19 @@ function setUp(
   const results: string[] = [];
   const lines: string[] = [];
   const events: EventNote[] = [];
-  const world = { terminating: false, referrers: [] as ObjectRef[], ready: () => Promise.resolve(), isThere: true };
+  const world = {
+    terminating: false,
+    referrers: [] as ObjectRef[],
+    ready: () => Promise.resolve(),
+    isThere: true,
+    /** What the watch has brought, where that is not what is there. */
+    seen: undefined as KubeObject | undefined,
+  };
   const seen = {
     raw: (...[type, namespace, name]: Parameters<ObjectServer['raw']>) =>
       type.group === 'vmcp.dev'
         ? world.isThere
-          ? server.objects.get(`${type.kind}/${namespace}/${name}`)
+          ? (world.seen ?? server.objects.get(`${type.kind}/${namespace}/${name}`))
           : undefined
         : server.raw(type, namespace, name),
     owned: server.owned.bind(server),
@@ -103,6 +110,23 @@ describe('createReconciler', () => {
     expect((await reconcile()).writes).toEqual([]);
     expect(events).toEqual([event]);
     expect(results).toEqual(['requeue', 'requeue']); // the pods have 10 s to come up
+  });
+
+  it('says nothing of an edit that only the reply to its own write has brought', async () => {
+    const seen: unknown[] = [];
+    const { reconcile, server, own, world } = setUp(({ object }) => {
+      seen.push(object.metadata.generation);
+      return { say: says({ observedGeneration: object.metadata.generation }) };
+    });
+    const edited = { ...own, metadata: { ...own.metadata, generation: 2 } };
+    server.normalize = (object) => ({ ...object, metadata: { ...object.metadata, generation: 2 } });
+    world.seen = own;
+    await reconcile();
+    await reconcile();
+    expect(seen).toEqual([1, 1]);
+    world.seen = server.put(edited);
+    await reconcile();
+    expect(seen).toEqual([1, 1, 2]);
   });
 
   it('waits until what is referred to has been read, and fails when it cannot be', async () => {

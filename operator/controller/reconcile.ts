@@ -212,9 +212,11 @@ async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectS
     metadata: { namespace, name, ...(uid !== undefined && { uid }) },
     status,
   };
-  await written.write(ownType(object), object, () =>
+  const result = await written.write(ownType(object), object, () =>
     client.apply(desired, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
   );
+  // With the edit of somebody in it: nothing may be said of that before the watch brings it to the snapshot, too.
+  if (result.metadata.generation !== object.metadata.generation) written.forget(ownType(object), namespace, name);
   for (const event of events) record(object, event);
 }
 

@@ -22,6 +22,7 @@ const REASON = 'NotSupportedYet';
 
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const isMemory = (value: unknown): boolean => member(value, 'provider') === 'memory';
 
 /** What a local process may reach anyway. */
@@ -104,7 +105,8 @@ export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: R
   for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
     if (kind !== object.kind || (only ?? mode) !== mode) continue;
     for (const { path, value } of occurrences(object, pattern)) {
-      if (!isInert?.(value)) report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
+      if (!isEmptyList(value) && !isInert?.(value))
+        report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
     }
   }
 }

@@ -15,6 +15,7 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkImage(spec.image, 'spec.image', scope.platform, report);
   checkTransportFields(spec, report);
   checkEnvironment(spec, report);
+  checkMountPaths(spec, report);
   if (scope.platform.mode === 'local') return localBackend(server, scope);
   checkSharing(spec, report);
   return clusterBackend(server, scope.snapshot.namespace);
@@ -36,7 +37,7 @@ function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec
     if (mcpPort !== undefined) report.warning('NoEffect', 'spec.mcpPort', message);
     return;
   }
-  if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE) {
+  if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE && proxyMode !== transport) {
     const message = `proxyMode says how a stdio server is exposed and this one speaks ${transport ?? 'stdio'}: remove it`;
     report.problem('StdioOnly', 'spec.proxyMode', message);
   }
@@ -62,6 +63,17 @@ function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report:
       targetEnvName ?? key,
       `spec.secrets[${String(index)}].${targetEnvName === undefined ? 'key' : 'targetEnvName'}`,
     );
+  });
+}
+
+/** The API server merges mounts by their path, and so cannot take two at one. */
+function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): void {
+  const paths = volumes.map(({ mountPath }) => mountPath);
+  paths.forEach((mountPath, index) => {
+    const first = paths.indexOf(mountPath);
+    if (first === index) return;
+    const message = `spec.volumes[${String(first)}] is mounted at "${mountPath}" already: use another path`;
+    report.problem('DuplicateEntry', `spec.volumes[${String(index)}].mountPath`, message);
   });
 }
 

@@ -7,8 +7,8 @@
 {{- end }}
 
 {{- define "vmcp.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "vmcp.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "vmcp.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "vmcp.labels" -}}
@@ -34,6 +34,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not $namespaces }}
 {{- fail "operator.rbac.allowedNamespaces: with scope namespace, name the namespaces that the operator is to watch" }}
 {{- end }}
+{{- if has "all" $namespaces }}
+{{- fail "operator.rbac.allowedNamespaces: all is what scope cluster does: set operator.rbac.scope=cluster, or name the namespaces" }}
+{{- end }}
 {{- if has .Release.Namespace $namespaces }}
 {{- fail (printf "operator.rbac.allowedNamespaces: %s is the operator's own namespace: who may write resources in it could take its account, so run them in others" .Release.Namespace) }}
 {{- end }}
@@ -42,7 +45,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* 75 % of limits.memory in MiB; empty without a limit in Mi or Gi. */}}
 {{- define "vmcp.heapMiB" -}}
-{{- $memory := dig "limits" "memory" "" .Values.operator.resources | toString }}
+{{- $memory := dig "limits" "memory" "" (.Values.operator.resources | default dict) | toString }}
 {{- if regexMatch "^[0-9]+Mi$" $memory }}
 {{- div (mul (trimSuffix "Mi" $memory | int64) 3) 4 }}
 {{- else if regexMatch "^[0-9]+Gi$" $memory }}

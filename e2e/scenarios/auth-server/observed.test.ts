@@ -87,12 +87,14 @@ describe('whoever watches a gateway with an embedded authorization server', () =
         ],
       },
     });
-    expect(await incomingOf(vmcp)).toMatchObject({
-      type: 'oidc',
-      ready: true,
-      reason: 'IdentityProviderUnavailable',
-      message: 'no login at "gone", "corp": the log says why',
-    });
+    await expect
+      .poll(() => incomingOf(vmcp))
+      .toMatchObject({
+        type: 'oidc',
+        ready: true,
+        reason: 'IdentityProviderUnavailable',
+        message: 'no login at "gone", "corp": the log says why',
+      });
   });
 
   it('sees nothing of the kind in /status while all providers answer', async () => {

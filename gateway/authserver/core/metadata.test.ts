@@ -32,6 +32,7 @@ const DOCUMENT = {
   revocation_endpoint_auth_methods_supported: ['none'],
   scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
   authorization_response_iss_parameter_supported: true,
+  request_uri_parameter_supported: false,
   client_id_metadata_document_supported: true,
   protected_resources: ['https://gateway.example/team/mcp'],
 };

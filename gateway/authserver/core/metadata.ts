@@ -85,6 +85,7 @@ export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
     ),
     scopes_supported: [...scopes],
     authorization_response_iss_parameter_supported: true,
+    request_uri_parameter_supported: false, // true where it is left out
     client_id_metadata_document_supported: features.clientIdMetadataDocuments,
     protected_resources: [...features.audiences],
   };

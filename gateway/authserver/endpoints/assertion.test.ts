@@ -62,11 +62,12 @@ describe('a client that authenticates by its key', () => {
     });
     expect(refreshed).toMatchObject({ status: 200 });
     const token = String(refreshed.json['access_token']);
-    const ask = async (name: string) =>
+    const ask = async (name: string, aud = `${ISSUER}/oauth/${name}`) =>
       server.post(`/oauth/${name}`, {
         ...{ token, client_id: client.clientId },
-        ...(await client.credentials({ claims: { aud: `${ISSUER}/oauth/${name}` } })),
+        ...(await client.credentials({ claims: { aud } })),
       });
+    expect((await ask('introspect', TOKEN_URL)).json).toMatchObject({ active: true });
     expect((await ask('introspect')).json).toMatchObject({ active: true, client_id: client.clientId });
     expect(await ask('revoke')).toMatchObject({ status: 200 });
     expect((await ask('introspect')).json).toEqual({ active: false });

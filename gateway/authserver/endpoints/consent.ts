@@ -34,7 +34,7 @@ export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
     async POST(req, res) {
       refuseForeignOrigin(req, context);
       const { visit, approved } = await answeredVisit(req, context);
-      if (approved) await approve(res, visit, context);
+      if (approved) await approve(req, res, visit, context);
       else await deny(res, visit, context);
     },
   },
@@ -112,11 +112,11 @@ async function answeredVisit(
   return { visit: { handle, transaction, cookie }, approved: decision === DECISIONS.approve };
 }
 
-async function approve(res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
+async function approve(req: Request, res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
   const { transaction } = visit;
   const taken = await take(visit, context, 'consent_out_of_date');
   context.emit('consent_granted', { client_id: transaction.clientId, scopes: transaction.scopes });
-  if (mayRemember(transaction, context.settings.consent.mode)) rememberConsent(res, transaction, context);
+  if (mayRemember(transaction, context.settings.consent.mode)) rememberConsent(req, res, transaction, context);
   await leave(res, taken, context);
 }
 

@@ -83,7 +83,7 @@ describe('a code', () => {
     expect(await server.context.clients.known('vcl_other')).toBeUndefined();
   });
 
-  it('costs four calls of the store beside the client', async () => {
+  it('costs four calls of the store beside the client, which is asked for before and after', async () => {
     const calls: string[] = [];
     const store = counted(memoryStore(Date.now), calls);
     const server = await clientServer({ store });
@@ -91,7 +91,7 @@ describe('a code', () => {
     calls.length = 0;
     expect((await server.redeem(code)).status).toBe(200);
     expect(calls.toSorted()).toEqual([
-      ...['clients.get', 'clients.renew', 'codes.take', 'families.create', 'upstreamTokens.extend'],
+      ...['clients.get', 'clients.get', 'clients.renew', 'codes.take', 'families.create', 'upstreamTokens.extend'],
     ]);
     calls.length = 0;
     expect((await server.redeem(await server.code())).status).toBe(200);

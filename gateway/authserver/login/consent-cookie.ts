@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { consentKey, type Consent } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
 import { hasTag, tagOf } from '../core/opaque-token.ts';
-import { cookieName, cookiesNamed, setCookie } from './cookies.ts';
+import { cookieName, cookiesLike, cookiesNamed, setCookie } from './cookies.ts';
 
 export const REMEMBERED_DAYS = 30;
 /** In front of every remembered consent, behind `__Host-` on https. */
@@ -10,6 +10,10 @@ export const CONSENT_COOKIE = 'vmcp-consent-';
 
 const DAY_SECONDS = 86_400;
 const NAME_LENGTH = 22;
+/** A browser sends all of them with every request, and a request with 16 KiB of headers is answered with 431. */
+const MAX_REMEMBERED = 40;
+/** Each is a line of the answer's header. */
+const MAX_DROPPED = 10;
 
 const nameOf = (key: string, { settings }: AuthServerContext): string =>
   cookieName(`${CONSENT_COOKIE}${key.slice(0, NAME_LENGTH)}`, settings);
@@ -17,9 +21,10 @@ const nameOf = (key: string, { settings }: AuthServerContext): string =>
 const text = (key: string, expiresAt: string): string => `${key} ${expiresAt}`;
 
 /** Keeps in this browser that its user has agreed. `<end in s since the epoch>.<tag of what and until when>` */
-export function rememberConsent(res: Response, consent: Consent, context: AuthServerContext): void {
+export function rememberConsent(req: Request, res: Response, consent: Consent, context: AuthServerContext): void {
   const { now, secrets, settings } = context;
   const key = consentKey(consent);
+  makeRoom(req, res, nameOf(key, context), context);
   const maxAgeSeconds = REMEMBERED_DAYS * DAY_SECONDS;
   const expiresAt = String(Math.floor(now() / 1_000) + maxAgeSeconds);
   const value = `${expiresAt}.${tagOf('consent', text(key, expiresAt), secrets())}`;
@@ -33,3 +38,15 @@ export function isConsentRemembered(req: Request, consent: Consent, context: Aut
     return hasTag('consent', text(key, expiresAt), tag, context.secrets()) && Number(expiresAt) * 1_000 > context.now();
   });
 }
+
+/** Takes the oldest away where there are too many, those of other servers of this host included. */
+function makeRoom(req: Request, res: Response, kept: string, { settings }: AuthServerContext): void {
+  const others = cookiesLike(req, cookieName(CONSENT_COOKIE, settings))
+    .filter(([name]) => name !== kept && /^[\w-]+$/u.test(name))
+    .toSorted(([, one], [, other]) => endOf(one) - endOf(other));
+  const surplus = Math.max(0, others.length + 1 - MAX_REMEMBERED);
+  for (const [name] of others.slice(0, Math.min(surplus, MAX_DROPPED)))
+    setCookie(res, name, '', { ...settings, maxAgeSeconds: 0 });
+}
+
+const endOf = (value: string): number => Number(/^\d{1,12}/u.exec(value)?.[0] ?? 0);

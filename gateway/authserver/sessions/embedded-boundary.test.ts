@@ -33,7 +33,7 @@ const CONFIG: GatewayConfig = {
 
 beforeAll(async () => {
   redis = await startRedis(scope);
-  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 500 });
+  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 2_000 });
   stores = [await redisStore(settings), await redisStore(settings)];
   const embedded = { keys, liveness: createLoginLiveness(stores[0], now) };
   const boundary = boundaryOf(CONFIG, RESOURCE, { log, now, exposed: false, embedded });

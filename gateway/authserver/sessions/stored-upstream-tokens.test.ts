@@ -144,12 +144,15 @@ describe('a refresh', () => {
   it('goes on when its caller has left, for those who come later', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.advance(3_600_000);
-    let answer: () => void = () => undefined;
-    replicas.rotating.meanwhile = () => new Promise<void>((resolve) => (answer = resolve));
+    const [asked, answer] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    replicas.rotating.meanwhile = () => {
+      asked.resolve(undefined);
+      return answer.promise;
+    };
     const left = get();
-    await sleep(100);
+    await asked.promise;
     const later = accessOf();
-    answer();
+    answer.resolve(undefined);
     expect(await later).toBe('second-access');
     expect((await left).accessToken.reveal()).toBe('second-access');
     expect(replicas.refreshCount()).toBe(1);

@@ -22,7 +22,7 @@ let redis: RedisServer;
 let stores: [Store, Store];
 beforeEach(async () => {
   redis = await startRedis(testScope());
-  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 300 });
+  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 1_500 });
   stores = [await redisStore(settings), await redisStore(settings)];
   onTestFinished(async () => {
     await Promise.all(stores.map((store) => store.close()));

@@ -72,7 +72,7 @@ beforeAll(async () => {
 });
 
 describeUpstreamTokens('stored upstream tokens, of two processes over one Redis', async () => {
-  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 500 });
+  const settings = settingsOf(single(redis.port), { replyTimeoutMs: 1_500 });
   const stores: [Store, Store] = [await redisStore(settings), await redisStore(settings)];
   onTestFinished(async () => {
     await Promise.all(stores.map((store) => store.close()));

@@ -48,7 +48,7 @@ it('is unavailable to every method when the member that holds its keys is gone',
   await members[holds.findIndex((keys) => keys !== '')]?.kill();
   const startedAt = performance.now();
   const answers = await Promise.allSettled(everyMethod(store).map(([, call]) => call()));
-  expect(performance.now() - startedAt).toBeLessThan(4_500);
+  expect(performance.now() - startedAt).toBeLessThan(8_000);
   for (const answer of answers) {
     expect(answer).toMatchObject({ status: 'rejected', reason: { name: 'StoreUnavailable' } });
   }

@@ -50,7 +50,7 @@ async function endReplayed({ store, sessions }: AuthServerContext, family: Famil
 }
 
 async function foundFamily(context: AuthServerContext, client: Client, grant: CodeGrant): Promise<TokenReply> {
-  const { store, settings, clients, emit } = context;
+  const { store, settings, clients, sessions, emit } = context;
   const now = context.now();
   const { familyId: id, clientId, scopes, resource, tsid, login } = grant;
   const family: Family = { id, clientId, scopes, resource, tsid, login, createdAt: now, expiresAt: loginEnd(now) };
@@ -63,7 +63,19 @@ async function foundFamily(context: AuthServerContext, client: Client, grant: Co
   ]);
   if (!created) throw new Refused('code_replayed', { facts: { client_id: clientId, family: id } });
   const ttlMs = upstreamTtlMs(family, spans, now);
-  await Promise.all([store.upstreamTokens.extend(tsid, settings.providers, ttlMs), clients.renew(client)]);
+  const [isDeleted] = await Promise.all([
+    isDeletedMeanwhile(context, client),
+    store.upstreamTokens.extend(tsid, settings.providers, ttlMs),
+    clients.renew(client),
+  ]);
+  if (isDeleted) {
+    await sessions.end(family);
+    throw new Refused('client_authentication', { facts: { client_id: clientId, cause: 'unknown_client' } });
+  }
   emit('token_issued', { client_id: clientId, sub: login.userId, family: id });
   return refreshToken === undefined ? reply : { ...reply, refresh_token: refreshToken };
 }
+
+/** Who deletes a client ends the logins that there are: asked once this one is among them. */
+const isDeletedMeanwhile = async ({ clients }: AuthServerContext, { source, client_id }: Client): Promise<boolean> =>
+  source === 'registered' && (await clients.known(client_id)) === undefined;

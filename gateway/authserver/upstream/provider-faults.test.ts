@@ -39,11 +39,12 @@ describe.each(['openid-configuration', 'jwks', 'token'])('a provider whose %s en
   it.each(FAULTS)('with %s', async (_name, fault, expected) => {
     const provider = await openidProvider();
     provider.answers[endpoint] = fault;
-    const { upstream, logged } = upstreamFor(oidcEntry(provider), { timeoutMs: 300 });
+    const isWaitedFor = fault === never || fault === drip;
+    const { upstream, logged } = upstreamFor(oidcEntry(provider), { timeoutMs: isWaitedFor ? 300 : 5_000 });
     const before = performance.now();
     const error = await upstreamError(() => upstream.login({ code: 'the-code' }, SECRETS));
     expect(clientAnswer(error.fault)).toBe(expected);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(4_000);
     expect(`${error.message} ${logged.join()}`).not.toMatch(/SAID|the-code|access-1|refresh-1|vvvv/u);
   });
 });

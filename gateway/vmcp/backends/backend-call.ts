@@ -2,6 +2,7 @@ import type { Envelope } from '../../http/json-scan.ts';
 import type { Identity } from '../../contract/identity.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { Answer } from '../edge/answer.ts';
+import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from './backend.ts';
@@ -131,8 +132,9 @@ export class BackendCall implements ReplySink, RunningCall {
     const told = this.#backend.credentials.asCallerSees(failure);
     this.#done(told.kind, told.detail);
     if (this.#partSent) this.#answer.cut();
-    else if (this.#cancelled !== undefined) this.#answer.drop();
-    else this.#onFailure(this.#answer, told, this.#backend);
+    else if (this.#cancelled === undefined) this.#onFailure(this.#answer, told, this.#backend);
+    else if (this.#session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
+    else this.#answer.drop();
   }
 
   /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */

@@ -22,6 +22,8 @@ interface Member {
   channel: Channel | undefined;
   /** The backend said that a list changed, or one could not be read: the next probe reads them all. */
   stale: boolean;
+  /** A change that the backend announced is about to be read. */
+  announced: boolean;
   /** Of the last reading of its lists. */
   warnings: readonly Warning[];
   /** It has answered, or was given the time to. */
@@ -186,6 +188,7 @@ export class Fleet implements CatalogSource {
       catalog: undefined,
       channel: undefined,
       stale: false,
+      announced: false,
       warnings: [],
       settled: false,
       failures: 0,
@@ -292,9 +295,12 @@ export class Fleet implements CatalogSource {
 
   #listChanged(name: string): void {
     const member = this.#members.get(name);
-    if (!member || member.stale) return;
+    if (!member) return;
     member.stale = true;
+    if (member.announced) return;
+    member.announced = true;
     setTimeout(() => {
+      member.announced = false;
       this.checkNow(name);
     }, LIST_CHANGED_DEBOUNCE_MS).unref();
   }

@@ -11,7 +11,7 @@ import type { Answer } from './answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { answerBug, challengeOwed, identityOf, principalOf, type EdgeOptions } from './post.ts';
+import { answerBug, challengeOwed, identityOf, principalOf, refuseType, type EdgeOptions } from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
@@ -62,6 +62,11 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
       const connection = connections.get(new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '');
       if (connection?.principal !== principalOf(res)) {
         refuseSession(res);
+        return;
+      }
+      const refusal = refuseType(req);
+      if (refusal) {
+        refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
         return;
       }
       readBody(

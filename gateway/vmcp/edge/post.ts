@@ -48,9 +48,15 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
   };
 }
 
+/** Why the body is not read, as status and sentence. */
+export const refuseType = ({ headers }: Request): [number, string] | undefined =>
+  /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
+    ? undefined
+    : [415, 'the body must be of type application/json'];
+
 function refuseHeaders(req: Request): [number, string] | undefined {
-  const type = req.headers['content-type'] ?? '';
-  if (!/^application\/json\s*(;|$)/i.test(type)) return [415, 'the body must be of type application/json'];
+  const refusal = refuseType(req);
+  if (refusal) return refusal;
   const accept = req.headers.accept ?? '';
   const json = accept.includes('application/json') || accept.includes('*/*') || accept.includes('application/*');
   const events = accept.includes('text/event-stream') || accept.includes('*/*') || accept.includes('text/*');

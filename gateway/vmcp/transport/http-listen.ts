@@ -21,6 +21,9 @@ export const ACCEPT_POST = 'application/json, text/event-stream';
 export const getHeaders = (headers: readonly string[]): string[] =>
   headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
 
+/** What a backend that has a stream may say for a while: who asks is to log in, was too slow, comes too often. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+
 const FIRST_RETRY_MS = 1_000;
 const SHORTEST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
@@ -75,7 +78,7 @@ export class StreamListener {
     });
     if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
       await body.dump();
-      if (statusCode < 500 && statusCode !== 401) this.#abort.abort();
+      if (statusCode < 500 && !PASSING.has(statusCode)) this.#abort.abort();
       return;
     }
     const parser = createSseParser((event) => {

@@ -57,3 +57,18 @@ it('what was sent before the end of the session arrives before it', async () => 
   const order = server.seen.slice(-21).map(({ httpMethod, method }) => method ?? httpMethod);
   expect(order).toEqual([...Array.from({ length: 20 }, () => 'notifications/cancelled'), 'DELETE']);
 });
+
+it.each([408, 429, 503])('a stream that is refused with %i once is asked for again', async (status) => {
+  const { server, channel } = await open();
+  let refused = 0;
+  server.interceptGet = (_req, res) => {
+    if (refused > 0) return false;
+    refused += 1;
+    res.writeHead(status).end();
+    return true;
+  };
+  channel.listen();
+  await eventually('the stream is open', () => server.streams.size === 1, { timeoutMs: 10_000 });
+  expect(refused).toBe(1);
+  await channel.close();
+});

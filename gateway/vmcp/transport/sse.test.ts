@@ -112,7 +112,7 @@ describe('a channel over the SDK’s SSEServerTransport', () => {
     });
     await channel.close();
     expect(channel.alive).toBe(false);
-    await vi.waitFor(() => expect(sessions.size).toBe(0));
+    await vi.waitFor(() => expect(sessions.size).toBe(0), 10_000);
   });
 
   it('keeps the sessions of two owners apart', async () => {
@@ -139,7 +139,7 @@ describe('a channel over the SDK’s SSEServerTransport', () => {
     const waiting = startCall(channel, { method: 'tools/call', params: toolParams('wait') });
     waiting.handle.cancel('enough');
     expect((await waiting.outcome).failure?.kind).toBe('cancelled');
-    await vi.waitFor(() => expect(seen).toContain('notifications/tools/list_changed'));
+    await vi.waitFor(() => expect(seen).toContain('notifications/tools/list_changed'), 10_000);
   });
 
   it('is not alive after the backend ended the stream; running calls fail, a new channel works', async () => {

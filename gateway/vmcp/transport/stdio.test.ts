@@ -141,7 +141,7 @@ describe('a channel over a server made with the SDK', () => {
     const channel = await sdk().open(owner, never);
     expect((await callTool(channel, 'log')).messages).toMatchObject([{ params: { data: 'from the tool' } }]);
     await callTool(channel, 'grow');
-    await vi.waitFor(() => expect(seen).toEqual(['notifications/tools/list_changed']));
+    await vi.waitFor(() => expect(seen).toEqual(['notifications/tools/list_changed']), 10_000);
   });
 
   it('relays a request of the backend to the call and the answer back', async () => {
@@ -163,8 +163,9 @@ describe('a channel over a server made with the SDK', () => {
     expect((await cancelled.outcome).failure).toEqual({ kind: 'cancelled', detail: 'client went away' });
     const late = await startCall(channel, { method: 'tools/call', params, timeoutMs: 50 }).outcome;
     expect(late.failure?.kind).toBe('timeout');
-    await vi.waitFor(() =>
-      expect(lines.filter((line) => JSON.stringify(line).includes('wait was cancelled'))).toHaveLength(2),
+    await vi.waitFor(
+      () => expect(lines.filter((line) => JSON.stringify(line).includes('wait was cancelled'))).toHaveLength(2),
+      10_000,
     );
     expect(textOf(await callTool(channel, 'echo', { text: 'still there' }))).toBe('still there');
   });
@@ -237,7 +238,7 @@ describe('isolation', () => {
     const transport = sdk({ isolation: 'session', idleMs: 300, now: () => performance.now() });
     const [idle, busy] = [await transport.open(ownerOf('a'), never), await transport.open(ownerOf('b'), never)];
     const running = startCall(busy, { method: 'tools/call', params: toolParams('wait', { ms: 1_200 }) });
-    await vi.waitFor(() => expect(idle.alive).toBe(false), 2_000);
+    await vi.waitFor(() => expect(idle.alive).toBe(false), 10_000);
     expect(busy.alive).toBe(true);
     expect(textOf(await running.outcome)).toBe('waited');
     expect(textOf(await callTool(await transport.open(ownerOf('a'), never), 'echo', { text: 'new' }))).toBe('new');
@@ -307,7 +308,7 @@ describe('a bad server', () => {
   it('delivers a reply that is written just before the exit', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
     expect((await callTool(channel, 'reply-and-exit')).reply?.result).toEqual({ text: 'last words' });
-    await vi.waitFor(() => expect(channel.alive).toBe(false));
+    await vi.waitFor(() => expect(channel.alive).toBe(false), 10_000);
   });
 
   it('gives up on a hung call without giving up on the process', async () => {
@@ -351,7 +352,8 @@ describe('a bad server', () => {
     ['mute', 'timeout', /no complete reply/],
     ['babble', 'garbage', /no MCP messages/],
   ])('that does not start (%s) fails the open as %s and holds back every key', async (start, kind, detail) => {
-    const transport = bad(start, { initTimeoutMs: start === 'mute' || start === 'babble' ? 700 : 10_000 });
+    const initTimeoutMs = { mute: 700, babble: 3_000 }[start] ?? 10_000; // it has to be running to babble
+    const transport = bad(start, { initTimeoutMs });
     const failure = await failureOf(transport.open(ownerOf('s1'), never));
     expect(failure).toMatchObject({ kind, detail: expect.stringMatching(detail) as string });
     expect((await failureOf(transport.open(ownerOf('s2'), never))).retryAfterSeconds).toBe(1);

@@ -3,6 +3,7 @@ import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { aggregate } from '../aggregation/aggregate.ts';
+import { hasDistinctPrefixes } from '../aggregation/tool-names.ts';
 import type { AggregationResult, View } from '../aggregation/view.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import { LONGEST_TIMER_MS } from '../health/clock.ts';
@@ -17,6 +18,8 @@ export interface LiveViewOptions {
 
 /** What the backends offer together, kept up to date with what they say and with the rules of the configuration. */
 export class LiveView implements ReadableView {
+  /** No two backends can claim one name. */
+  hasDistinctPrefixes: boolean;
   readonly #options: LiveViewOptions;
   #changed: PromiseWithResolvers<undefined> | undefined;
   #config: GatewayConfig;
@@ -27,14 +30,10 @@ export class LiveView implements ReadableView {
   #keepsLast = false;
 
   constructor(config: GatewayConfig, options: LiveViewOptions) {
-    const { aggregation, backends } = config.vmcp;
     this.#config = config;
     this.#options = options;
-    this.#aggregation = aggregate(
-      [],
-      aggregation,
-      backends.map(({ name }) => name),
-    );
+    this.hasDistinctPrefixes = distinctPrefixes(config);
+    this.#aggregation = aggregate([], config.vmcp.aggregation, namesOf(config));
   }
 
   /** Always that of what the backends have said so far. */
@@ -53,9 +52,9 @@ export class LiveView implements ReadableView {
     return this.#options.source.settled;
   }
 
-  /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
+  /** A name that is in the view leads where it will always lead: no backend that is yet to answer can claim it. */
   get certain(): boolean {
-    return this.settled || this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
+    return this.settled || this.hasDistinctPrefixes;
   }
 
   /** Resolves when `settled`, and after the default timeout anyway. */
@@ -82,6 +81,7 @@ export class LiveView implements ReadableView {
   /** Takes other rules. Where they leave a conflict open, the view before goes on until it is settled. */
   swap(config: GatewayConfig): void {
     this.#config = config;
+    this.hasDistinctPrefixes = distinctPrefixes(config);
     this.#keepsLast = true;
     this.invalidate();
   }
@@ -114,3 +114,8 @@ export class LiveView implements ReadableView {
     if (tells) onChange();
   }
 }
+
+const namesOf = ({ vmcp }: GatewayConfig): string[] => vmcp.backends.map(({ name }) => name);
+
+const distinctPrefixes = (config: GatewayConfig): boolean =>
+  hasDistinctPrefixes(config.vmcp.aggregation, namesOf(config));

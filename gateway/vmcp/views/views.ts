@@ -149,11 +149,6 @@ export class Views {
     for (const key of this.#groups.keys()) if (!keys.has(key)) this.#groups.delete(key);
   }
 
-  /** No two backends can claim one name. */
-  get hasPrefixes(): boolean {
-    return this.#config.vmcp.aggregation.conflict_resolution === 'prefix';
-  }
-
   /** Longest wait of a request for lists, ms. */
   get patienceMs(): number {
     return Math.min(durationMs(this.#config.vmcp.operational.timeouts.default), LONGEST_TIMER_MS);
@@ -221,7 +216,7 @@ class PrincipalView implements ReadableView {
   }
 
   get certain(): boolean {
-    return this.#views.hasPrefixes || this.settled;
+    return this.#views.shared.hasDistinctPrefixes || this.settled;
   }
 
   async whenSettled(): Promise<void> {

@@ -60,7 +60,10 @@ export class ReferencedData {
       return;
     }
     const entry = this.#entry(ref);
-    if (!entry.running && !this.#missing(entry)) return;
+    if (!entry.running && !this.#missing(entry)) {
+      entry.failure = undefined; // what could not be read is not asked for any more
+      return;
+    }
     // `#read` looks again when it has read: it may have become older than what is asked for now.
     entry.running ??= this.#turns
       .run(() => this.#read(entry))

@@ -47,6 +47,8 @@ export interface WorldEvents {
    * refers to it, and when its keys have been read; just its identity is there.
    */
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void;
+  /** All objects of a kind, in one namespace or in all, have been listed; what differs is told next. */
+  onListed?(type: ResourceType, namespace: string | undefined, resourceVersion: string): void;
 }
 
 export interface WorldOptions {
@@ -91,7 +93,8 @@ class WatchedWorld implements World {
       const onChange = (previous?: KubeObject, current?: KubeObject) => {
         taken(type, previous, current);
       };
-      return [type.kind, new KindWatch({ ...options, ...how, type, onChange })];
+      const onListed = (namespace: string | undefined, version: string) => events.onListed?.(type, namespace, version);
+      return [type.kind, new KindWatch({ ...options, ...how, type, onChange, onListed })];
     };
     const told: Take = this.#tell.bind(this);
     const own: Take = this.#ownChanged.bind(this);

@@ -59,6 +59,14 @@ describe('KubeTarget', () => {
     expect(second.objects).toHaveLength(3);
   });
 
+  it('takes away what is wanted no longer although the watch has not brought yet that it was made', async () => {
+    const { server, writesOf } = setUp();
+    server.holdWatch();
+    await writesOf([CONFIG, SERVICE]);
+    expect((await writesOf([CONFIG])).writes).toEqual(['delete Service/mcp-web']);
+    expect((await writesOf([CONFIG])).writes).toEqual([]);
+  });
+
   it('writes nothing a second time although the watch has not brought the first yet', async () => {
     const { server, writesOf, pass } = setUp();
     server.holdWatch();

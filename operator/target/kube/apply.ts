@@ -284,8 +284,13 @@ export class KubeTarget {
   #leftOver(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
     const { uid = '', namespace = '' } = owner.metadata;
     const wanted = new Set(desired.map(objectKey));
+    const written = this.#written.controlledBy(namespace, uid);
     return OWNED_TYPES.toReversed()
-      .flatMap((type) => this.#seen.owned(type, namespace, uid))
+      .flatMap((type) => {
+        const seen = this.#seen.owned(type, namespace, uid);
+        const names = new Set(seen.map(({ metadata }) => metadata.name));
+        return [...seen, ...written.filter(({ kind, metadata }) => kind === type.kind && !names.has(metadata.name))];
+      })
       .filter(
         (object) =>
           object.metadata.deletionTimestamp === undefined &&

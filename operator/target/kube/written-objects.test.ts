@@ -122,4 +122,83 @@ describe('WrittenObjects', () => {
     pass(60_001);
     expect(latest(undefined)).toBeUndefined();
   });
+
+  it('keeps what it wrote when a later write fails while the watch is still behind the first', async () => {
+    const { written, wrote, latest } = setUp();
+    await wrote(at('10'));
+    const failing = written.write(TYPE, at(''), () => {
+      written.isEcho(TYPE, at('8'), at('9'));
+      return Promise.reject(new Error('refused'));
+    });
+    await expect(failing).rejects.toThrow('refused');
+    expect(latest(at('9'))?.metadata.resourceVersion).toBe('10');
+  });
+
+  it('tells whose objects the watch has not brought yet', async () => {
+    const { written, wrote } = setUp();
+    const ownerReferences = [{ apiVersion: 'v', kind: 'K', name: 'n', uid: 'u', controller: true }];
+    await wrote(at('10', { ownerReferences }));
+    expect(written.controlledBy('team', 'u')).toHaveLength(1);
+    expect(written.controlledBy('other', 'u')).toEqual([]);
+    expect(written.controlledBy('team', 'other')).toEqual([]);
+    written.isEcho(TYPE, undefined, at('10'));
+    expect(written.controlledBy('team', 'u')).toEqual([]);
+  });
+});
+
+describe('WrittenObjects and lists', () => {
+  function setUp() {
+    const news: (string | undefined)[] = [];
+    const written = new WrittenObjects(
+      () => 0,
+      (_type, _previous, current) => news.push(current?.metadata.resourceVersion),
+    );
+    return { written, news, wrote: (object: KubeObject) => written.write(TYPE, object, () => Promise.resolve(object)) };
+  }
+
+  it('takes what was written before a list for news: the edit of another may be in it', async () => {
+    const { written, news, wrote } = setUp();
+    await wrote(at('10'));
+    written.listed(TYPE, undefined, '12');
+    expect(news).toEqual(['10']);
+    expect(written.isEcho(TYPE, at('5'), at('10'))).toBe(false);
+  });
+
+  it('does not believe in an object that came and went before a list', async () => {
+    const { written, wrote } = setUp();
+    await wrote(at('10'));
+    written.listed(TYPE, undefined, '12');
+    expect(written.latest(TYPE, 'team', 's', undefined)).toBeUndefined();
+  });
+
+  it('goes on waiting for what was written after a list, in another namespace, or of another kind', async () => {
+    const { written, news, wrote } = setUp();
+    await wrote(at('10'));
+    written.listed(TYPE, undefined, '9');
+    written.listed(TYPE, 'other', '12');
+    written.listed(RESOURCES.ConfigMap, undefined, '12');
+    expect(news).toEqual([]);
+    expect(written.isEcho(TYPE, at('5'), at('10'))).toBe(true);
+  });
+
+  it.each([
+    ['brings the result', at('10')],
+    ['lacks it already', undefined],
+  ])('takes a write for news when a list during it %s', async (_what, listed) => {
+    const { written, news } = setUp();
+    await written.write(TYPE, at(''), () => {
+      written.listed(TYPE, 'team', '12');
+      if (listed) written.isEcho(TYPE, at('5'), listed);
+      return Promise.resolve(at('10'));
+    });
+    expect(news).toEqual(['10']);
+    expect(written.latest(TYPE, 'team', 's', listed)).toBe(listed);
+  });
+
+  it('makes no news of a write that changed nothing', async () => {
+    const { written, news, wrote } = setUp();
+    written.listed(TYPE, undefined, '12');
+    await wrote(at('10'));
+    expect(news).toEqual([]);
+  });
 });

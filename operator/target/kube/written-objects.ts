@@ -12,6 +12,7 @@ interface Held {
 }
 
 interface Entry {
+  readonly type: ResourceType;
   readonly object: KubeObject;
   readonly at: number;
 }
@@ -28,6 +29,8 @@ export class WrittenObjects {
   readonly #entries = new Map<string, Entry>();
   /** What is being written, with the last change that came meanwhile. */
   readonly #underWay = new Map<string, Held | undefined>();
+  /** By kind and the namespace that is listed, '' for all: the version of the last list. */
+  readonly #lists = new Map<string, string>();
   readonly #now: () => number;
   readonly #onNews: News;
 
@@ -40,33 +43,53 @@ export class WrittenObjects {
   /** Sends a write. The watch is often faster with its result than the reply is. */
   async write(type: ResourceType, { metadata }: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
     const id = idOf(type, metadata.namespace, metadata.name);
+    const listedBefore = this.#lastList(type, metadata.namespace);
     let result: KubeObject | undefined;
     this.#underWay.set(id, undefined);
     try {
       result = await send();
-      this.#keep(id, result);
+      this.#keep(id, type, result);
       return result;
     } finally {
       const held = this.#underWay.get(id);
       this.#underWay.delete(id);
+      const written = result?.metadata.resourceVersion;
+      const listed = this.#lastList(type, metadata.namespace);
+      const isListed = result !== undefined && listed !== listedBefore && isAsNewAs(listed, written);
       // A version from before the reply may be somebody's edit, which the write knew nothing of.
-      const isEcho = result && held?.versions.every((version) => version === result?.metadata.resourceVersion);
+      const isEcho = result && !isListed && (held?.versions.every((version) => version === written) ?? true);
+      const known = this.#entries.get(id)?.object.metadata.resourceVersion;
       // What the watch says already needs no memory, nor does an object that it says is gone.
-      if (
-        held &&
-        (!held.current || isAsNewAs(held.current.metadata.resourceVersion, result?.metadata.resourceVersion))
-      ) {
+      if (isListed || (held && (!held.current || isAsNewAs(held.current.metadata.resourceVersion, known))))
         this.#entries.delete(id);
-      }
       if (held && isEcho !== true) this.#onNews(held.type, held.previous, held.current);
+      else if (isListed) this.#onNews(type, result, result);
     }
   }
 
-  #keep(id: string, object: KubeObject): void {
+  /**
+   * A list is about to be told, as the difference from what was known. What others did among our own writes is in it
+   * too, and of an object that came and went it says nothing: all that was written before counts as news.
+   */
+  listed({ kind }: ResourceType, namespace: string | undefined, resourceVersion: string): void {
+    this.#lists.set(`${kind}/${namespace ?? ''}`, resourceVersion);
+    for (const [id, { type, object }] of this.#entries) {
+      if (type.kind !== kind || (namespace !== undefined && object.metadata.namespace !== namespace)) continue;
+      if (!isAsNewAs(resourceVersion, object.metadata.resourceVersion)) continue;
+      this.#entries.delete(id);
+      this.#onNews(type, object, object);
+    }
+  }
+
+  #lastList({ kind }: ResourceType, namespace = ''): string | undefined {
+    return this.#lists.get(`${kind}/`) ?? this.#lists.get(`${kind}/${namespace}`);
+  }
+
+  #keep(id: string, type: ResourceType, object: KubeObject): void {
     const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & { managedFields?: unknown };
     const now = this.#now();
     this.#entries.delete(id);
-    this.#entries.set(id, { object: { ...object, metadata }, at: now });
+    this.#entries.set(id, { type, object: { ...object, metadata }, at: now });
     // Of a write that changed nothing no echo comes.
     for (const [oldest, { at }] of this.#entries) {
       if (now - at <= FORGET_AFTER_MS) break;
@@ -90,6 +113,15 @@ export class WrittenObjects {
     }
     this.#entries.delete(id);
     return seen;
+  }
+
+  /** What was written for the object with this uid, and the watch may not have brought yet. */
+  controlledBy(namespace: string, ownerUid: string): KubeObject[] {
+    return Array.from(this.#entries.values(), ({ object }) => object).filter(
+      ({ metadata }) =>
+        metadata.namespace === namespace &&
+        metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === ownerUid),
+    );
   }
 
   /**
