@@ -49,6 +49,7 @@ export class Exchange {
       headersTimeout: requestTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       pipelining: 1,
+      allowH2: false, // undici spins for ever when requests over HTTP/2 are taken back
     };
     this.#connection = connection;
     this.#requests = new Pool(origin, { ...common, bodyTimeout: requestTimeoutMs, connections: maxConcurrent });
@@ -155,6 +156,7 @@ function connector(connection: Connection, timeout: number): buildConnector.conn
 function connectorOf({ ca, cert, key, serverName, insecureSkipVerify }: TlsMaterial, timeout: number) {
   return buildConnector({
     timeout,
+    allowH2: false,
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
     rejectUnauthorized: insecureSkipVerify !== true,
