@@ -130,7 +130,6 @@ describe('a duration that no timer can hold', () => {
 
 describe('a header', () => {
   it.each([
-    ['RestrictedHeader', 'Authorization'],
     ['RestrictedHeader', 'cookie'],
     ['RestrictedHeader', 'Mcp-Session-Id'],
     ['RestrictedHeader', 'Content-Type'],
@@ -145,6 +144,17 @@ describe('a header', () => {
     expect(refusalsOf(withBackend({ header_forward: { add_headers_from_file: { [name]: '/f' } } }))).toEqual([
       `${reason} ${forward}.add_headers_from_file.${name}`,
     ]);
+  });
+
+  it('of a credential stands in a file, or nowhere', () => {
+    const refused = (member: string, value: string) =>
+      refusalsOf(withBackend({ header_forward: { [member]: { Authorization: value } } }));
+    const path = 'vmcp.backends[0].header_forward.add_plaintext_headers.Authorization';
+    expect(refused('add_plaintext_headers', 'Basic eA==')).toEqual([`RestrictedHeader ${path}`]);
+    expect(refusalsOf({ passthrough_headers: ['Authorization'] })).toEqual([
+      'RestrictedHeader vmcp.passthrough_headers[0]',
+    ]);
+    expect(refused('add_headers_from_file', '/f')).toEqual([]);
   });
 
   it('is refused where HTTP cannot carry its value', () => {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { ATOMIC, block, mapBy, texts } from '../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../gateway/contract/references.ts';
-import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../gateway/contract/rule.ts';
+import { at, HEADER_NAME_PATTERN, OWN_CREDENTIAL, rule, safeHeaders, type Rule } from '../../gateway/contract/rule.ts';
 
 const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
 
@@ -37,5 +37,5 @@ export const headerForwardRules = (path: string): Rule[] =>
       check: (self) => Object.keys(self).every((name) => new RegExp(HEADER_NAME_PATTERN).test(name)),
     }),
     safeHeaders('addPlaintextHeaders'),
-    safeHeaders('addHeadersFromSecret', 'headerName'),
+    safeHeaders('addHeadersFromSecret', 'headerName', OWN_CREDENTIAL),
   ]);

@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export const GROUP = 'fixtures';
 
-const resource = (kind: string, name: string, spec?: Fields): Manifest => ({
+export const resource = (kind: string, name: string, spec?: Fields): Manifest => ({
   apiVersion: 'vmcp.dev/v1alpha1',
   kind,
   metadata: { name },

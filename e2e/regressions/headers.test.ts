@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openSession, raw, textOf, type RawSession } from '../harness/clients/raw.ts';
-import { entry } from '../harness/manifests.ts';
+import { entry, resource, secret, type Manifest } from '../harness/manifests.ts';
 import { testScope } from '../harness/scope.ts';
 import { startMcpServer } from '../faults/mcp-server.ts';
 import { gateway, rarely } from './gateway.ts';
@@ -45,6 +45,28 @@ describe('headers that pass from client to backend', () => {
     expect(seen['x-injected']).toBe('by-the-gateway');
     expect(seen['mcp-session-id']).toBeDefined();
     expect(seen.connection ?? '').not.toContain('x-injected');
+  });
+
+  it('hold an Authorization of a Secret, unless a strategy brings one', async () => {
+    const servers = await Promise.all(['one', 'two'].map((name) => startMcpServer(testScope(), name)));
+    const from = (key: string) => ({ headerName: 'Authorization', valueSecretRef: { name: 'keys', key } });
+    const headerForward = { addHeadersFromSecret: [from('fixed')] };
+    const strategy = { type: 'headerInjection', headerInjection: from('injected') };
+    const [one, two] = servers.map(({ url }, index) =>
+      entry(index === 0 ? 'one' : 'two', url, 'streamable-http', {
+        headerForward,
+        ...(index === 1 && { externalAuthConfigRef: { name: 'own' } }),
+      }),
+    ) as [Manifest, Manifest];
+    const keys = secret('keys', { fixed: 'Basic fixed', injected: 'Bearer injected' });
+    const vmcp = await gateway([one, two, keys, resource('MCPExternalAuthConfig', 'own', strategy)], {
+      operational: rarely,
+    });
+    const session = await openSession(vmcp.url);
+    const headers = { authorization: 'Bearer of-the-client' };
+    for (const name of ['one_tool', 'two_tool']) await session.call(name, { text: 'x' }, { headers });
+    const seen = servers.map((server) => [...new Set(server.seen.map(({ headers: sent }) => sent.authorization))]);
+    expect(seen).toEqual([['Basic fixed'], ['Bearer injected']]);
   });
 
   it('of two sessions never meet', async () => {

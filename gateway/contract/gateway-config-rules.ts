@@ -3,7 +3,7 @@ import type { Backend, GatewayConfig } from './gateway-config.ts';
 import { isHeaderValue, isProtocolHeader } from './header-names.ts';
 import { incomingProblems } from './incoming-rules.ts';
 import type { Problem } from './problem.ts';
-import { HEADER_NAME_PATTERN, isEncrypted, isRestricted, RESTRICTED_MESSAGE } from './rule.ts';
+import { HEADER_NAME_PATTERN, isEncrypted, isRestricted, OWN_CREDENTIAL, RESTRICTED_MESSAGE } from './rule.ts';
 
 /**
  * Members that the gateway acts on, or that only say what a workload is called. Every other member of the Run
@@ -84,7 +84,7 @@ function backendProblems(backend: Backend, path: string): Problem[] {
     problems.push({ reason: 'InvalidHeaderValue', path: here, message });
   }
   for (const name of Object.keys(forward?.add_headers_from_file ?? {})) {
-    problems.push(...headerNameProblems(name, `${path}.header_forward.add_headers_from_file.${name}`));
+    problems.push(...headerNameProblems(name, `${path}.header_forward.add_headers_from_file.${name}`, OWN_CREDENTIAL));
   }
   return problems;
 }
@@ -124,14 +124,14 @@ function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
   return problems;
 }
 
-function headerNameProblems(name: string, path: string): Problem[] {
+function headerNameProblems(name: string, path: string, allowed: readonly string[] = []): Problem[] {
   if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
     return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
   }
   if (isProtocolHeader(name)) {
     return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
   }
-  if (!isRestricted(name)) return [];
+  if (!isRestricted(name, allowed)) return [];
   return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];
 }
 

@@ -113,6 +113,9 @@ const RESTRICTED_HEADERS = [
   'x-real-ip',
 ];
 
+/** What a Secret may hold for a backend: no caller's credential gets there, and one of an outgoing strategy goes first. */
+export const OWN_CREDENTIAL: readonly string[] = ['authorization'];
+
 export const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
 /** Whether a header may neither be set nor passed on. `allowed` takes names off the list. */
@@ -149,14 +152,15 @@ export const safeOptionalHeader = (path: string, member: string, allowed: readon
 
 /**
  * Header names that may be set or passed on: those of a list of strings or of a map, or member `key` of each item.
+ * `allowed` takes names off the restricted list.
  */
-export const safeHeaders = (path: string, key?: string): Rule =>
+export const safeHeaders = (path: string, key?: string, allowed: readonly string[] = []): Rule =>
   rule<readonly unknown[] | Members>(path, {
-    rule: `self.all(h, ${restricted(key === undefined ? 'h' : `h.${key}`, [])})`,
+    rule: `self.all(h, ${restricted(key === undefined ? 'h' : `h.${key}`, allowed)})`,
     message: RESTRICTED_MESSAGE,
     check: (self) => {
       const items: readonly unknown[] = Array.isArray(self) ? self : Object.keys(self);
       const names = items.map((h) => (key === undefined ? h : (h as Members)[key]));
-      return !names.some((h) => typeof h === 'string' && isRestricted(h, []));
+      return !names.some((h) => typeof h === 'string' && isRestricted(h, allowed));
     },
   });

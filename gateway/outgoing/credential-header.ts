@@ -1,6 +1,6 @@
 import { isHeaderValue, isProtocolHeader } from '../contract/header-names.ts';
 import type { Problem } from '../contract/problem.ts';
-import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../contract/rule.ts';
+import { HEADER_NAME_PATTERN, isRestricted, OWN_CREDENTIAL, RESTRICTED_MESSAGE } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
 /** Where a bearer token is put: in Authorization, or in another header of the given name. */
@@ -17,7 +17,7 @@ export function headerNameProblems(name: string, path: string): Problem[] {
   if (isProtocolHeader(name)) {
     return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
   }
-  if (!isRestricted(name, ['authorization'])) return [];
+  if (!isRestricted(name, OWN_CREDENTIAL)) return [];
   return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../contract/fields.ts';
 import { SecretKeyRef } from '../contract/references.ts';
-import { HEADER_NAME_PATTERN, safeHeader } from '../contract/rule.ts';
+import { HEADER_NAME_PATTERN, OWN_CREDENTIAL, safeHeader } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 import { headerNameProblems, isSendable, readSecretFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
@@ -28,7 +28,7 @@ export const headerInjection = defineStrategy({
     },
     { description: 'Set when `type` is `headerInjection`.' },
   ),
-  rules: [safeHeader('', 'headerName', ['authorization'])],
+  rules: [safeHeader('', 'headerName', OWN_CREDENTIAL)],
   config,
   resolve({ headerName, valueSecretRef }, scope) {
     for (const problem of headerNameProblems(headerName, 'headerName')) scope.problem(problem);

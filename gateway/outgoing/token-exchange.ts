@@ -3,7 +3,7 @@ import { Closed, DnsLabel, HttpUrl } from '../contract/fields.ts';
 import type { Identity, Secret } from '../contract/identity.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { secretKeyRef } from '../contract/references.ts';
-import { HEADER_NAME_PATTERN, needs, safeOptionalHeader, safeUrl } from '../contract/rule.ts';
+import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from './authenticator.ts';
 import { bearerHeaders, headerNameProblems, placedIn, readSecretFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
@@ -74,7 +74,7 @@ export const tokenExchange = defineStrategy({
     safeUrl('', 'tokenUrl'),
     needs('', 'clientSecretRef', 'clientId'),
     needs('', 'tokenEndpointAuthMethod', 'clientSecretRef'),
-    safeOptionalHeader('', 'externalTokenHeaderName', ['authorization']),
+    safeOptionalHeader('', 'externalTokenHeaderName', OWN_CREDENTIAL),
   ],
   config: tokenExchangeConfig,
   resolve(given, scope) {

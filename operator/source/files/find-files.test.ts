@@ -43,6 +43,11 @@ describe('findFiles', () => {
     expect(await found(dir, file)).toHaveLength(1);
   });
 
+  it('finds nothing amiss with a folder of which every file was named before', async () => {
+    const file = await write('a.yaml');
+    expect(await reasons(file, dir)).toEqual([]);
+  });
+
   it('follows links to folders and ends on loops', async () => {
     await write('real/a.yaml');
     await symlink(join(dir, 'real'), join(dir, 'link'));

@@ -24,7 +24,8 @@ export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
   return { files: search.files.toSorted(), problems: search.problems };
 }
 
-async function visit(path: string, search: Search, named: boolean): Promise<void> {
+/** Whether anything was found there, now or before. */
+async function visit(path: string, search: Search, named: boolean): Promise<boolean> {
   let real: string;
   let folder: boolean;
   try {
@@ -32,39 +33,43 @@ async function visit(path: string, search: Search, named: boolean): Promise<void
     real = await realpath(path).catch(() => path); // a pipe, such as <(...) of a shell, has no path of its own
   } catch (error) {
     search.problems.push(unreadable(path, error));
-    return;
+    return true;
   }
-  if (search.seen.has(real)) return;
+  if (search.seen.has(real)) return true;
   search.seen.add(real);
   if (!folder) {
     search.files.push(path);
-    return;
+    return true;
   }
-  const before = search.files.length + search.problems.length;
-  await visitFolder(path, search);
-  if (named && search.files.length + search.problems.length === before) {
+  const isFound = await visitFolder(path, search);
+  if (named && !isFound) {
     search.problems.push(
       fileProblem(path, 'NoManifests', 'the folder holds no .yaml, .yml or .json file: name another folder or file'),
     );
   }
+  return isFound;
 }
 
-async function visitFolder(path: string, search: Search): Promise<void> {
+async function visitFolder(path: string, search: Search): Promise<boolean> {
   let entries;
   try {
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
     search.problems.push(unreadable(path, error));
-    return;
+    return true;
   }
+  let isFound = false;
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
     const target = entry.isSymbolicLink() ? await stat(child).catch(() => undefined) : entry;
-    if (target === undefined)
+    if (target === undefined) {
       search.problems.push(fileProblem(child, 'BrokenLink', 'the symbolic link leads nowhere: repair or remove it'));
-    else if (target.isDirectory() && !SKIPPED_FOLDER.test(entry.name)) await visit(child, search, false);
-    else if (target.isFile() && MANIFEST.test(entry.name)) await visit(child, search, false);
+      isFound = true;
+    } else if (target.isDirectory() ? !SKIPPED_FOLDER.test(entry.name) : target.isFile() && MANIFEST.test(entry.name)) {
+      isFound = (await visit(child, search, false)) || isFound;
+    }
   }
+  return isFound;
 }
 
 function unreadable(path: string, error: unknown): LocatedProblem {
