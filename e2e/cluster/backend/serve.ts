@@ -30,9 +30,11 @@ function serveHttp(httpKind: HttpKindName, port: number): void {
   server.keepAliveTimeout = 60_000;
   server.listen(port, () => process.stderr.write(`${httpKind} ${name} listens on ${port}\n`));
   process.once('SIGTERM', () => {
-    server.close(() => process.exit(0));
-    server.closeIdleConnections();
-    setTimeout(() => process.exit(0), 5_000).unref();
+    // To close a connection that is kept would lose the call that is on its way over it: its client is told instead.
+    server.prependListener('request', (_req, res) => {
+      res.shouldKeepAlive = false;
+    });
+    setTimeout(() => process.exit(0), 5_000);
   });
 }
 
