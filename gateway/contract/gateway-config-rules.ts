@@ -1,9 +1,9 @@
 import { timerFault } from './fields.ts';
 import type { Backend, GatewayConfig } from './gateway-config.ts';
-import { isHeaderValue, isProtocolHeader } from './header-names.ts';
+import { headerNameProblems, isHeaderValue } from './header-names.ts';
 import { incomingProblems } from './incoming-rules.ts';
 import type { Problem } from './problem.ts';
-import { HEADER_NAME_PATTERN, isEncrypted, isRestricted, OWN_CREDENTIAL, RESTRICTED_MESSAGE } from './rule.ts';
+import { isEncrypted, OWN_CREDENTIAL } from './rule.ts';
 
 /**
  * Members that the gateway acts on, or that only say what a workload is called. Every other member of the Run
@@ -122,17 +122,6 @@ function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
   if (backends.length > 0) problems.push({ reason: 'RuleViolated', path: 'vmcp.backends', message });
   if (credentials !== undefined) problems.push({ reason: 'RuleViolated', path: 'vmcp.outgoing_auth', message });
   return problems;
-}
-
-function headerNameProblems(name: string, path: string, allowed: readonly string[] = []): Problem[] {
-  if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
-    return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
-  }
-  if (isProtocolHeader(name)) {
-    return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
-  }
-  if (!isRestricted(name, allowed)) return [];
-  return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];
 }
 
 function priorityProblems({ vmcp }: GatewayConfig): Problem[] {

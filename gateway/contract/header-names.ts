@@ -1,3 +1,6 @@
+import type { Problem } from './problem.ts';
+import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from './rule.ts';
+
 /**
  * Headers that the gateway writes itself on every backend request, so that setting or copying them breaks the protocol.
  * Those of the connection and of the caller's credentials are refused by the kinds' own rules.
@@ -16,3 +19,15 @@ export const isProtocolHeader = (name: string): boolean => PROTOCOL_HEADERS.has(
 /** RFC 9110 §5.5: visible characters, spaces and tabs, without space at the ends. */
 export const isHeaderValue = (value: string): boolean =>
   /^(?!\s)[\t\x20-\x7E\x80-\xFF]*$/u.test(value) && !/\s$/u.test(value);
+
+/** What is wrong with the name of a header that is to be sent. `allowed` takes names off the restricted list. */
+export function headerNameProblems(name: string, path: string, allowed: readonly string[] = []): Problem[] {
+  if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
+    return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
+  }
+  if (isProtocolHeader(name)) {
+    return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
+  }
+  if (!isRestricted(name, allowed)) return [];
+  return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];
+}

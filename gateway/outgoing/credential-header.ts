@@ -1,6 +1,6 @@
-import { isHeaderValue, isProtocolHeader } from '../contract/header-names.ts';
+import { headerNameProblems, isHeaderValue } from '../contract/header-names.ts';
 import type { Problem } from '../contract/problem.ts';
-import { HEADER_NAME_PATTERN, isRestricted, OWN_CREDENTIAL, RESTRICTED_MESSAGE } from '../contract/rule.ts';
+import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
 /** Where a bearer token is put: in Authorization, or in another header of the given name. */
@@ -9,21 +9,9 @@ export interface HeaderPlacement {
   readonly custom_name?: string | undefined;
 }
 
-/** What is wrong with the name of a header that carries a credential. */
-export function headerNameProblems(name: string, path: string): Problem[] {
-  if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
-    return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
-  }
-  if (isProtocolHeader(name)) {
-    return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
-  }
-  if (!isRestricted(name, OWN_CREDENTIAL)) return [];
-  return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];
-}
-
 /** What is wrong with a placement; `member` names the custom header in the configuration. */
 export function placementProblems({ header_strategy, custom_name }: HeaderPlacement, member: string): Problem[] {
-  if (custom_name !== undefined) return headerNameProblems(custom_name, member);
+  if (custom_name !== undefined) return headerNameProblems(custom_name, member, OWN_CREDENTIAL);
   if (header_strategy !== 'custom') return [];
   return [{ reason: 'MissingField', path: member, message: `header_strategy custom needs ${member}: name the header` }];
 }

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { Closed } from '../contract/fields.ts';
+import { headerNameProblems } from '../contract/header-names.ts';
 import { SecretKeyRef } from '../contract/references.ts';
 import { HEADER_NAME_PATTERN, OWN_CREDENTIAL, safeHeader } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
-import { headerNameProblems, isSendable, readSecretFile } from './credential-header.ts';
+import { isSendable, readSecretFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
 
 const config = Closed({
@@ -31,10 +32,10 @@ export const headerInjection = defineStrategy({
   rules: [safeHeader('', 'headerName', OWN_CREDENTIAL)],
   config,
   resolve({ headerName, valueSecretRef }, scope) {
-    for (const problem of headerNameProblems(headerName, 'headerName')) scope.problem(problem);
+    for (const problem of headerNameProblems(headerName, 'headerName', OWN_CREDENTIAL)) scope.problem(problem);
     return { header_name: headerName, header_value_file: scope.secretFile(valueSecretRef) };
   },
-  check: ({ header_name }) => headerNameProblems(header_name, 'header_name'),
+  check: ({ header_name }) => headerNameProblems(header_name, 'header_name', OWN_CREDENTIAL),
   create: ({ header_name, header_value_file }, deps) => injector(header_name.toLowerCase(), header_value_file, deps),
 });
 

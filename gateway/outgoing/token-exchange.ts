@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../contract/fields.ts';
+import { headerNameProblems } from '../contract/header-names.ts';
 import type { Identity, Secret } from '../contract/identity.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { secretKeyRef } from '../contract/references.ts';
 import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from './authenticator.ts';
-import { bearerHeaders, headerNameProblems, placedIn, readSecretFile } from './credential-header.ts';
+import { bearerHeaders, placedIn, readSecretFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
 import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './token-exchange-cache.ts';
 import {
@@ -84,7 +85,7 @@ export const tokenExchange = defineStrategy({
     if (provider !== undefined && !scope.upstreams.has(provider)) {
       scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
     }
-    const misnamed = header === undefined ? [] : headerNameProblems(header, 'externalTokenHeaderName');
+    const misnamed = header === undefined ? [] : headerNameProblems(header, 'externalTokenHeaderName', OWN_CREDENTIAL);
     for (const problem of misnamed) scope.problem(problem);
     return {
       token_url: given.tokenUrl,
