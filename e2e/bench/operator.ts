@@ -100,7 +100,7 @@ async function measure(
   const start = performance.now();
   say(`${String(manifests.length)} custom resources`);
   say(`created in ${((await createAll(api, manifests)) / 1_000).toFixed(1)} s`);
-  const patience = { timeoutMs: 600_000, intervalMs: 250 };
+  const patience = { timeoutMs: 600_000, intervalMs: 1_000 };
   await eventually('all owned objects are there', () => ownedAreThere(api, before), patience);
   const kinds = [...new Set(manifests.map(({ kind }) => kind))];
   await eventually('everything is observed', () => allObserved(api, kinds), patience);
