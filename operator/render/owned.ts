@@ -29,6 +29,7 @@ export function ownedBy(
   const { name, namespace = 'default' } = metadata;
   const selector = { 'app.kubernetes.io/instance': name, 'app.kubernetes.io/name': kind.toLowerCase() };
   const labels = {
+    app: kind.toLowerCase(),
     ...selector,
     [COMPONENT]: COMPONENTS[kind],
     ...MANAGED_BY,

@@ -18,6 +18,7 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkMountPaths(spec, report);
   if (scope.platform.mode === 'local') return localBackend(server, scope);
   checkSharing(spec, report);
+  checkProxyFields(spec, report);
   return clusterBackend(server, scope.snapshot.namespace);
 }
 
@@ -29,6 +30,24 @@ function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'],
   }
   if (maxProcesses === undefined) return;
   report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every caller: remove it');
+}
+
+/** What the proxy of a stdio server does anyway; clients reach other servers without one. */
+const PROXY_FIELDS = [
+  { field: 'endpointPrefix', does: 'the endpoint event of SSE names a path without a prefix', inert: [''] },
+  { field: 'maxRequestBodySize', does: 'a request has at most 8 MiB', inert: [0, 8 * 1024 * 1024] },
+  { field: 'proxyReadTimeout', does: 'a request is read for at most 30 s', inert: ['0', '0s', '30s'] },
+  { field: 'trustProxyHeaders', does: 'X-Forwarded-* headers change nothing', inert: [false] },
+] as const;
+
+function checkProxyFields(spec: MCPServer['spec'], report: Report): void {
+  const isStdio = (spec.transport ?? 'stdio') === 'stdio';
+  for (const { field, does, inert } of PROXY_FIELDS) {
+    const value = spec[field];
+    if (value === undefined || inert.some((each) => each === value)) continue;
+    const why = isStdio ? does : `no proxy stands before a server that speaks ${spec.transport ?? ''}`;
+    report.warning('NoEffect', `spec.${field}`, `${why}: remove it`);
+  }
 }
 
 function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec'], report: Report): void {
