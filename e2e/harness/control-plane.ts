@@ -161,6 +161,7 @@ const apiserverFlags = ({ folder, port, etcdUrl }: Layout): string[] => [
   '--profiling=false',
   `--audit-policy-file=${join(folder, 'audit-policy.yaml')}`,
   `--audit-log-path=${auditLogOf({ folder })}`,
+  '--audit-log-maxsize=4096', // MiB; what is rotated away is not read
 ];
 
 /** Only what acts on objects: nothing of nodes, volumes and certificates. */

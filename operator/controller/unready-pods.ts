@@ -100,6 +100,11 @@ export class UnreadyPods {
       .join(',');
     const { namespace = '' } = workload.metadata;
     const { items } = await this.#client.list(RESOURCES.Pod, { namespace, labelSelector, limit: MOST_PODS });
-    return items;
+    return items.map(withStatusAlone);
   }
+}
+
+/** Nothing else of a pod is read, and many may be kept. */
+function withStatusAlone({ metadata: { name }, status }: KubeObject): KubeObject {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, status };
 }

@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
   inClusterConnection,
@@ -26,7 +23,8 @@ export async function defaultConnection(env: Environment, now: () => number): Pr
  * @throws Error when there is no kubeconfig, or it names no cluster
  */
 async function kubeConfigConnection(env: Environment, now: () => number): Promise<Connection> {
-  const config = await loadKubeConfig(env);
+  const { loadKubeConfig } = await import('./kube-config-files.ts'); // heavy, and not needed in a pod
+  const config = loadKubeConfig(env);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new Error('the kubeconfig has no current context: set one, or set KUBECONFIG to a file that has');
   if (cluster.proxyUrl !== undefined) {
@@ -52,22 +50,6 @@ async function kubeConfigConnection(env: Environment, now: () => number): Promis
       return authorizationOf(current);
     },
   };
-}
-
-async function loadKubeConfig(env: Environment): Promise<KubeConfig> {
-  const files = (env['KUBECONFIG'] ?? '').split(':').filter((file) => file !== '');
-  const found = (files.length > 0 ? files : [join(env['HOME'] ?? homedir(), '.kube', 'config')]).filter(existsSync);
-  if (found.length === 0) {
-    throw new Error('there is no kubeconfig: set KUBECONFIG to the file of a cluster, or run in a pod of it');
-  }
-  const { KubeConfig } = await import('@kubernetes/client-node'); // heavy, and not needed in a pod
-  const [config, ...others] = found.map((file) => {
-    const each = new KubeConfig();
-    each.loadFromFile(file);
-    return each;
-  }) as [KubeConfig, ...KubeConfig[]];
-  for (const other of others) config.mergeConfig(other, true);
-  return config;
 }
 
 async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
