@@ -2,7 +2,8 @@
  * `node e2e/bench/operator.ts --count 300`: COUNT x 5 custom resources on etcd, kube-apiserver and kube-controller-manager.
  * How many a second are applied and observed, from the first create to the last; the memory of the operator; what it
  * writes in `--rest` seconds afterwards; and how fast the same requests are when nobody watches or decides, on a control
- * plane of their own. Prints progress to stderr and one line of JSON to stdout. Exit code 1: a target is missed.
+ * plane of their own. Each controller sends as many requests a second as in a cluster, or `--controller-qps`. Prints
+ * progress to stderr and one line of JSON to stdout. Exit code 1: a target is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -23,11 +24,15 @@ const OWNED = { Deployment: 2, Service: 2, ServiceAccount: 2, Role: 1, RoleBindi
 const TARGETS = { perSecond: 50, rssMb: 300, writes: 0 };
 
 const { values } = parseArgs({
-  options: { count: { type: 'string', default: '300' }, rest: { type: 'string', default: '60' } },
+  options: {
+    count: { type: 'string', default: '300' },
+    rest: { type: 'string', default: '60' },
+    'controller-qps': { type: 'string', default: '20' },
+  },
 });
-const [count, rest] = [Number(values.count), Number(values.rest)];
-if (!(count > 0 && rest > 0)) {
-  process.stderr.write('--count and --rest take a number above 0\n');
+const [count, rest, controllerQps] = [Number(values.count), Number(values.rest), Number(values['controller-qps'])];
+if (!(count > 0 && rest > 0 && controllerQps > 0)) {
+  process.stderr.write('--count, --rest and --controller-qps take a number above 0\n');
   process.exit(2);
 }
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -113,6 +118,7 @@ async function measure(
   for (const line of writes.slice(0, 5)) say(line);
   return {
     customResources: manifests.length,
+    controllerQps,
     seconds,
     perSecond: manifests.length / seconds,
     cpuSeconds: busy?.cpuSeconds ?? null,
@@ -129,7 +135,7 @@ async function untilQuiet(access: OperatorAccess, plane: Parameters<typeof write
 }
 
 async function withOperator() {
-  const { plane, api, access } = await ownControlPlane(scope);
+  const { plane, api, access } = await ownControlPlane(scope, { controllerQps });
   const operator = await startOperator(scope, plane, access, { env: { NETWORK_POLICIES: 'false' } });
   say(`operator at rest: RSS ${usage(operator.pid)?.rssMb.toFixed(0) ?? '-'} MB`);
   const result = await measure(api, access, operator, plane);
@@ -139,7 +145,7 @@ async function withOperator() {
 }
 
 async function withoutOperator(writes: Awaited<ReturnType<typeof recordedWrites>>): Promise<number> {
-  const { plane, api, access } = await ownControlPlane(scope);
+  const { plane, api, access } = await ownControlPlane(scope, { controllerQps });
   await createNamespaces(api);
   const seconds = await writeBarely(plane, access, () => createAll(api, manifests), writes);
   say(`the same ${String(writes.length)} requests, and no operator: ${seconds.toFixed(1)} s`);

@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { adminApi, startControlPlane, type ControlPlane, type ControlPlaneAddress } from '../harness/control-plane.ts';
+import {
+  adminApi,
+  startControlPlane,
+  type ControlPlane,
+  type ControlPlaneAddress,
+  type ControlPlaneOptions,
+} from '../harness/control-plane.ts';
 import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
 import { clusterBinary } from '../harness/control-plane-binaries.ts';
 import { eventually } from '../harness/poll.ts';
@@ -55,9 +61,10 @@ export async function ownControlPlane(
   {
     values = [],
     namespaces = [],
-  }: { readonly values?: readonly string[]; readonly namespaces?: readonly string[] } = {},
+    ...options
+  }: ControlPlaneOptions & { readonly values?: readonly string[]; readonly namespaces?: readonly string[] } = {},
 ): Promise<{ plane: ControlPlane; api: ClusterApi; access: OperatorAccess }> {
-  const plane = await startControlPlane(scope);
+  const plane = await startControlPlane(scope, options);
   const api = await adminApi(scope, plane);
   for (const name of namespaces) await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   return { plane, api, access: await installAccess(api, plane, values) };

@@ -63,6 +63,23 @@ describe('UnreadyPods', () => {
     expect(asked).toEqual([{ namespace: 'team', labelSelector: 'app=x,tier=y', limit: 50 }]);
   });
 
+  it('reads the pods of many that are due at once one after the other', async () => {
+    const { clock, asked, pods } = setUp();
+    const many = Array.from({ length: 5 }, (_, index): KubeObject => {
+      return { ...pending, metadata: { ...pending.metadata, uid: `d${String(index)}` } };
+    });
+    const look = async () => (await Promise.all(many.map((each) => pods.of(each)))).map(({ againInMs }) => againInMs);
+    await look();
+    clock.advance(10_000);
+    expect(await look()).toEqual([10_000, 200, 400, 600, 800]);
+    expect(asked).toHaveLength(1);
+    clock.advance(500);
+    expect(await look()).toEqual([9_500, 10_000, 10_000, 100, 300]);
+    clock.advance(300);
+    expect(await look()).toEqual([9_200, 9_700, 9_700, 10_000, 10_000]);
+    expect(asked).toHaveLength(5);
+  });
+
   it('reads ever more rarely, every 5 min in the end, and keeps what it read', async () => {
     const { clock, asked, pod, pods } = setUp();
     await pods.of(pending);

@@ -11,6 +11,8 @@ interface Entry {
   /** Generation of the workload that this is about. */
   readonly generation: number | undefined;
   lookAt: number;
+  /** `lookAt` is a turn among those that were due at once. */
+  hasTurn: boolean;
   waitMs: number;
   pods: readonly KubeObject[] | undefined;
 }
@@ -24,6 +26,8 @@ export interface PodsSeen {
 
 const FIRST_LOOK_MS = 10_000;
 const LAST_WAIT_MS = 300_000;
+/** Between the looks at any two workloads: of many that fail at once each waits for its turn. */
+const TURN_MS = 200;
 const MOST_PODS = 50;
 
 interface WorkloadFields {
@@ -59,6 +63,7 @@ export class UnreadyPods {
   readonly #now: () => number;
   /** By uid of the workload. */
   readonly #entries = new Map<string, Entry>();
+  #nextTurn = 0;
 
   constructor(client: PodLister, now: () => number) {
     this.#client = client;
@@ -72,12 +77,21 @@ export class UnreadyPods {
       return {};
     }
     const entry = this.#entry(uid, generation);
-    if (entry.lookAt <= this.#now()) {
+    if (entry.lookAt <= this.#now() && this.#isItsTurn(entry)) {
       entry.pods = await this.#list(workload);
       entry.waitMs = Math.min(LAST_WAIT_MS, entry.waitMs * 2);
       entry.lookAt = this.#now() + entry.waitMs;
     }
     return { againInMs: Math.max(1, entry.lookAt - this.#now()), ...(entry.pods && { pods: entry.pods }) };
+  }
+
+  #isItsTurn(entry: Entry): boolean {
+    if (!entry.hasTurn) {
+      entry.lookAt = Math.max(this.#now(), this.#nextTurn);
+      this.#nextTurn = entry.lookAt + TURN_MS;
+    }
+    entry.hasTurn = entry.lookAt > this.#now();
+    return !entry.hasTurn;
   }
 
   /** The workload is gone. */
@@ -88,7 +102,8 @@ export class UnreadyPods {
   #entry(uid: string, generation: number | undefined): Entry {
     const known = this.#entries.get(uid);
     if (known && known.generation === generation) return known;
-    const entry = { generation, lookAt: this.#now() + FIRST_LOOK_MS, waitMs: FIRST_LOOK_MS / 2, pods: undefined };
+    const lookAt = this.#now() + FIRST_LOOK_MS;
+    const entry: Entry = { generation, lookAt, hasTurn: false, waitMs: FIRST_LOOK_MS / 2, pods: undefined };
     this.#entries.set(uid, entry);
     return entry;
   }
