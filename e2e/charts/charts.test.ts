@@ -170,7 +170,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
       HTTPS_PROXY: 'http://proxy:3128',
       IMAGE_PULL_POLICY: 'Always',
       NETWORK_POLICIES: 'true',
-      NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=768',
+      NODE_OPTIONS: '--max-old-space-size=768',
       POD_DISRUPTION_BUDGETS: 'false',
       POD_NAME: undefined,
       POD_NAMESPACE: undefined,

@@ -50,13 +50,13 @@ describe('KubeClient', () => {
     [
       'apply',
       (it) => it.apply(configMap, { fieldManager: 'me', force: true }),
-      'PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=me&force=true',
+      'PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=me&force=true&fieldValidation=Ignore',
       'application/apply-patch+yaml',
     ],
     [
       'apply of a status',
       (it) => it.apply(configMap, { fieldManager: 'me', force: false, subresource: 'status' }),
-      'PATCH /api/v1/namespaces/ns/configmaps/a/status?fieldManager=me&force=false',
+      'PATCH /api/v1/namespaces/ns/configmaps/a/status?fieldManager=me&force=false&fieldValidation=Ignore',
       'application/apply-patch+yaml',
     ],
     [

@@ -147,14 +147,17 @@ export class KubeClient {
     return typed(type, (await this.#http.json({ method: 'POST', path, body: object, signal })) as T);
   }
 
-  /** Server-side apply: says what the fields of `object` are, and leaves all others alone. */
+  /**
+   * Server-side apply: says what the fields of `object` are, and leaves all others alone. Fields that the kind has not are
+   * refused by the merge itself, so that the server need not look for them before.
+   */
   async apply<T extends KubeObject>(
     object: KubeObject,
     { fieldManager, force, subresource, signal }: WriteOptions & { fieldManager: string; force: boolean },
   ): Promise<T> {
     const type = resourceOf(object);
     const { namespace, name } = object.metadata;
-    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager, force })}`;
+    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager, force, fieldValidation: 'Ignore' })}`;
     const contentType = 'application/apply-patch+yaml';
     return typed(type, (await this.#http.json({ method: 'PATCH', path, body: object, contentType, signal })) as T);
   }

@@ -68,7 +68,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "NETWORK_POLICIES" (toString .Values.operator.networkPolicies) }}
 {{- $heap := include "vmcp.heapMiB" . }}
 {{- if $heap }}
-{{- $_ := set $values "NODE_OPTIONS" (printf "--max-semi-space-size=4 --max-old-space-size=%s" $heap) }}
+{{- $_ := set $values "NODE_OPTIONS" (printf "--max-old-space-size=%s" $heap) }}
 {{- end }}
 {{- $env := list }}
 {{- range .Values.operator.env }}
