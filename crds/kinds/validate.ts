@@ -7,7 +7,13 @@ import type { Kind } from './kind.ts';
 import { pathText, places, type Steps } from './object-path.ts';
 import { toProblem, type SteppedProblem } from './schema-problems.ts';
 
-const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
+const ajv = new Ajv2020({
+  allErrors: true,
+  verbose: true,
+  strict: false,
+  validateFormats: false,
+  code: { optimize: false }, // takes as long as all else of compiling, and what comes out is no faster
+});
 const compiled = new Map<string, ValidateFunction>();
 
 function kindOf(name: string): Kind {
