@@ -102,13 +102,15 @@ export const workloadFields = {
       description: 'How a stdio server is exposed.',
     }),
   ),
-  endpointPrefix: text('Path prefix of SSE endpoint URLs behind an ingress.', { maxLength: 2048 }),
-  trustProxyHeaders: flag('Honour X-Forwarded-* headers.', { default: false }),
-  maxRequestBodySize: whole('Largest request body in bytes; 8 MiB when 0 or absent.', {
+  endpointPrefix: text('Accepted and without effect: the endpoint event of SSE names a path without a prefix.', {
+    maxLength: 2048,
+  }),
+  trustProxyHeaders: flag('Accepted and without effect: X-Forwarded-* headers change nothing.', { default: false }),
+  maxRequestBodySize: whole('In bytes. Accepted and without effect: a request body has at most 8 MiB.', {
     minimum: 0,
     format: 'int64',
   }),
-  proxyReadTimeout: duration('Longest time to read a whole request; 30s when absent.', { maxLength: 64 }),
+  proxyReadTimeout: duration('Accepted and without effect: a request is read for at most 30s.', { maxLength: 64 }),
   isolation: Type.Optional(
     Type.Enum(['principal', 'session', 'shared'], {
       description: 'stdio: who shares one child process; `principal` when absent.',
