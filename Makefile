@@ -59,8 +59,9 @@ control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl a
 cluster-binaries: ## the same and what a whole node needs (about 8 minutes, once), in CLUSTER_CACHE
 	@e2e/cluster/build.sh
 
-bench: build ## measure the gateway against a bare proxy (wrk, some minutes)
-	@npm run --silent bench
+bench: build ## measure the gateway against a bare proxy (wrk, some minutes), or against another checkout: BASE=DIR
+	@if [ -n "$(BASE)" ]; then $(MAKE) --silent -C "$(BASE)" build && npx --no-install node e2e/bench/paired.ts --base "$(BASE)"; \
+	else npm run --silent bench; fi
 
 soak: build ## an hour of mixed load: does the heap of the gateway stay flat? (SOAK_MINUTES=60)
 	@npx --no-install node e2e/bench/soak.ts --minutes $(or $(SOAK_MINUTES),60)
