@@ -35,6 +35,7 @@ describe('imageScheme', () => {
     ['Upper/Case', undefined],
     ['a:b:c', undefined],
     ['--privileged', undefined],
+    ['-p8080:80/tcp', undefined],
     ['', undefined],
   ])('%s is %s', (image, scheme) => {
     expect(imageScheme(image)).toBe(scheme);

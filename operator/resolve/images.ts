@@ -7,7 +7,7 @@ const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*.<>=+_-]+)?$`, 'u');
 const UVX = /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+)?$/u;
 /** `[registry[:port]/]path[:tag][@digest]` as in the OCI distribution specification. */
 const OCI =
-  /^([A-Za-z0-9.-]+(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;
+  /^([A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;
 
 /** Which kind of image a reference names; undefined when it is none that can be run. */
 export function imageScheme(image: string): ImageScheme | undefined {

@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -104,14 +114,76 @@ describe('an image without an engine', () => {
       await bare.close();
     }
   });
+});
 
-  it('is refused when a variable would steer the client instead of the server', async () => {
-    const process = { image: 'alpine', env_vars: { DOCKER_HOST: 'tcp://evil' } };
-    const prepared = fixture.launcher.prepare(process, 'demo');
-    await expect(prepared).rejects.toMatchObject({
-      reason: 'ReservedEnvironmentName',
-      message: expect.stringContaining('DOCKER_HOST') as unknown,
+describe('the client of a container engine', () => {
+  const STEERING = {
+    LD_PRELOAD: '/of-the-image.so',
+    CONTAINERS_CONF_OVERRIDE: '/of-the-image.conf',
+    DOCKER_HOST: 'tcp://canary-host',
+    PATH: '/of-the-image/bin',
+    HOME: '/of-the-image',
+  };
+
+  /** A `docker` that writes down its environment, its arguments and the env file it was given, and echoes stdin. */
+  function recordingClient() {
+    const folder = mkdtempSync(join(scratch, 'bin-'));
+    const client = `#!/bin/sh
+      case $1 in
+        info) echo 1.0 ;;
+        run) env >'${folder}/env'; printf '%s\\n' "$@" >'${folder}/argv'; cp "$5" '${folder}/file'
+             stat -c %a "$5" >'${folder}/mode'; echo ready; cat ;;
+      esac\n`;
+    writeFileSync(join(folder, 'docker'), client, { mode: 0o755 });
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    return { folder, read };
+  }
+  const envFiles = (one: Fixture) => readdirSync(join(one.stateDir, 'env-files'));
+
+  it.runIf(process.platform === 'linux')('gets nothing of the environment that the manifest declares', async () => {
+    const { folder, read } = recordingClient();
+    const own = openFixture({
+      hostEnv: { ...process.env, PATH: `${folder}:/usr/bin:/bin`, HOME: '/home/of-the-user' },
     });
+    const token = join(own.stateDir, 'token');
+    writeFileSync(token, 'canary-secret\n');
+    const spec = { image: 'alpine', args: ['--flag'], env_vars: STEERING, env_var_files: { TOKEN: token } };
+    const child = own.launcher.spawn(await own.launcher.prepare(spec, 'demo'), { name: 'demo', stdin: true });
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const [environ, argv] = [read('env'), read('argv')];
+    expect(environ).not.toMatch(/of-the-image|canary-|LD_PRELOAD|CONTAINERS_CONF_OVERRIDE|DOCKER_HOST|TOKEN/);
+    expect(environ).toContain('HOME=/home/of-the-user');
+    expect(argv).not.toMatch(/of-the-image|canary-/);
+    expect(argv.trim().split('\n').slice(-3)).toEqual(['--', 'alpine', '--flag']);
+    const declared = Object.entries({ MCP_TRANSPORT: 'stdio', ...STEERING, TOKEN: 'canary-secret' });
+    expect(read('file')).toBe(declared.map(([name, value]) => `${name}=${value}\n`).join(''));
+    expect(read('mode').trim()).toBe('600');
+    expect(statSync(join(own.stateDir, 'env-files')).mode & 0o777).toBe(0o700);
+    child.stdin?.end();
+    await child.exited;
+    expect(envFiles(own)).toEqual([]);
+    await own.close();
+  });
+
+  it.each([
+    ['a value with a line break', { KEY: 'canary-1\ncanary-2' }, /^environment variable KEY holds a line break/],
+    ['a value with a carriage return', { KEY: 'canary-1\r' }, /^environment variable KEY holds a line break/],
+    ['a name that reads as a comment', { '#KEY': 'canary-1' }, /^"#KEY" cannot name an environment variable/],
+    ['a name that would hold another line', { 'A=1\nB': 'canary-1' }, /cannot name an environment variable/],
+    [
+      'a value longer than a line may be',
+      { KEY: 'x'.repeat(65_536) },
+      /^environment variable KEY is longer than 64 KiB/,
+    ],
+  ])('is not started with %s', async (_, env_vars, message) => {
+    const { folder } = recordingClient();
+    const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
+    const command = await own.launcher.prepare({ image: 'alpine', env_vars }, 'demo');
+    const spawn = () => own.launcher.spawn(command, { name: 'demo', stdin: true });
+    expect(spawn).toThrow(expect.objectContaining({ reason: 'EnvironmentUnsupported' }));
+    expect(spawn).toThrow(message);
+    expect(spawn).not.toThrow(/canary/);
+    await own.close();
   });
 });
 
@@ -126,17 +198,21 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
   it('speaks over stdin and stdout, with its declared environment only and no value on the command line', async () => {
     const secret = join(fixture.stateDir, 'token');
     writeFileSync(secret, 'canary-secret');
-    const process = { image: IMAGE, args: ['x'], env_vars: { MODE: 'canary-mode' }, env_var_files: { TOKEN: secret } };
+    const odd = { LD_PRELOAD: '/none.so', QUOTED: ` 'a' "b" # $HOME `, EMPTY: '', LONG: 'x'.repeat(65_000) };
+    const env_vars = { MODE: 'canary-mode', PATH: '/of-the-image', ...odd };
+    const process = { image: IMAGE, args: ['x'], env_vars, env_var_files: { TOKEN: secret } };
     const command = await fixture.launcher.prepare(process, 'demo');
     const child = fixture.launcher.spawn(command, { name: 'demo', stdin: true });
     const record = readFileSync(join(fixture.stateDir, 'processes', `${child.pid}.json`), 'utf8');
     child.stdin?.end('ping\n');
     const [first = '', second] = (await text(child.stdout)).split('\n');
     expect(JSON.parse(first)).toMatchObject({ MODE: 'canary-mode', TOKEN: 'canary-secret', MCP_TRANSPORT: 'stdio' });
+    expect(JSON.parse(first)).toMatchObject({ ...odd, PATH: '/of-the-image' });
     expect(second).toBe('ping');
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(first + record + command.args.join(' ')).not.toContain('canary-77aa');
     expect(record + command.args.join(' ')).not.toMatch(/canary-(mode|secret)/);
+    expect(readdirSync(join(fixture.stateDir, 'env-files'))).toEqual([]);
   });
 
   it('is reached over HTTP on a loopback port and gone after stop', async () => {

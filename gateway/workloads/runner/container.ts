@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
-import { ENGINE_RESERVED, engineEnvironment, withListenVariables } from './environment.ts';
+import { engineEnvironment, withListenVariables } from './environment.ts';
 import { findOnPath } from './path.ts';
 import { LaunchError, type Command } from './runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
@@ -15,7 +15,8 @@ const DEFAULT_TARGET_PORT = 8080;
 const ANSWER_TIMEOUT_MS = 15_000;
 const PULL_TIMEOUT_MS = 600_000;
 
-const HOST = String.raw`(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9a-fA-F:]+\])(?::\d+)?`;
+const LABEL = String.raw`[A-Za-z0-9][A-Za-z0-9-]*`;
+const HOST = String.raw`(?:${LABEL}(?:\.${LABEL})*|\[[0-9a-fA-F:]+\])(?::\d+)?`;
 const COMPONENT = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`;
 const REFERENCE = new RegExp(
   String.raw`^(?:${HOST}/)?${COMPONENT}(?:/${COMPONENT})*(?::[A-Za-z0-9_][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
@@ -27,7 +28,6 @@ export const container: Scheme = {
   check: checkReference,
   async prepare(process, request, tools) {
     checkReference(process.image);
-    checkNames(process);
     const engine = await findEngine(request.name, tools);
     await pull(engine, process.image, request.name, tools);
     return runCommand(engine, process, request, tools);
@@ -38,13 +38,6 @@ function checkReference(image: string): void {
   if (REFERENCE.test(image)) return;
   const message = `"${image}" is not an image: write an OCI reference, npx://PACKAGE[@VERSION] or uvx://PACKAGE[==VERSION]`;
   throw new LaunchError('InvalidImageReference', message);
-}
-
-function checkNames({ env_vars, env_var_files }: BackendProcess): void {
-  const reserved = Object.keys({ ...env_vars, ...env_var_files }).find((name) => ENGINE_RESERVED.has(name));
-  if (reserved === undefined) return;
-  const message = `${reserved} steers the container engine and cannot be set for a container: set it in the image`;
-  throw new LaunchError('ReservedEnvironmentName', message);
 }
 
 async function findEngine(workload: string, tools: Tools): Promise<string> {
@@ -61,10 +54,10 @@ async function findEngine(workload: string, tools: Tools): Promise<string> {
 
 async function pull(file: string, image: string, workload: string, tools: Tools): Promise<void> {
   const env = engineEnvironment(tools.hostEnv);
-  const present = await tools.run({ file, args: ['image', 'inspect', image], env }, workload, ANSWER_TIMEOUT_MS);
+  const present = await tools.run({ file, args: ['image', 'inspect', '--', image], env }, workload, ANSWER_TIMEOUT_MS);
   if (present.code === 0) return;
   tools.log.info('pulling image', { workload, image });
-  const pulled = await tools.run({ file, args: ['pull', '--quiet', image], env }, workload, PULL_TIMEOUT_MS);
+  const pulled = await tools.run({ file, args: ['pull', '--quiet', '--', image], env }, workload, PULL_TIMEOUT_MS);
   if (pulled.code === 0) return;
   tools.log.warn('image not pulled', { workload, image, output: pulled.stderr });
   const reason = pulled.stderr.trim().split('\n').at(-1) ?? '';
@@ -77,8 +70,6 @@ async function pull(file: string, image: string, workload: string, tools: Tools)
 function runCommand(file: string, spec: BackendProcess, request: PrepareRequest, tools: Tools): Command {
   const targetPort = spec.target_port ?? DEFAULT_TARGET_PORT;
   const listen = request.port === undefined ? undefined : { host: '0.0.0.0', port: targetPort };
-  const declared = withListenVariables(spec.env_vars ?? {}, listen, request.transport);
-  const names = [...new Set([...Object.keys(declared), ...Object.keys(spec.env_var_files ?? {})])].sort();
   const state = createHash('sha256').update(tools.stateDir).digest('hex').slice(0, 16);
   const reach = request.port === undefined ? ['-i'] : ['-p', `127.0.0.1:${request.port}:${targetPort}`];
   return {
@@ -86,12 +77,12 @@ function runCommand(file: string, spec: BackendProcess, request: PrepareRequest,
     args: [
       ...['run', '--rm', '--pull', 'never', ...reach],
       ...['--label', `dev.vmcp.workload=${request.name}`, '--label', `dev.vmcp.state=${state}`],
-      ...names.flatMap((name) => ['--env', name]),
+      '--',
       spec.image,
       ...(spec.args ?? []),
     ],
-    env: { ...engineEnvironment(tools.hostEnv), ...declared },
+    env: withListenVariables(spec.env_vars ?? {}, listen, request.transport),
     envFiles: spec.env_var_files ?? {},
-    container: true,
+    container: { clientEnv: engineEnvironment(tools.hostEnv) },
   };
 }

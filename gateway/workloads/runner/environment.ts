@@ -33,9 +33,6 @@ export const installerEnvironment = (host: Environment): Record<string, string> 
 export const engineEnvironment = (host: Environment): Record<string, string> =>
   pick(host, [...INHERITED, ...ENGINE_NAMES]);
 
-/** Names that steer the engine's client itself and so cannot be handed through its environment. */
-export const ENGINE_RESERVED: ReadonlySet<string> = new Set(['PATH', 'HOME', ...ENGINE_NAMES]);
-
 /**
  * What an HTTP server is told about the port and address to listen on; nothing for stdio.
  * `MCP_TRANSPORT` may be overridden by the declared environment (servers spell it differently), the others may not.

@@ -176,6 +176,8 @@ describe('checkImage', () => {
     'http://x/y',
     '-v',
     '--privileged',
+    '-p8080:80/tcp',
+    '-v/etc:x',
     'Upper/Case',
     'a:tag:tag',
     'a b',
@@ -186,9 +188,11 @@ describe('checkImage', () => {
   });
 });
 
-it('does not hand an installer’s variables to the server', async () => {
-  const { env } = await prepare('npx://@acme/tool@1.0.0');
-  expect(Object.keys(env).filter((name) => name.startsWith('npm_'))).toEqual([]);
+it('hands neither an installer’s variables to the server nor the server’s to the installer', async () => {
+  const env_vars = { NODE_OPTIONS: '--require=/nowhere.cjs', npm_config_registry: 'http://127.0.0.1:9' };
+  const { env } = await fixture.launcher.prepare({ image: 'npx://@acme/tool@1.0.0', env_vars }, 'demo');
+  expect(Object.keys(env).filter((name) => name.startsWith('npm_'))).toEqual(['npm_config_registry']);
+  expect(env).toMatchObject(env_vars);
   expect(readFileSync(join(fixture.stateDir, 'packages', 'npm', '@acme+tool@1.0.0', 'package.json'), 'utf8')).toContain(
     'private',
   );

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { removeEnvFile, writeEnvFile } from './env-file.ts';
 import { identityOf } from './process-lock.ts';
 import { reapOrphans } from './reaper.ts';
 import { writeRecord, type ProcessRecord } from './records.ts';
@@ -120,6 +121,18 @@ describe('reapOrphans', () => {
     writeFileSync(join(folder, '2.json'), JSON.stringify({ pid: 1, pgid: 1, startTime: 'x', command: [], owner }));
     expect(await reap()).toEqual([]);
     expect(records()).toEqual([]);
+  });
+
+  it('removes the env files of processes that are gone, and no others', async () => {
+    const own = writeEnvFile(stateDir, { KEY: 'value' });
+    const folder = join(stateDir, 'env-files');
+    for (const name of ['4194303_gone_1', `${process.pid}_an%20earlier%20process_2`, 'of nobody']) {
+      writeFileSync(join(folder, name), 'KEY=value\n');
+    }
+    await reap();
+    expect(readdirSync(folder).map((name) => join(folder, name))).toEqual([own]);
+    removeEnvFile(own);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('has nothing to do in a new state folder', async () => {

@@ -1,9 +1,10 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio, type StdioOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removeEnvFile, writeEnvFile } from './env-file.ts';
 import { readEnvironmentFiles, type Environment } from './environment.ts';
 import { guardEntry, type Guard } from './guard.ts';
 import { readLines, type LineListener } from './lines.ts';
@@ -31,20 +32,16 @@ export function startProcess(
   table: ProcessTable,
   listener: LineListener,
 ): Child {
-  const container = command.container ? { engine: basename(command.file), name: containerName(name) } : undefined;
-  const args = container ? ['run', '--name', container.name, ...command.args.slice(1)] : command.args;
-  const env = { ...command.env, ...readEnvironmentFiles(command.envFiles) };
-  const stdio = [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] as const;
-  const where = command.cwd === undefined ? {} : { cwd: command.cwd };
-  // The tuple decides which streams are there; the overloads of spawn cannot follow `stdin`.
-  const spawned = spawn(command.file, args, { env, stdio: [...stdio], detached: true, ...where }) as Spawned;
-  spawned.stdin?.on('error', () => undefined);
-
+  const { args, env, container } = executable(command, name, table.stateDir);
+  const spawned = execute({ ...command, args, env }, stdin, container);
   const pid = spawned.pid ?? -1;
   const forget = pid === -1 ? () => undefined : remember(pid, name, [command.file, ...args], container, table);
   const last = keepLastLine(spawned.stderr, listener);
   const exited = watchExit(spawned, pid, last).then(async (exit) => {
-    if (container) await removeContainerByName(container, table.hostEnv);
+    if (container) {
+      removeEnvFile(container.envFile);
+      await removeContainerByName(container, table.hostEnv);
+    }
     forget();
     return exit;
   });
@@ -58,6 +55,43 @@ export function startProcess(
   };
 }
 
+interface StartedContainer {
+  /** Name of the client, for the record. */
+  readonly engine: string;
+  readonly name: string;
+  readonly envFile: string;
+}
+
+/** Arguments and environment of the process itself: of the server, or of the client that starts its container. */
+function executable(
+  command: Command,
+  name: string,
+  stateDir: string,
+): Pick<Command, 'args' | 'env'> & { readonly container?: StartedContainer } {
+  const { file, args, container } = command;
+  const env = { ...command.env, ...readEnvironmentFiles(command.envFiles) };
+  if (!container) return { args, env };
+  const started = { engine: basename(file), name: containerName(name), envFile: writeEnvFile(stateDir, env) };
+  return {
+    args: ['run', '--name', started.name, '--env-file', started.envFile, ...args.slice(1)],
+    env: container.clientEnv,
+    container: started,
+  };
+}
+
+function execute({ file, args, env, cwd }: Command, stdin: boolean, container: StartedContainer | undefined): Spawned {
+  const stdio: StdioOptions = [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'];
+  try {
+    // The tuple decides which streams are there; the overloads of spawn cannot follow `stdin`.
+    const spawned = spawn(file, args, { env, stdio, detached: true, ...(cwd !== undefined && { cwd }) }) as Spawned;
+    spawned.stdin?.on('error', () => undefined);
+    return spawned;
+  } catch (error) {
+    if (container) removeEnvFile(container.envFile);
+    throw error;
+  }
+}
+
 /** Names of containers are cut from the workload's name, which is a DNS label, made unique per child. */
 const containerName = (name: string): string =>
   `vmcp-${name.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}-${randomUUID().slice(0, 8)}`;
@@ -67,13 +101,13 @@ function remember(
   pid: number,
   name: string,
   command: readonly string[],
-  container: { engine: string; name: string } | undefined,
+  container: Pick<StartedContainer, 'engine' | 'name'> | undefined,
   { stateDir, guard }: ProcessTable,
 ): () => void {
   const entry = guardEntry(pid, container);
   guard.add(entry);
   const own = { pid, pgid: pid, startTime: startTime(pid) ?? 'unknown', name, command, owner: identityOf(process.pid) };
-  writeRecord(stateDir, container ? { ...own, container } : own);
+  writeRecord(stateDir, container ? { ...own, container: { engine: container.engine, name: container.name } } : own);
   return () => {
     guard.remove(entry);
     removeRecord(stateDir, pid);

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { removeOrphanedEnvFiles } from './env-file.ts';
 import { engineEnvironment, type Environment } from './environment.ts';
 import { isAlive } from './process-lock.ts';
 import { readRecords, removeRecord, type ProcessRecord } from './records.ts';
@@ -15,8 +16,8 @@ export interface ReapOptions {
 
 /**
  * Ends what an earlier vmcp process left running in this state folder and returns the records of what it ended.
- * A process is ours only if pid and start time both match; records of a vmcp process that still runs are left alone.
- * Call it before the first spawn, with the state locked.
+ * A process is ours only if pid and start time both match; records and env files of a vmcp process that still runs are
+ * left alone. Call it before the first spawn.
  */
 export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOptions): Promise<ProcessRecord[]> {
   const orphaned = readRecords(stateDir).filter(({ owner }) => !isAlive(owner));
@@ -24,6 +25,7 @@ export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOp
   await endGroups(alive, graceMs);
   await Promise.all(orphaned.map((record) => removeContainer(record, hostEnv)));
   for (const { pid } of orphaned) removeRecord(stateDir, pid);
+  removeOrphanedEnvFiles(stateDir);
   return alive;
 }
 

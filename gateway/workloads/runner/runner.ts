@@ -14,7 +14,8 @@ export interface Launcher {
   prepare(process: BackendProcess, name: string, options?: PrepareOptions): Promise<Command>;
   /**
    * Starts one child in a process group of its own. Its stderr goes to the log, line by line, under `name`.
-   * @throws LaunchError `EnvironmentFileUnreadable` when a file of `command.envFiles` cannot be read
+   * @throws LaunchError `EnvironmentFileUnreadable` when a file of `command.envFiles` cannot be read,
+   * `EnvironmentUnsupported` when a container cannot be given a variable
    */
   spawn(command: Command, options: SpawnOptions): Child;
   /** Stops every child that still runs. Nothing can be spawned afterwards. */
@@ -40,16 +41,20 @@ export interface Command {
   /** Absolute path. */
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment of the child, except `envFiles`. */
+  /** The whole environment of the server, except `envFiles`. */
   readonly env: Readonly<Record<string, string>>;
   /** Variable name to the path of a file that holds its value; read at each spawn, one trailing line break dropped. */
   readonly envFiles: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
    * Present when `file` is the client of a container engine: `args[0]` is then `run`, and `spawn` names the container
-   * and removes it by that name, because a container can outlive its client.
+   * and removes it by that name, because a container can outlive its client. `env` and `envFiles` reach the server in a
+   * file: in the client's own environment, a variable such as LD_PRELOAD would run the image's code on this machine.
    */
-  readonly container?: true;
+  readonly container?: {
+    /** The whole environment of the client. */
+    readonly clientEnv: Readonly<Record<string, string>>;
+  };
 }
 
 export interface Exit {
@@ -80,7 +85,7 @@ export type LaunchReason =
   | 'UvxUnavailable'
   | 'NoContainerEngine'
   | 'ImagePullFailed'
-  | 'ReservedEnvironmentName'
+  | 'EnvironmentUnsupported'
   | 'EnvironmentFileUnreadable'
   | 'LauncherClosed';
 
