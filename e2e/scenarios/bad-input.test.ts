@@ -117,6 +117,25 @@ describe('a body over 8 MiB is refused with 413', () => {
   });
 });
 
+describe('a body over 1 MiB without a session is refused before it is read', () => {
+  const long = `[${'[],'.repeat(MIB)}`;
+  const missing = { ...MCP_HEADERS, 'content-type': 'application/json' };
+
+  it('with 400 -32600 when it names none', async () => {
+    const answer = await send({ method: 'POST', body: long, headers: missing });
+    expect(refusal(answer)).toEqual({ status: 400, code: -32600 });
+    expect(answer.body).toContain('Mcp-Session-Id');
+  });
+
+  it('with 404 when its session is unknown', async () => {
+    expect((await post(long, { 'mcp-session-id': 'unknown' })).status).toBe(404);
+  });
+
+  it('and one with a session is read', async () => {
+    expect(refusal(await post(long))).toEqual({ status: 400, code: -32700 });
+  });
+});
+
 describe('a session', () => {
   it.each([
     ['POST', rpc('tools/list'), MCP_HEADERS],

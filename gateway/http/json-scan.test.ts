@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readString, scanEnvelope, ScanError, scanParams, type Span } from './json-scan.ts';
-import { arrayElements, objectMembers, withMember } from './json-walk.ts';
+import { paramsOf, readString, scanEnvelope, ScanError, type Span } from './json-scan.ts';
+import { arrayElements, memberOf, objectMembers, withMember } from './json-walk.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 const cut = (body: Buffer, span: Span | undefined): string | undefined =>
@@ -8,7 +8,7 @@ const cut = (body: Buffer, span: Span | undefined): string | undefined =>
 const fault = (body: Buffer | string): string => {
   try {
     const buffer = typeof body === 'string' ? bytes(body) : body;
-    scanParams(buffer, scanEnvelope(buffer).params);
+    paramsOf(scanEnvelope(buffer));
     return 'accepted';
   } catch (error) {
     if (error instanceof ScanError) return error.fault;
@@ -22,7 +22,7 @@ describe('scanEnvelope', () => {
       ' {"jsonrpc": "2.0", "id" : "ä\\n", "method":"tools/call","params": {"name":"e\\u0063ho","arguments":{"n":9007199254740993,"x":1e400},"_meta":{}} } ',
     );
     const envelope = scanEnvelope(body);
-    const params = scanParams(body, envelope.params);
+    const params = paramsOf(envelope);
     expect(cut(body, envelope.id)).toBe('"ä\\n"');
     expect(envelope.method).toBe('tools/call');
     expect(readString(body, params.name)).toBe('echo');
@@ -60,6 +60,8 @@ describe('scanEnvelope', () => {
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","NAME":"b"}}'],
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}'],
     ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`],
+    ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{${'"a":1,'.repeat(1_000)}"b":1}}`],
+    ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{${'"a":1,'.repeat(999)}"b":1}}`],
     ['accepted', '{"jsonrpc":"2.0","id":-3,"method":"ping","params":{"arguments":{"a":1,"A":2,"a":3}}}'],
     ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(190)}${']'.repeat(190)}}}`],
   ])('%s: %s', (expected, body) => {
@@ -90,6 +92,36 @@ describe('scanEnvelope', () => {
   });
 });
 
+describe('a body of 8 MiB of tiny parts', () => {
+  const SIZE = 8 * 1024 * 1024;
+  const filled = (head: string, part: string, tail: string): Buffer =>
+    bytes(head + part + `,${part}`.repeat((SIZE - head.length - tail.length - part.length) / (part.length + 1)) + tail);
+  const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{';
+
+  it.each([
+    ['members of the message', '{"jsonrpc":"2.0","id":1,"method":"ping",', '"a":1', '}', 'invalid'],
+    ['members that are not ASCII', '{"jsonrpc":"2.0","id":1,"method":"ping",', '"\u00e9":1', '}', 'invalid'],
+    ['members of params', call, '"a":1', '}}', 'invalid'],
+    ['members with escapes', call, '"\\u0061rg":1', '}}', 'invalid'],
+    ['empty arrays', `${call}"arguments":{"a":[`, '[]', ']}}}', 'accepted'],
+    ['empty objects', `${call}"arguments":{"a":[`, '{}', ']}}}', 'accepted'],
+    ['arguments', `${call}"arguments":{`, '"a":1', '}}}', 'accepted'],
+    ['numbers', `${call}"arguments":{"a":[`, '1', ']}}}', 'accepted'],
+    ['literals', `${call}"arguments":{"a":[`, 'true', ']}}}', 'accepted'],
+    ['deep arrays', `${call}"arguments":{"a":[`, '['.repeat(190) + ']'.repeat(190), ']}}}', 'accepted'],
+    ['escapes', `${call}"arguments":{"a":["`, '\\n\\u0041', '"]}}}', 'accepted'],
+  ])('costs little time: %s', (_what, head, part, tail, expected) => {
+    const body = filled(head, part, tail);
+    const spentMs = [1, 2, 3].map(() => {
+      const before = process.cpuUsage();
+      expect(fault(body)).toBe(expected);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1_000;
+    });
+    expect(Math.min(...spentMs)).toBeLessThan(150);
+  });
+});
+
 describe('members and elements', () => {
   it('sets a member and leaves every other byte', () => {
     const text = bytes('{ "name" : "a" , "n":1.000 }');
@@ -97,6 +129,15 @@ describe('members and elements', () => {
     expect(withMember(text, whole, 'name', '"b"').toString()).toBe('{ "name" : "b" , "n":1.000 }');
     expect(withMember(text, whole, 'new', '2').toString()).toBe('{"new":2, "name" : "a" , "n":1.000 }');
     expect(withMember(bytes('{ }'), { start: 0, end: 3 }, 'new', '2').toString()).toBe('{"new":2 }');
+  });
+
+  it('finds one member as JSON.parse does: the last, however its key is spelt', () => {
+    const text = bytes('{"level":1,"x":{"level":2},"l\\u0065vel":3,"Level":4}');
+    const whole = { start: 0, end: text.length };
+    expect(cut(text, memberOf(text, whole, 'level'))).toBe('3');
+    expect(cut(text, memberOf(text, memberOf(text, whole, 'x'), 'level'))).toBe('2');
+    expect(memberOf(text, memberOf(text, whole, 'Level'), 'level')).toBeUndefined();
+    expect(memberOf(text, whole, 'none')).toBeUndefined();
   });
 
   it('lists members and elements as spans', () => {

@@ -1,13 +1,19 @@
 import { isUtf8 } from 'node:buffer';
-import { fail, isObject, knownKeys, ScanError, scanKnown, skipValue, skipWhitespace, type Span } from './json-walk.ts';
+import { fail, isObject, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
+import { knownKeys, knownMembers, scanKnown, type KnownMembers } from './known-members.ts';
 
-/** What a JSON-RPC message says at its surface; values are spans of the scanned bytes, to be forwarded as they are. */
+/** Outermost members of a JSON-RPC message; values are spans of the scanned bytes, to be forwarded as they are. */
 export interface Envelope {
   readonly id: Span | undefined;
   readonly method: string | undefined;
   readonly params: Span | undefined;
   readonly result: Span | undefined;
   readonly error: Span | undefined;
+}
+
+/** Envelope of a message of a client, and the members of its `params`; undefined where `params` is no object. */
+export interface ClientEnvelope extends Envelope {
+  readonly surface: ParamsSurface | undefined;
 }
 
 /** The direct members of `params` that routing reads. */
@@ -21,40 +27,44 @@ export interface ParamsSurface {
 }
 
 const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
-const NO_PARAMS: ParamsSurface = {
-  name: undefined,
-  uri: undefined,
-  arguments: undefined,
-  cursor: undefined,
-  meta: undefined,
-  ref: undefined,
-};
+const PARAMS = 3;
+const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
 
 /**
- * Finds the envelope of one JSON-RPC 2.0 message in one pass, validating the whole text on the way.
- * Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200), `batch` for an array,
- * `invalid` for JSON that is not one JSON-RPC message, incl. keys that are equal or differ in case only: a reader behind
- * us may take the other one. An `id` is a string or an integer that every reader holds exactly; in a message of a
- * `backend` it may also be null, which counts as absent.
+ * Finds the envelope of one JSON-RPC 2.0 message of a client, and what routing reads of its `params`, in one pass that
+ * validates the whole text. Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200),
+ * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message, incl. keys that are equal or differ in case
+ * only: a reader behind us may take the other one. An `id` is a string or an integer that every reader holds exactly.
  */
-export function scanEnvelope(body: Buffer, from: 'client' | 'backend' = 'client'): Envelope {
+export function scanEnvelope(body: Buffer): ClientEnvelope {
+  const params = knownMembers(PARAMS_KEYS);
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
+  if (envelope.id !== undefined) checkId(body, envelope.id);
+  if (envelope.params !== undefined && !isObject(body, envelope.params)) return { ...envelope, surface: undefined };
+  const [name, uri, args, cursor, meta, ref] = params.found;
+  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref } };
+}
+
+/** The envelope of a message of a backend, whose `id` may be null, which counts as absent. Throws as `scanEnvelope`. */
+export function scanBackendEnvelope(body: Buffer): Envelope {
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS));
+  const { id } = envelope;
+  return id && body[id.start] === 0x6e ? { ...envelope, id: undefined } : envelope;
+}
+
+function scanMessage(body: Buffer, members: KnownMembers): Envelope {
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) fail('parse', 'the body starts with a byte order mark');
   if (!isUtf8(body)) fail('parse', 'the body is not UTF-8');
   const start = skipWhitespace(body, 0);
-  if (body[start] === 0x5b) {
-    requireEnd(body, skipValue(body, start));
-    fail('batch', 'batches are not supported: send one message per request');
-  }
+  const isBatch = body[start] === 0x5b;
   if (body[start] !== 0x7b) {
     requireEnd(body, skipValue(body, start));
+    if (isBatch) fail('batch', 'batches are not supported: send one message per request');
     fail('invalid', 'a JSON-RPC message is an object');
   }
-  const found = new Array<Span | undefined>(ENVELOPE_KEYS.length).fill(undefined);
-  requireEnd(body, scanKnown(body, start, ENVELOPE_KEYS, found));
-  const [version, idSpan, methodSpan, params, result, error] = found;
+  requireEnd(body, scanKnown(body, start, members));
+  const [version, id, methodSpan, params, result, error] = members.found;
   if (!isVersion2(body, version)) fail('invalid', '"jsonrpc" must be "2.0"');
-  const id = from === 'backend' && idSpan && body[idSpan.start] === 0x6e ? undefined : idSpan;
-  if (id !== undefined && from === 'client') checkId(body, id);
   const method = methodSpan && (readString(body, methodSpan) ?? fail('invalid', '"method" must be a string'));
   if (method === undefined && result === undefined && error === undefined)
     fail('invalid', 'a message has a method, a result or an error');
@@ -62,17 +72,9 @@ export function scanEnvelope(body: Buffer, from: 'client' | 'backend' = 'client'
   return { id, method, params, result, error };
 }
 
-const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
-
 /** The members of `params` that routing reads; `params` of another type than object is refused as `invalid`. */
-export function scanParams(body: Buffer, params: Span | undefined): ParamsSurface {
-  if (params === undefined) return NO_PARAMS;
-  if (!isObject(body, params)) fail('invalid', '"params" must be an object');
-  const found = new Array<Span | undefined>(PARAMS_KEYS.length).fill(undefined);
-  scanKnown(body, params.start, PARAMS_KEYS, found);
-  const [name, uri, args, cursor, meta, ref] = found;
-  return { name, uri, arguments: args, cursor, meta, ref };
-}
+export const paramsOf = ({ surface }: ClientEnvelope): ParamsSurface =>
+  surface ?? fail('invalid', '"params" must be an object');
 
 /** The text of a JSON string at `span`; undefined when the value is not a string. */
 export function readString(body: Buffer, span: Span | undefined): string | undefined {

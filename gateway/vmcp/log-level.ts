@@ -1,4 +1,4 @@
-import { isObject, objectMembers } from '../http/json-walk.ts';
+import { memberOf } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 
 /** RFC 5424 severities as MCP names them, least severe first. */
@@ -6,9 +6,9 @@ export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'criti
 
 /** Whether a `notifications/message` is at least as severe as `level`, an index of `LOG_LEVELS`; unknown levels pass. */
 export function passesLogLevel(level: number, message: Buffer, { params }: Envelope): boolean {
-  if (level <= 0 || params === undefined || !isObject(message, params)) return true;
+  if (level <= 0) return true;
   const severity = LOG_LEVELS.indexOf(
-    readString(message, objectMembers(message, params).get('level')) as (typeof LOG_LEVELS)[number],
+    readString(message, memberOf(message, params, 'level')) as (typeof LOG_LEVELS)[number],
   );
   return severity === -1 || severity >= level;
 }

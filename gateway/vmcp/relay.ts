@@ -1,4 +1,4 @@
-import { isObject, objectMembers, splice } from '../http/json-walk.ts';
+import { memberOf, splice } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 
 import type { Answer } from './edge/answer.ts';
@@ -63,8 +63,7 @@ export function answerForNobody(channel: Channel, message: Buffer, { id, method 
 /** The backend takes a request back: the client knows it under an id of ours. */
 function relayCancellation(from: BackendMessage): void {
   const { session, channel, message, envelope } = from;
-  const { params } = envelope;
-  const id = params && isObject(message, params) ? objectMembers(message, params).get('requestId') : undefined;
+  const id = memberOf(message, envelope.params, 'requestId');
   const ownId = id && session.requests.cancelled(channel, message.toString('utf8', id.start, id.end));
   if (id && ownId !== undefined) deliver(from, splice(message, { start: 0, end: message.length }, id, ownId));
 }
@@ -73,9 +72,7 @@ function relayNotification(from: BackendMessage): void {
   const { session, message, envelope } = from;
   if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
   if (envelope.method === 'notifications/resources/updated') {
-    const { params } = envelope;
-    const uri =
-      params && isObject(message, params) ? readString(message, objectMembers(message, params).get('uri')) : undefined;
+    const uri = readString(message, memberOf(message, envelope.params, 'uri'));
     if (uri !== undefined && session.subscriptions.has(uri)) session.streams.main.send(message);
     return;
   }

@@ -1,4 +1,4 @@
-import { isObject, objectMembers, splice, type Span } from '../http/json-walk.ts';
+import { memberOf, splice, type Span } from '../http/json-walk.ts';
 import type { Envelope } from '../http/json-scan.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -87,20 +87,16 @@ export class ServerRequests {
 }
 
 function requestToken(message: Buffer, { params }: Envelope): string | undefined {
-  const meta = params && isObject(message, params) ? objectMembers(message, params).get('_meta') : undefined;
-  return memberText(message, meta, 'progressToken');
+  return memberText(message, memberOf(message, params, '_meta'), 'progressToken');
 }
 
 function memberText(text: Buffer, object: Span | undefined, key: string): string | undefined {
-  const member = object && isObject(text, object) ? objectMembers(text, object).get(key) : undefined;
+  const member = memberOf(text, object, key);
   return member && text.toString('utf8', member.start, member.end);
 }
 
 /** The capability that a client must have declared for a backend's request to reach it; undefined: nobody answers that. */
 export const capabilityFor = (method: string): string | undefined => CAPABILITIES.get(method);
 
-/** The part of a client's `capabilities` that backends are told of, as JSON text: what can be forwarded to it. */
-export function relayedCapabilities(capabilities: Readonly<Record<string, unknown>>): string {
-  const relayed = [...CAPABILITIES.values()].filter((name) => capabilities[name] !== undefined);
-  return JSON.stringify(Object.fromEntries(relayed.map((name) => [name, capabilities[name]])));
-}
+/** Capabilities of a client that backends are told of: those whose requests can be forwarded to it. */
+export const RELAYED_CAPABILITIES: readonly string[] = [...CAPABILITIES.values()];

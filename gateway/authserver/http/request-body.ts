@@ -34,12 +34,12 @@ const textOf = (req: Request): Promise<string> =>
   new Promise((resolve, reject) => {
     readBody(
       req,
-      MAX_BYTES,
+      { limit: MAX_BYTES },
       (body) => {
         resolve(body.toString('utf8'));
       },
-      (tooLarge) => {
-        reject(new Refused(tooLarge ? 'body_too_large' : 'client_left'));
+      (why) => {
+        reject(new Refused(why === 'too_large' ? 'body_too_large' : 'client_left'));
       },
     );
   });

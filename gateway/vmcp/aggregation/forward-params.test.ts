@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scanEnvelope, scanParams } from '../../http/json-scan.ts';
+import { paramsOf, scanEnvelope } from '../../http/json-scan.ts';
 import { aggregate } from './aggregate.ts';
 import { forwardParams } from './forward-params.ts';
 import { readReference, routeReference } from './routing.ts';
@@ -11,8 +11,8 @@ const bare = aggregate([catalog('a', offer)], rules({ conflict_resolution: 'none
 
 function scan(params: string) {
   const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params": ${params} }`);
-  const span = scanEnvelope(body).params!;
-  return { body, span, surface: scanParams(body, span) };
+  const envelope = scanEnvelope(body);
+  return { body, span: envelope.params!, surface: paramsOf(envelope) };
 }
 
 describe('forwardParams', () => {

@@ -1,5 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
-import { isObject, knownKeys, scanKnown, type Span } from '../../http/json-walk.ts';
+import { isObject, type Span } from '../../http/json-walk.ts';
+import { knownKeys, knownMembers, scanKnown } from '../../http/known-members.ts';
 import { matchesTemplate, mayMatch } from './uri-template.ts';
 import type { Route, View } from './view.ts';
 
@@ -44,8 +45,9 @@ const REF_KEYS = knownKeys('type', 'name', 'uri');
 /** Undefined when it is no reference of the protocol; throws `ScanError` (`invalid`) when a key stands twice. */
 export function readReference(text: Buffer, ref: Span): Reference | undefined {
   if (!isObject(text, ref)) return undefined;
-  const found = new Array<Span | undefined>(REF_KEYS.length).fill(undefined);
-  scanKnown(text, ref.start, REF_KEYS, found);
+  const members = knownMembers(REF_KEYS);
+  scanKnown(text, ref.start, members);
+  const { found } = members;
   const type = readString(text, found[0]);
   if (type !== 'ref/prompt' && type !== 'ref/resource') return undefined;
   const value = type === 'ref/prompt' ? found[1] : found[2];

@@ -1,4 +1,4 @@
-import { scanEnvelope } from '../../http/json-scan.ts';
+import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
@@ -86,7 +86,7 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, op
       throw error;
     });
     if (reply === undefined) return pages;
-    const { result } = scanEnvelope(reply, 'backend');
+    const { result } = scanBackendEnvelope(reply);
     if (result === undefined) return pages;
     const page = reply.subarray(result.start, result.end);
     length += page.length;

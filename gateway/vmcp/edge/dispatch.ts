@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
-import { readString, scanParams, type Envelope } from '../../http/json-scan.ts';
-import { isObject, objectMembers } from '../../http/json-walk.ts';
+import { paramsOf, readString, type ClientEnvelope, type Envelope } from '../../http/json-scan.ts';
+import { memberOf } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
 import { METHODS } from '../methods/index.ts';
 import type { Session } from '../session.ts';
@@ -15,7 +15,7 @@ export function serveRequest(
   caller: Identity | undefined,
   headers: IncomingHttpHeaders,
   body: Buffer,
-  envelope: Envelope,
+  envelope: ClientEnvelope,
   answer: Answer,
 ): void {
   const method = METHODS.get(envelope.method ?? '');
@@ -23,7 +23,7 @@ export function serveRequest(
     answer.error(CODE.methodNotFound, 'method not found');
     return;
   }
-  const params = scanParams(body, envelope.params);
+  const params = paramsOf(envelope);
   method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers) }, answer);
 }
 
@@ -37,12 +37,10 @@ export function takeMessage(server: VirtualServer, session: Session, body: Buffe
 }
 
 function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {
-  if (params === undefined || !isObject(body, params)) return;
-  const members = objectMembers(body, params);
-  const id = members.get('requestId');
+  const id = memberOf(body, params, 'requestId');
   if (!id) return;
   const text = body.toString('latin1', id.start, id.end);
-  const reason = readString(body, members.get('reason')) ?? 'cancelled by the client';
+  const reason = readString(body, memberOf(body, params, 'reason')) ?? 'cancelled by the client';
   for (const call of session.running) if (call.id === text) call.cancel(reason.slice(0, 200));
 }
 

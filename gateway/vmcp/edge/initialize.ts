@@ -1,6 +1,6 @@
-import { fail, isObject, objectMembers, type Span } from '../../http/json-walk.ts';
+import { fail, memberOf, type Span } from '../../http/json-walk.ts';
 import { readString, type Envelope } from '../../http/json-scan.ts';
-import { relayedCapabilities } from '../server-requests.ts';
+import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
 
@@ -12,14 +12,9 @@ const LONGEST_CAPABILITIES = 16_384;
  * are too long to be kept for the life of a session.
  */
 export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts | undefined {
-  if (params === undefined || !isObject(body, params)) return undefined;
-  const members = objectMembers(body, params);
-  const asked = readString(body, members.get('protocolVersion'));
+  const asked = readString(body, memberOf(body, params, 'protocolVersion'));
   if (asked === undefined) return undefined;
-  const declared = readObject(body, members.get('capabilities'));
-  const capabilities = relayedCapabilities(declared);
-  if (capabilities.length > LONGEST_CAPABILITIES)
-    fail('invalid', `"capabilities" are longer than ${String(LONGEST_CAPABILITIES)} characters`);
+  const capabilities = readCapabilities(body, memberOf(body, params, 'capabilities'));
   return {
     revision: (REVISIONS as readonly string[]).includes(asked) ? asked : LATEST_REVISION,
     capabilities,
@@ -27,9 +22,23 @@ export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts
   };
 }
 
-function readObject(body: Buffer, span: Span | undefined): Readonly<Record<string, unknown>> {
-  if (!span || !isObject(body, span)) return {};
-  return JSON.parse(body.toString('utf8', span.start, span.end)) as Readonly<Record<string, unknown>>;
+/** Capabilities that backends are told of, as JSON text. They are measured first: parsing tiny members takes much memory. */
+function readCapabilities(body: Buffer, declared: Span | undefined): string {
+  const relayed: Record<string, unknown> = {};
+  for (const name of RELAYED_CAPABILITIES) {
+    const span = memberOf(body, declared, name);
+    if (!span) continue;
+    checkLength(span.end - span.start);
+    relayed[name] = JSON.parse(body.toString('utf8', span.start, span.end));
+  }
+  const text = JSON.stringify(relayed);
+  checkLength(text.length);
+  return text;
+}
+
+function checkLength(length: number): void {
+  if (length > LONGEST_CAPABILITIES)
+    fail('invalid', `"capabilities" are longer than ${String(LONGEST_CAPABILITIES)} characters`);
 }
 
 /**

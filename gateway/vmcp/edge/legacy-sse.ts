@@ -11,11 +11,21 @@ import type { Answer } from './answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { answerBug, challengeOwed, identityOf, principalOf, refuseType, type EdgeOptions } from './post.ts';
+import {
+  answerBug,
+  challengeOwed,
+  identityOf,
+  LONGEST_INITIALIZE,
+  principalOf,
+  refuseType,
+  type EdgeOptions,
+} from './post.ts';
 import { refuse, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
 const INITIALIZE_WITHIN_MS = 30_000;
+
+const SEND_INITIALIZE = 'send initialize first';
 
 interface Connection {
   readonly res: Response;
@@ -71,12 +81,13 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
       }
       readBody(
         req,
-        options.maxBodyBytes,
+        { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE },
         (body) => {
           onMessage(server, options, connection, req, res, body);
         },
-        (tooLarge) => {
-          if (tooLarge) refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
+        (why) => {
+          if (why === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
+          else if (why === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
         },
       );
     },
@@ -100,7 +111,7 @@ function onMessage(
       }
       initialize(server, options, connection, identityOf(res), body, envelope);
     } else if (!connection.session) {
-      refuse(res, 400, CODE.invalidRequest, 'send initialize first');
+      refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
       return;
     } else if (envelope.id !== undefined && challengeOwed(server, connection.session, res)) return;
     else if (envelope.method === undefined || envelope.id === undefined)

@@ -19,6 +19,9 @@ export interface EdgeOptions {
   readonly version: string;
 }
 
+/** Without a session only `initialize` is of use: what is longer is refused unread. */
+export const LONGEST_INITIALIZE = 1024 * 1024;
+
 const TOO_LONG = 'the body is longer than the gateway accepts';
 
 /** `POST /mcp`: one JSON-RPC message of a client. @see MCP 2025-11-25, basic/transports, Sending Messages to the Server */
@@ -29,20 +32,22 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
       refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
       return;
     }
+    const session = sessionOf(server, req, res);
     readBody(
       req,
-      options.maxBodyBytes,
+      { limit: options.maxBodyBytes, kept: session ? undefined : LONGEST_INITIALIZE },
       (body) => {
         try {
-          onMessage(server, options, req, res, body);
+          onMessage(server, options, session, req, res, body);
         } catch (error) {
           if (error instanceof ScanError)
             refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
           else answerBug(server, res, error);
         }
       },
-      (tooLarge) => {
-        if (tooLarge) refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
+      (why) => {
+        if (why === 'too_large') refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
+        else if (why === 'not_kept') admit(req, res, undefined);
       },
     );
   };
@@ -63,13 +68,20 @@ function refuseHeaders(req: Request): [number, string] | undefined {
   return json && events ? undefined : [406, 'Accept must name application/json and text/event-stream'];
 }
 
-function onMessage(server: VirtualServer, options: EdgeOptions, req: Request, res: Response, body: Buffer): void {
+function onMessage(
+  server: VirtualServer,
+  options: EdgeOptions,
+  found: Session | undefined,
+  req: Request,
+  res: Response,
+  body: Buffer,
+): void {
   const envelope = scanEnvelope(body);
   if (envelope.method === 'initialize') {
     initialize(server, options, res, body, envelope);
     return;
   }
-  const session = findSession(server, req, res);
+  const session = admit(req, res, found);
   if (!session) return;
   if (envelope.method === undefined || envelope.id === undefined) {
     takeMessage(server, session, body, envelope);
@@ -92,14 +104,21 @@ export function challengeOwed(server: VirtualServer, session: Session, res: Resp
 }
 
 /** The session of the request, or undefined after a refusal. */
-export function findSession(server: VirtualServer, req: Request, res: Response): Session | undefined {
+export const findSession = (server: VirtualServer, req: Request, res: Response): Session | undefined =>
+  admit(req, res, sessionOf(server, req, res));
+
+function sessionOf(server: VirtualServer, req: Request, res: Response): Session | undefined {
   const id = req.headers['mcp-session-id'];
-  if (typeof id !== 'string') {
+  return typeof id === 'string' ? server.sessions.find(id, principalOf(res)) : undefined;
+}
+
+/** Checks the headers of a request for `session`, which may have ended while the body came; undefined after a refusal. */
+function admit(req: Request, res: Response, session: Session | undefined): Session | undefined {
+  if (req.headers['mcp-session-id'] === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'the Mcp-Session-Id header is missing: send initialize first');
     return undefined;
   }
-  const session = server.sessions.find(id, principalOf(res));
-  if (!session) {
+  if (!session || session.ended) {
     refuseSession(res);
     return undefined;
   }

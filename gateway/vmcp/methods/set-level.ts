@@ -1,4 +1,4 @@
-import { objectMembers } from '../../http/json-walk.ts';
+import { memberOf } from '../../http/json-walk.ts';
 import { readString } from '../../http/json-scan.ts';
 import { LOG_LEVELS } from '../log-level.ts';
 import { CODE } from '../error-codes.ts';
@@ -6,7 +6,7 @@ import type { Method } from './method.ts';
 
 /** `logging/setLevel`: kept per session, told to its backends, and applied where their messages pass. */
 export const setLevel: Method = (server, session, { body, envelope }, answer) => {
-  const level = envelope.params && readString(body, objectMembers(body, envelope.params).get('level'));
+  const level = readString(body, memberOf(body, envelope.params, 'level'));
   const index = (LOG_LEVELS as readonly (string | undefined)[]).indexOf(level);
   if (index === -1) {
     answer.error(CODE.invalidParams, `"level" must be one of ${LOG_LEVELS.join(', ')}`);

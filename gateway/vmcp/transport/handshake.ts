@@ -1,5 +1,5 @@
 import { isObject, objectMembers } from '../../http/json-walk.ts';
-import { readString, scanEnvelope } from '../../http/json-scan.ts';
+import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
 
 /** Revisions of the handshake generation that the gateway speaks, newest first. */
@@ -21,7 +21,7 @@ export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications
 
 /** Reads a backend's reply to `initialize`; throws `BackendError` when it is an error or not such a reply. */
 export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts {
-  const { result } = scanEnvelope(reply, 'backend');
+  const { result } = scanBackendEnvelope(reply);
   if (result === undefined) throw garbage('the backend refused to initialize');
   if (!isObject(reply, result)) throw garbage('the initialize result is not an object');
   const members = objectMembers(reply, result);

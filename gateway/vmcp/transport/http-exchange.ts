@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { splice } from '../../http/json-walk.ts';
 import { ReplyRewriter } from '../../http/reply-rewriter.ts';
 import {
@@ -271,7 +271,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   /** Undefined for an error in another shape than that of JSON-RPC. Throws `ScanError` where the status promises a reply. */
   #scan(body: Buffer): Envelope | undefined {
     try {
-      return scanEnvelope(body, 'backend');
+      return scanBackendEnvelope(body);
     } catch (error) {
       if (this.#status >= 400 && error instanceof ScanError) return undefined;
       throw error;
@@ -280,7 +280,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #onEvent(data: Buffer): void {
     if (this.#done || data.length === 0) return;
-    const envelope = scanEnvelope(data, 'backend');
+    const envelope = scanBackendEnvelope(data);
     if (envelope.method !== undefined) this.#sink.message(data, envelope);
     else if (this.#isOwnReply(data, envelope)) this.#onReply(data, envelope);
     else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from 'winston';
-import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { createSseParser } from './sse-parser.ts';
 
@@ -94,7 +94,7 @@ export class StreamListener {
   #onData(data: Buffer): void {
     if (data.length === 0) return;
     try {
-      this.#options.onMessage(data, scanEnvelope(data, 'backend'));
+      this.#options.onMessage(data, scanBackendEnvelope(data));
     } catch (error) {
       if (!(error instanceof ScanError)) throw error;
       this.#options.log.debug('event of a backend ignored', { reason: error.message });

@@ -1,5 +1,5 @@
 import type { Logger } from 'winston';
-import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 import {
   LONGEST_HOLD_MS,
@@ -159,7 +159,7 @@ export class JsonRpcPeer {
   receive(message: Buffer): void {
     let envelope: Envelope;
     try {
-      envelope = scanEnvelope(message, 'backend');
+      envelope = scanBackendEnvelope(message);
     } catch (error) {
       if (!(error instanceof ScanError)) throw error;
       this.#onBroken(message, error);
@@ -207,7 +207,7 @@ export class JsonRpcPeer {
       return;
     }
     const mapped = splice(message, wholeOf(message), token.at, call.clientToken);
-    call.sink.message(mapped, scanEnvelope(mapped, 'backend'));
+    call.sink.message(mapped, scanBackendEnvelope(mapped));
   }
 
   /** False when it is not certain whose message it is. */

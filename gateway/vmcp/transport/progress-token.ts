@@ -1,4 +1,4 @@
-import { isObject, objectMembers, skipWhitespace, splice, withMember, type Span } from '../../http/json-walk.ts';
+import { memberOf, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 
 const META_KEY = Buffer.from('"_meta"');
 const ESCAPE = Buffer.from('\\u');
@@ -15,19 +15,16 @@ export function withOwnToken(params: Buffer, own: number): OwnedParams {
   // The key may be spelt with escapes; only then does a text without "_meta" need the walk.
   if (!params.includes(META_KEY) && !params.includes(ESCAPE)) return unchanged;
   const whole = { start: skipWhitespace(params, 0), end: params.length };
-  const meta = isObject(params, whole) ? objectMembers(params, whole).get('_meta') : undefined;
-  if (meta === undefined || !isObject(params, meta)) return unchanged;
-  const token = objectMembers(params, meta).get('progressToken');
+  const token = memberOf(params, memberOf(params, whole, '_meta'), 'progressToken');
   if (token === undefined) return unchanged;
   return {
-    params: splice(params, whole, meta, withMember(params, meta, 'progressToken', String(own))),
+    params: splice(params, whole, token, String(own)),
     clientToken: Buffer.from(params.subarray(token.start, token.end)),
   };
 }
 
 /** Place of the token in the `params` of a `notifications/progress`, and our token that it holds. */
 export function findOwnToken(message: Buffer, params: Span | undefined): { own: number; at: Span } | undefined {
-  if (params === undefined || !isObject(message, params)) return undefined;
-  const at = objectMembers(message, params).get('progressToken');
+  const at = memberOf(message, params, 'progressToken');
   return at && { own: Number(message.toString('latin1', at.start, at.end)), at };
 }
