@@ -41,6 +41,24 @@ describe('a stdio backend', () => {
     },
   );
 
+  it.each(['principal', 'shared'])(
+    'with isolation %s tells no session what it says after the call of another one',
+    async (isolation) => {
+      const { vmcp, sessions, all } = await twoSessions(isolation);
+      await all('whoami');
+      const [first, second] = sessions;
+      await post(vmcp.url, first!, toolCall(1, 'local_murmur'));
+      expect((await post(vmcp.url, second!, toolCall(1, 'local_whoami'))).body).not.toContain('murmur');
+    },
+  );
+
+  it('with isolation principal tells the only session what it says', async () => {
+    const vmcp = await gateway([stdio('local')], { operational: rarely });
+    const session = await sessionWith(vmcp.url, CAPABILITIES);
+    await post(vmcp.url, session, toolCall(1, 'local_murmur'));
+    expect((await post(vmcp.url, session, toolCall(1, 'local_whoami'))).body).toContain('murmur');
+  });
+
   it('with isolation session is a process for each, which knows what its client offers', async () => {
     const { vmcp, sessions, all } = await twoSessions('session');
     const pids = await all('whoami');

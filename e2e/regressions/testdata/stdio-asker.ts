@@ -1,6 +1,7 @@
 /**
  * An MCP server over stdio for isolation tests: `whoami` answers its process id, `offered` the capabilities it was told
- * of, `crash` ends it, `hang` never answers, `garbage` writes no JSON, `lie` answers with another id.
+ * of, `crash` ends it, `hang` never answers, `garbage` writes no JSON, `lie` answers with another id, `murmur` answers and
+ * logs a message during the next call.
  */
 import { createInterface } from 'node:readline';
 
@@ -10,8 +11,9 @@ interface Request {
   readonly params?: { readonly name?: string; readonly capabilities?: unknown; readonly protocolVersion?: string };
 }
 
-const TOOLS = ['whoami', 'offered', 'crash', 'hang', 'garbage', 'lie'];
+const TOOLS = ['whoami', 'offered', 'crash', 'hang', 'garbage', 'lie', 'murmur'];
 let offered: unknown;
+let murmured: string | undefined;
 
 const write = (message: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -20,7 +22,10 @@ function call(id: number, name = ''): void {
   const text = (value: string) => {
     write({ id, result: { content: [{ type: 'text', text: value }] } });
   };
-  if (name === 'whoami') text(String(process.pid));
+  if (murmured !== undefined) write({ method: 'notifications/message', params: { level: 'info', data: murmured } });
+  murmured = name === 'murmur' ? `murmur of call ${String(id)}` : undefined;
+  if (name === 'murmur') text('in a moment');
+  else if (name === 'whoami') text(String(process.pid));
   else if (name === 'offered') text(JSON.stringify(offered));
   else if (name === 'crash') process.exit(3);
   else if (name === 'garbage') process.stdout.write(`canary-7f3a9c {"id":${String(id)}\n`);

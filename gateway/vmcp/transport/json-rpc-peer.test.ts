@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from 'winston';
-import type { BackendFailure } from './channel.ts';
+import { DISCOVERY, type BackendFailure } from './channel.ts';
+import type { Isolation } from './isolation.ts';
 import { JsonRpcPeer, type Lane } from './json-rpc-peer.ts';
 
 const log = createLogger({ silent: true });
@@ -10,18 +11,18 @@ afterEach(() => {
 });
 
 /** A peer, the texts that it sent, and what reached its users, each line named by who got it. */
-function connection(shared = false) {
+function connection(isolation: Isolation = 'session') {
   const sent: string[] = [];
   const got: string[] = [];
   const peer = new JsonRpcPeer({
     backend: 'b',
-    shared,
+    isolation,
     log,
     wire: { request: (text) => sent.push(text.toString()), notify: (text) => sent.push(text.toString()) },
   });
   peers.push(peer);
   const lane = (name: string): Lane => {
-    const joined: Lane = { onMessage: (_, { method }) => got.push(`${name} < ${method ?? ''}`) };
+    const joined: Lane = { owner: name, onMessage: (_, { method }) => got.push(`${name} < ${method ?? ''}`) };
     peer.join(joined);
     return joined;
   };
@@ -133,7 +134,7 @@ describe('a call', () => {
   });
 
   it('of a lane that left is cancelled, those of others go on', async () => {
-    const { peer, got, lane, call, receive } = connection(true);
+    const { peer, got, lane, call, receive } = connection('shared');
     const [a, b] = [lane('A'), lane('B')];
     call(a, 'x');
     call(b, 'y');
@@ -230,7 +231,7 @@ describe('messages of the backend', () => {
   });
 
   it('that a list changed go to every owner, whatever runs', () => {
-    const { got, lane, call, receive } = connection(true);
+    const { got, lane, call, receive } = connection('shared');
     const a = lane('A');
     lane('B');
     call(a, 'x');
@@ -238,25 +239,80 @@ describe('messages of the backend', () => {
     expect(got).toEqual(['A < notifications/tools/list_changed', 'B < notifications/tools/list_changed']);
   });
 
-  it('reach one client only on a shared connection, or nobody', () => {
-    const { sent, got, lane, call, receive } = connection(true);
-    const [a, b] = [lane('A'), lane('B')];
-    receive(LOG);
+  const UNNAMED = [
+    LOG,
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}',
+    '{"jsonrpc":"2.0","method":"notifications/of/a/later/revision"}',
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}',
+    ASK,
+  ];
+
+  it.each<[Isolation, 'cancelled' | 'timed out' | 'answered' | 'left']>([
+    ['shared', 'cancelled'],
+    ['shared', 'timed out'],
+    ['shared', 'answered'],
+    ['shared', 'left'],
+    ['principal', 'cancelled'],
+    ['principal', 'timed out'],
+    ['principal', 'answered'],
+    ['principal', 'left'],
+  ])('with isolation %s never reach the session whose call runs after that of another one was %s', async (...given) => {
+    const [isolation, end] = given;
+    const { peer, got, lane, call, receive } = connection(isolation);
+    const a = lane('A');
+    const first = call(a, 'x', '{"_meta":{"progressToken":"t"}}', { timeoutMs: end === 'timed out' ? 5 : 60_000 });
+    if (end === 'cancelled') first.cancel('gone');
+    if (end === 'timed out') await new Promise((resolve) => setTimeout(resolve, 30));
+    if (end === 'answered') receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
+    if (end === 'left') peer.leave(a);
+    got.length = 0;
+    const b = lane('B');
+    for (const text of UNNAMED) receive(text);
+    call(b, 'y', '{"_meta":{"progressToken":"t"}}');
+    for (const text of UNNAMED) receive(text);
     expect(got).toEqual([]);
-    call(a, 'x');
-    call(a, 'y');
-    receive(LOG);
-    expect(got).toEqual(['y < notifications/message']);
-    call(b, 'z');
-    receive(LOG);
-    expect(got).toEqual(['y < notifications/message']);
-    receive(ASK);
-    expect(sent.at(-1)).toBe(REFUSAL);
-    expect(got).toEqual(['y < notifications/message']);
+    receive('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}');
+    expect(got).toEqual(['y < notifications/progress {"progressToken":"t"}']);
   });
 
-  it('that ask something are refused on a shared connection, also while it has one client', () => {
-    const { sent, got, lane, call, receive } = connection(true);
+  it('with isolation shared reach nobody, also while there is one client', () => {
+    const { got, lane, call, receive } = connection('shared');
+    const a = lane('A');
+    receive(LOG);
+    call(a, 'x');
+    receive(LOG);
+    expect(got).toEqual([]);
+  });
+
+  it('with isolation principal reach the only session, however often it comes back', () => {
+    const { peer, got, lane, call, receive } = connection('principal');
+    call(lane(DISCOVERY), 'own', undefined, { method: 'tools/list' });
+    const before = lane('A');
+    call(before, 'x');
+    receive(LOG);
+    peer.leave(before);
+    lane('A');
+    receive(LOG);
+    expect(got.filter((line) => line.includes('<'))).toEqual([
+      'x < notifications/message',
+      'A < notifications/message',
+    ]);
+    lane('B');
+    receive(LOG);
+    expect(got.filter((line) => line.includes('<'))).toHaveLength(2);
+  });
+
+  it('are never for the gateway’s own channel', () => {
+    const { sent, got, lane, call, receive } = connection('session');
+    call(lane(DISCOVERY), 'x', undefined, { method: 'tools/list' });
+    receive(LOG);
+    receive(ASK);
+    expect(got).toEqual([]);
+    expect(sent.at(-1)).toBe(REFUSAL);
+  });
+
+  it.each<Isolation>(['shared', 'principal'])('that ask something are refused with isolation %s', (isolation) => {
+    const { sent, got, lane, call, receive } = connection(isolation);
     const a = lane('A');
     receive(ASK);
     call(a, 'x');

@@ -2,12 +2,14 @@ import type { Logger } from 'winston';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 import {
+  DISCOVERY,
   LONGEST_HOLD_MS,
   type BackendFailure,
   type BackendRequest,
   type ReplySink,
   type RequestHandle,
 } from './channel.ts';
+import { isShared, type Isolation } from './isolation.ts';
 import { replyFault } from './reply.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 
@@ -21,6 +23,8 @@ export interface PeerWire {
 
 /** One user of a connection: what belongs to no call of a lane comes to its `onMessage`. */
 export interface Lane {
+  /** `ChannelOwner.key`: lanes of one client session have the same. */
+  readonly owner: string;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
 }
 
@@ -29,10 +33,11 @@ export interface PeerOptions {
   /** Backend name, for the log. */
   readonly backend: string;
   /**
-   * Lanes of different clients may meet here. Requests of the backend are then refused (no client can be told apart),
-   * and a message that is not certain to belong to one lane's call is dropped, `list_changed` and `updated` excepted.
+   * Who may use this connection. Unless that is one session alone, requests of the backend are refused: nobody can tell
+   * which client they are for. Notifications that name no call are dropped, `list_changed` and `updated` excepted: always
+   * with `shared`, with `principal` as soon as a second session has come.
    */
-  readonly shared: boolean;
+  readonly isolation: Isolation;
   readonly log: Logger;
 }
 
@@ -62,13 +67,18 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /**
  * The JSON-RPC side of one connection to a backend (stdio, HTTP+SSE): own ids and progress tokens, pending calls,
  * timeouts, cancellation, routing. A message of the backend that names no call goes to the call that was started last
- * and still runs; with none, to the lane.
+ * and still runs; with none, to the lane. It may belong to a call that ended long ago, so this holds for a connection
+ * that one session alone has used.
  */
 export class JsonRpcPeer {
   readonly #wire: PeerWire;
   readonly #options: PeerOptions;
   readonly #lanes = new Set<Lane>();
   readonly #calls = new Map<number, Call>();
+  /** Owner of the first client session that came. */
+  #client: string | undefined;
+  /** A second client session came. */
+  #mixed = false;
   #lastId = 0;
   #closed: BackendFailure | undefined;
   #strays = 0;
@@ -95,6 +105,9 @@ export class JsonRpcPeer {
 
   join(lane: Lane): void {
     this.#lanes.add(lane);
+    if (lane.owner === DISCOVERY) return;
+    this.#client ??= lane.owner;
+    this.#mixed ||= this.#client !== lane.owner;
   }
 
   /** Cancels what the lane still waits for. */
@@ -189,7 +202,7 @@ export class JsonRpcPeer {
       this.#wire.notify(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`));
       return;
     }
-    if (!this.#options.shared && this.#deliver(message, envelope)) return;
+    if (!isShared(this.#options.isolation) && this.#deliver(message, envelope)) return;
     this.#wire.notify(Buffer.from(`{"jsonrpc":"2.0","id":${id},${METHOD_NOT_FOUND}}`));
   }
 
@@ -212,17 +225,18 @@ export class JsonRpcPeer {
 
   /** False when it is not certain whose message it is. */
   #deliver(message: Buffer, envelope: Envelope): boolean {
-    const calls = [...this.#calls.values()].filter(({ request }) => !HOUSEKEEPING.has(request.method));
-    const last = calls.at(-1);
+    if (this.#options.isolation === 'shared' || this.#mixed) return false;
+    const isClients = ({ owner }: Lane): boolean => owner === this.#client;
+    const last = [...this.#calls.values()].findLast(
+      ({ request, lane }) => isClients(lane) && !HOUSEKEEPING.has(request.method),
+    );
     if (last) {
-      if (this.#options.shared && calls.some(({ lane }) => lane !== last.lane)) return false;
       last.sink.message(message, envelope);
       return true;
     }
-    const [lane] = this.#lanes;
-    if (lane === undefined || (this.#options.shared && this.#lanes.size > 1)) return false;
-    lane.onMessage(message, envelope);
-    return true;
+    const lane = [...this.#lanes].findLast(isClients);
+    lane?.onMessage(message, envelope);
+    return lane !== undefined;
   }
 
   #onBroken(message: Buffer, error: ScanError): void {

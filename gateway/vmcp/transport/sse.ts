@@ -74,11 +74,11 @@ class SseChannel implements Channel {
     this.#options = options;
     this.#owner = owner;
     this.#onEnd = onEnd;
-    this.#lane = { onMessage: owner.onMessage };
+    this.#lane = { owner: owner.key, onMessage: owner.onMessage };
     const { name, log } = options;
     this.#peer = new JsonRpcPeer({
       backend: name,
-      shared: false,
+      isolation: 'session',
       log,
       wire: {
         request: (message, id, request) => {

@@ -12,6 +12,7 @@ import type {
 } from './channel.ts';
 import { BackendError } from './channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
+import { isShared, type Isolation } from './isolation.ts';
 import { JsonRpcPeer, type Lane } from './json-rpc-peer.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
 import type { PooledProcess } from './process-pool.ts';
@@ -20,8 +21,8 @@ import { requestReply } from './request-reply.ts';
 export interface StdioProcessOptions {
   /** Backend name, for the log. */
   readonly name: string;
-  /** Several client sessions may use the process. */
-  readonly shared: boolean;
+  /** Which client sessions may use the process. */
+  readonly isolation: Isolation;
   readonly clientInfo: ClientInfo;
   /** Longest wait for the handshake, ms. */
   readonly initTimeoutMs: number;
@@ -82,10 +83,10 @@ export class StdioProcess implements PooledProcess {
     this.#child = child;
     this.#options = options;
     this.lastUsedAt = options.now();
-    const { name, shared, log } = options;
+    const { name, isolation, log } = options;
     this.#peer = new JsonRpcPeer({
       backend: name,
-      shared,
+      isolation,
       log,
       wire: {
         request: (message, id) => {
@@ -109,8 +110,9 @@ export class StdioProcess implements PooledProcess {
   }
 
   async initialize(owner: ChannelOwner): Promise<void> {
-    const { clientInfo, initTimeoutMs, shared } = this.#options;
-    const lane: Lane = { onMessage: shared ? () => undefined : owner.onMessage };
+    const { clientInfo, initTimeoutMs, isolation } = this.#options;
+    const onMessage = isShared(isolation) ? () => undefined : owner.onMessage;
+    const lane: Lane = { owner: owner.key, onMessage };
     this.#peer.join(lane);
     const params = initializeParams(owner, clientInfo);
     try {
@@ -135,7 +137,7 @@ export class StdioProcess implements PooledProcess {
   channel(owner: ChannelOwner, onClose: () => Promise<void>): Channel {
     const facts = this.#facts;
     if (!facts) throw new Error('channel before the handshake');
-    const lane: Lane = { onMessage: owner.onMessage };
+    const lane: Lane = { owner: owner.key, onMessage: owner.onMessage };
     this.#peer.join(lane);
     const isAlive = () => this.alive;
     let open = true;

@@ -2,14 +2,7 @@ import { LaunchError, type Command, type Launcher } from '../../workloads/runner
 import { afterTimeout } from '../health/clock.ts';
 import { failureOfAbort } from './abort.ts';
 import { BackendError, type Channel, type Transport } from './channel.ts';
-import {
-  isShared,
-  offeredCapabilities,
-  OWN_PROCESS,
-  processKey,
-  type Isolation,
-  type PrincipalOwner,
-} from './isolation.ts';
+import { isShared, offeredCapabilities, OWN_PROCESS, processKey, type PrincipalOwner } from './isolation.ts';
 import { ProcessPool } from './process-pool.ts';
 import {
   startStdioProcess,
@@ -19,8 +12,7 @@ import {
 } from './stdio-process.ts';
 
 /** What is behind the standard streams of one backend. */
-export interface ProcessesOptions extends Omit<StdioProcessOptions, 'shared'> {
-  readonly isolation: Isolation;
+export interface ProcessesOptions extends StdioProcessOptions {
   readonly maxProcesses: number;
   readonly idleMs: number;
   readonly longestPauseMs?: number;
@@ -62,7 +54,7 @@ export function processTransport(
   const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
     const capabilities = offeredCapabilities(owner.capabilities, shared);
     const streams = await startProcess(closing);
-    return startStdioProcess(streams, { ...owner, capabilities }, { ...options, shared }, closing);
+    return startStdioProcess(streams, { ...owner, capabilities }, options, closing);
   };
   const pool = new ProcessPool({
     maxProcesses,
