@@ -32,7 +32,10 @@ export const operational = block('Patience with backends, and what their failure
     ),
     circuitBreaker: block('Fail calls at once while a backend keeps failing.', {
       enabled: flag('Do so.', { default: false }),
-      failureThreshold: whole('Failures in a row that open the circuit.', { default: 5, ...COUNT }),
+      failureThreshold: whole(
+        'Failures in a row that open the circuit. Timeouts count when a second user or a health check fails, too.',
+        { default: 5, ...COUNT },
+      ),
       timeout: duration('Time until one trial call is let through.', { default: '60s', ...BRIEF }),
     }),
   }),

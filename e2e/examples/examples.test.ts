@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -40,6 +40,17 @@ const MEMORY = [
 /** False on a machine without python3 or its venv: the Makefile says so as `not applicable`. */
 const hasPython = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
 const prefixed = (prefix: string, names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
+
+/** Process id of the child that `vmcp up` started for this MCPServer. */
+function pidOfChild(state: string, name: string): number {
+  const files = globSync('processes/*.json', { cwd: state });
+  const records = files.map(
+    (file) => JSON.parse(readFileSync(join(state, file), 'utf8')) as { pid: number; name: string },
+  );
+  const record = records.find((each) => each.name === name);
+  if (!record) throw new Error(`no process of ${name} below ${state}`);
+  return record.pid;
+}
 
 async function toolNames(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map((tool) => tool.name);
@@ -185,23 +196,26 @@ describe('examples', () => {
     await expect(call(readers, 'memory_create_entities', { entities: [] })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('timeouts-and-circuit-breaker: a slow call is cut off, the circuit opens, the other server answers', async () => {
+  it('timeouts-and-circuit-breaker: slow calls are cut off, a server that hangs opens the circuit, the other answers', async () => {
     const example = await startExample(testScope(), 'timeouts-and-circuit-breaker');
     const client = await example.client();
     const slow = { name: 'everything_trigger-long-running-operation', args: { duration: 10, steps: 2 } };
-    for (let attempt = 0; attempt < 2; attempt += 1) {
-      const result = await call(client, slow.name, slow.args);
-      expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/timed out/u);
-    }
+    const health = async () => (await fetch(`${example.vmcp.management}/api/backends/health`)).text();
+    const isCutOff = async () => expect(textOf(await call(client, slow.name, slow.args))).toMatch(/timed out/u);
+    await Promise.all([isCutOff(), isCutOff()]);
+    expect(await health()).not.toContain('"circuit_state":"open"');
+
+    const pid = pidOfChild(example.vmcp.state, 'everything');
+    process.kill(pid, 'SIGSTOP');
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+    await isCutOff();
+    await eventually('the circuit is open', async () => (await health()).includes('"circuit_state":"open"'));
     const startedAt = Date.now();
     const refused = await call(client, slow.name, slow.args);
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toContain('everything');
     expect(Date.now() - startedAt).toBeLessThan(1_000);
-    expect(textOf(await call(client, 'steady_echo', { message: 'still here' }))).toBe('Echo: still here');
-    const health = await (await fetch(`${example.vmcp.management}/api/backends/health`)).text();
-    expect(health).toContain('"circuit_state":"open"');
+    expect(textOf(await call(client, 'steady_read_graph'))).toContain('entities');
   });
 
   it('partial-failure: strict refuses the list, tolerant names what is missing', async () => {

@@ -12,12 +12,21 @@ export interface GatewayParts {
   readonly outgoing?: Vmcp['outgoing_auth'];
   readonly aggregation?: Partial<Vmcp['aggregation']>;
   readonly circuit?: Partial<Vmcp['operational']['failure_handling']['circuit_breaker']>;
+  /** Longest wait for a reply. */
+  readonly timeout?: string;
   /** Absent: anonymous. */
   readonly issuer?: Issuer;
 }
 
 /** A configuration that lets in users of `issuer`, with audience `vmcp`. */
-export const configOver = ({ backends, outgoing, aggregation, circuit, issuer }: GatewayParts): GatewayConfig => ({
+export const configOver = ({
+  backends,
+  outgoing,
+  aggregation,
+  circuit,
+  timeout,
+  issuer,
+}: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp' } }),
@@ -32,7 +41,7 @@ export const configOver = ({ backends, outgoing, aggregation, circuit, issuer }:
       ...aggregation,
     },
     operational: {
-      timeouts: { default: '5s' },
+      timeouts: { default: timeout ?? '5s' },
       failure_handling: {
         health_check_interval: '30s',
         health_check_timeout: '5s',

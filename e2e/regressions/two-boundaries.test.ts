@@ -51,6 +51,7 @@ async function serve(on: Scope, listener: RequestListener): Promise<string> {
 interface Message {
   readonly id?: unknown;
   readonly method?: string;
+  readonly params?: { readonly arguments?: { readonly hangs?: boolean } };
 }
 
 /** An MCP server with one tool, `tool`; `onCall` answers its calls. */
@@ -155,6 +156,28 @@ describe('trouble with one user’s credential', { timeout: 30_000 }, () => {
     const alice = await openSession(url, undefined, bearerOf(issuer, 'alice'));
     await alice.tools();
     expect((await alice.call('b_whoami')).text).toContain('whoami for alice');
+  });
+});
+
+describe('calls that one user lets time out', { timeout: 30_000 }, () => {
+  it('open the circuit of nobody; those of a second user do', async () => {
+    const url = await serverWithOneTool(testScope(), (message, _req, res) => {
+      if (message.params?.arguments?.hangs !== true) reply(res, message, DONE);
+    });
+    const circuit = { enabled: true, failure_threshold: 3 };
+    const parts = { issuer, backends: [http('b', url)], circuit, timeout: '300ms' };
+    const { url: mcp } = await startGatewayOver(testScope(), parts);
+    const [mallory, alice] = [
+      await openSession(mcp, undefined, bearerOf(issuer, 'mallory')),
+      await openSession(mcp, undefined, bearerOf(issuer, 'alice')),
+    ];
+    const hangs = async () => expect((await mallory.call('b_tool', { hangs: true })).text).toContain('timed out');
+    await Promise.all([hangs(), hangs(), hangs(), hangs()]);
+    expect((await alice.call('b_tool')).text).toContain('done');
+
+    await Promise.all([hangs(), hangs()]);
+    expect((await alice.call('b_tool', { hangs: true })).text).toContain('timed out');
+    expect((await alice.call('b_tool')).text).toContain('it kept failing');
   });
 });
 

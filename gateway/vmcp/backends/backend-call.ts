@@ -201,6 +201,6 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#ended = true;
     this.#session.running.delete(this);
     this.#session.requests.release(this);
-    this.#backend.settled(outcome, this.#backend.now() - this.#startedAt, detail);
+    this.#backend.settled(outcome, this.#session.principal, this.#backend.now() - this.#startedAt, detail);
   }
 }

@@ -80,6 +80,7 @@ export class BackendRuntime {
         enabled: failures.circuit_breaker.enabled,
         failureThreshold: failures.circuit_breaker.failure_threshold,
         timeoutMs: durationMs(failures.circuit_breaker.timeout),
+        isolated: config.transport === 'stdio' && config.isolation !== 'shared',
       },
       options.now,
     );
@@ -188,10 +189,11 @@ export class BackendRuntime {
     return { kind: 'unavailable', detail: String(error) };
   }
 
-  settled(outcome: BackendFailure['kind'] | 'ok', durationMilliseconds: number, detail?: string): void {
+  /** A call of the principal `caller` ended. */
+  settled(outcome: BackendFailure['kind'] | 'ok', caller: string, durationMilliseconds: number, detail?: string): void {
     this.#running -= 1;
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
-    this.circuit.settled(outcome);
+    this.circuit.settled(outcome, caller);
     this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
     if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
     if (outcome === 'ok' || outcome === 'cancelled') return;

@@ -209,6 +209,7 @@ export class Fleet implements CatalogSource {
       probe: (name, signal) => this.#probe(name, signal),
       expectsUser: (name) => this.runtime(name)?.credentials.perUser ?? false,
       circuit: (name) => this.runtime(name)?.circuit.current,
+      onProbed: (name, outcome) => this.runtime(name)?.circuit.probed(outcome),
       revision: (name) => this.revision(name),
       onTransition: ({ backend, from, to, category }) => {
         this.#options.log[to === 'healthy' ? 'info' : 'warn']('backend health changed', {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../transport/channel.ts';
-import { createCircuit, type CircuitState } from './circuit.ts';
+import { createCircuit, type Circuit, type CircuitState } from './circuit.ts';
 
-const POLICY = { enabled: true, failureThreshold: 3, timeoutMs: 10_000 };
+const POLICY = { enabled: true, failureThreshold: 3, timeoutMs: 10_000, isolated: false };
 
 /** A circuit, and a way to let one call through it. */
 function circuitAt(policy = POLICY) {
   let now = 1_000;
   const circuit = createCircuit(policy, () => now);
-  const call = (outcome: FailureKind | 'ok'): number | undefined => {
+  const call = (outcome: FailureKind | 'ok', caller = 'ann'): number | undefined => {
     const refusal = circuit.refuses();
-    if (refusal === undefined) circuit.settled(outcome);
+    if (refusal === undefined) circuit.settled(outcome, caller);
     return refusal;
   };
   return { circuit, call, elapse: (ms: number) => (now += ms) };
@@ -18,7 +18,7 @@ function circuitAt(policy = POLICY) {
 
 describe('a closed circuit', () => {
   it.each<[(FailureKind | 'ok')[], CircuitState['state']]>([
-    [['unavailable', 'timeout', 'garbage'], 'open'],
+    [['unavailable', 'unavailable', 'unavailable'], 'open'],
     [['unavailable', 'unavailable'], 'closed'],
     [['unavailable', 'unavailable', 'ok', 'unavailable', 'unavailable'], 'closed'],
     [['unavailable', 'unavailable', 'cancelled', 'unavailable'], 'open'],
@@ -37,6 +37,83 @@ describe('a closed circuit', () => {
     const { circuit, call } = circuitAt({ ...POLICY, enabled: false });
     for (let n = 0; n < 10; n += 1) expect(call('timeout')).toBeUndefined();
     expect(circuit.current.state).toBe('closed');
+  });
+});
+
+/** Probes beside calls: `caller: outcome`, or the outcome of a probe. */
+type Step = FailureKind | 'ok' | `${'ann' | 'bob' | 'cy'}: ${FailureKind | 'ok'}`;
+
+describe('what one caller can bring about', () => {
+  const run = (steps: readonly Step[], policy = POLICY): CircuitState['state'] => {
+    const { circuit, call } = circuitAt(policy);
+    for (const step of steps) {
+      const [first, second] = step.split(': ') as [string, (FailureKind | 'ok')?];
+      if (second === undefined) circuit.probed(first as FailureKind | 'ok');
+      else call(second, first);
+    }
+    return circuit.current.state;
+  };
+  const times = (count: number, step: Step): Step[] => new Array<Step>(count).fill(step);
+
+  it.each<[string, Step[], CircuitState['state']]>([
+    ['timeouts of one caller', times(50, 'ann: timeout'), 'closed'],
+    ['garbled replies to one caller', times(50, 'ann: garbage'), 'closed'],
+    [
+      'timeouts of one caller between good probes',
+      ['ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok'],
+      'closed',
+    ],
+    [
+      'two timeouts of one caller and a failure that counts',
+      ['ann: timeout', 'ann: timeout', 'bob: unavailable'],
+      'closed',
+    ],
+    ['three timeouts of two callers', ['ann: timeout', 'ann: timeout', 'bob: timeout'], 'open'],
+    ['two timeouts of two callers', ['ann: timeout', 'bob: timeout'], 'closed'],
+    [
+      'timeouts of two callers with a good call between',
+      ['ann: timeout', 'ann: timeout', 'cy: ok', 'bob: timeout'],
+      'closed',
+    ],
+    ['timeouts of one caller, then a failed probe', [...times(3, 'ann: timeout'), 'timeout'], 'open'],
+    ['too few timeouts of one caller, then a failed probe', [...times(2, 'ann: timeout'), 'timeout'], 'closed'],
+    ['a failed probe, then timeouts of one caller', ['unavailable', ...times(3, 'ann: timeout')], 'open'],
+    ['a failed probe and a good one, then timeouts', ['timeout', 'ok', ...times(50, 'ann: timeout')], 'closed'],
+    ['probes that a user’s login would satisfy', ['unauthenticated', ...times(50, 'ann: timeout')], 'closed'],
+    ['probes that were cancelled', ['cancelled', ...times(50, 'ann: timeout')], 'closed'],
+    ['failed probes alone', times(50, 'timeout'), 'closed'],
+    ['refused connections of one caller', times(3, 'ann: unavailable'), 'open'],
+  ])('%s', (_, steps, state) => {
+    expect(run(steps)).toBe(state);
+  });
+
+  it('is the end of a process of its own, as often as it likes', () => {
+    const isolated = { ...POLICY, isolated: true };
+    expect(run(times(50, 'ann: unavailable'), isolated)).toBe('closed');
+    expect(run(['ann: unavailable', 'ann: unavailable', 'bob: unavailable'], isolated)).toBe('open');
+    expect(run([...times(3, 'ann: unavailable'), 'unavailable'], isolated)).toBe('open');
+  });
+
+  it('is never a circuit that stays open: a trial that times out makes the next call the trial', () => {
+    const { circuit, call, elapse } = circuitAt();
+    for (let n = 0; n < 3; n += 1) call('unavailable');
+    elapse(10_000);
+    for (let n = 0; n < 10; n += 1) expect(call('timeout', 'ann')).toBeUndefined();
+    expect(call('ok', 'bob')).toBeUndefined();
+    expect(circuit.current.state).toBe('closed');
+  });
+
+  it.each<[string, (circuit: Circuit) => void]>([
+    ['the next trial, of another caller, times out too', (one) => one.refuses() ?? one.settled('timeout', 'bob')],
+    ['a probe fails', (one) => one.probed('timeout')],
+  ])('opens the circuit again when a trial times out and %s', (_, follow) => {
+    const { circuit, call, elapse } = circuitAt();
+    for (let n = 0; n < 3; n += 1) call('unavailable');
+    elapse(10_000);
+    call('timeout', 'ann');
+    follow(circuit);
+    expect(circuit.current).toMatchObject({ state: 'open', changedAt: 11_000 });
+    expect(call('ok', 'cy')).toBe(10);
   });
 });
 
@@ -61,15 +138,15 @@ describe('an open circuit', () => {
     expect(circuit.refuses()).toBeUndefined();
     expect(circuit.current.state).toBe('half_open');
     expect(circuit.refuses()).toBe(1);
-    circuit.settled('ok');
-    expect(circuit.current).toEqual({ state: 'closed', failures: 0, changedAt: 11_000 });
+    circuit.settled('ok', 'ann');
+    expect(circuit.current).toMatchObject({ state: 'closed', failures: 0, changedAt: 11_000 });
     expect(circuit.refuses()).toBeUndefined();
   });
 
   it('opens again when the trial fails', () => {
     const { circuit, call, elapse } = opened();
     elapse(10_000);
-    expect(call('timeout')).toBeUndefined();
+    expect(call('unavailable')).toBeUndefined();
     expect(circuit.current).toMatchObject({ state: 'open', changedAt: 11_000 });
     expect(call('ok')).toBe(10);
   });
@@ -84,8 +161,8 @@ describe('an open circuit', () => {
 
   it('ignores calls that were let through before it opened', () => {
     const { circuit } = opened();
-    circuit.settled('ok');
-    circuit.settled('timeout');
+    circuit.settled('ok', 'ann');
+    circuit.settled('timeout', 'bob');
     expect(circuit.current).toMatchObject({ state: 'open', changedAt: 1_000 });
   });
 });

@@ -6,17 +6,31 @@ export interface CircuitPolicy {
   readonly failureThreshold: number;
   /** From opening to the one trial call, ms. */
   readonly timeoutMs: number;
+  /** Callers have processes of their own: the end of one says nothing about the others. */
+  readonly isolated: boolean;
 }
 
 export interface CircuitState {
   readonly state: 'closed' | 'open' | 'half_open';
-  /** Failures in a row, while closed. */
+  /** Failures in a row that count, while closed. */
   readonly failures: number;
   /** Epoch ms of the last change of `state`. */
   readonly changedAt: number | undefined;
+  /**
+   * Doubtful failures in a row. One caller can bring about any number of them, so they count when a second caller or a
+   * probe fails, too.
+   */
+  readonly doubtful: number;
+  /** The caller that met the first of them. */
+  readonly witness: string | undefined;
+  /** A second caller met one. */
+  readonly confirmed: boolean;
 }
 
-const CLOSED: CircuitState = { state: 'closed', failures: 0, changedAt: undefined };
+const NO_FAILURES = { failures: 0, doubtful: 0, witness: undefined, confirmed: false };
+const CLOSED: CircuitState = { state: 'closed', changedAt: undefined, ...NO_FAILURES };
+
+const opened = (changedAt: number): CircuitState => ({ state: 'open', changedAt, ...NO_FAILURES });
 
 /** Seconds to wait while the one trial of a half-open circuit runs: it ends within the call's own timeout. */
 const TRIAL_RETRY_SECONDS = 1;
@@ -31,37 +45,77 @@ function admit(circuit: CircuitState, policy: CircuitPolicy, now: number): Admis
   if (circuit.state === 'half_open') return { admitted: false, retryAfterSeconds: TRIAL_RETRY_SECONDS };
   const leftMs = (circuit.changedAt ?? 0) + policy.timeoutMs - now;
   if (leftMs > 0) return { admitted: false, retryAfterSeconds: Math.ceil(leftMs / 1_000) };
-  return { admitted: true, circuit: { state: 'half_open', failures: 0, changedAt: now } };
+  return { admitted: true, circuit: { ...circuit, state: 'half_open', changedAt: now } };
 }
 
-/** The circuit after an admitted call ended at `now`. What ends while it is open was admitted before, and says nothing. */
-function afterCall(
-  circuit: CircuitState,
-  policy: CircuitPolicy,
-  outcome: FailureKind | 'ok',
-  now: number,
-): CircuitState {
+interface Ended {
+  readonly outcome: FailureKind | 'ok';
+  readonly caller: string;
+  /** The last probe failed. */
+  readonly probeFailed: boolean;
+  readonly now: number;
+}
+
+/** The circuit after an admitted call ended. What ends while it is open was admitted before, and says nothing. */
+function afterCall(circuit: CircuitState, policy: CircuitPolicy, ended: Ended): CircuitState {
   if (!policy.enabled || circuit.state === 'open') return circuit;
-  const verdict = verdictOf(outcome);
-  if (circuit.state === 'half_open') {
-    if (verdict === 'good') return { ...CLOSED, changedAt: now };
-    if (verdict === 'bad') return { state: 'open', failures: 0, changedAt: now };
-    // The trial said nothing: the next call is the trial.
-    return { state: 'open', failures: 0, changedAt: now - policy.timeoutMs };
-  }
-  if (verdict === 'good') return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
-  if (verdict === 'none') return circuit;
-  const failures = circuit.failures + 1;
-  return failures < policy.failureThreshold ? { ...circuit, failures } : { state: 'open', failures: 0, changedAt: now };
+  const verdict = verdictOf(ended.outcome, policy);
+  return circuit.state === 'closed'
+    ? afterUsualCall(circuit, policy, verdict, ended)
+    : afterTrial(circuit, policy, verdict, ended);
 }
 
-/** A backend that answers, were it with a refusal or too much, is there. */
-function verdictOf(outcome: FailureKind | 'ok'): 'good' | 'bad' | 'none' {
+function afterUsualCall(circuit: CircuitState, policy: CircuitPolicy, verdict: Verdict, ended: Ended): CircuitState {
+  if (verdict === 'good') return { ...circuit, ...NO_FAILURES };
+  if (verdict === 'none') return circuit;
+  const { failures } = circuit;
+  if (verdict === 'bad') return counted({ ...circuit, failures: failures + 1 }, policy, ended.now);
+  const confirmed = circuit.confirmed || isSecondCaller(circuit, ended);
+  const seen = { ...circuit, doubtful: circuit.doubtful + 1, witness: circuit.witness ?? ended.caller, confirmed };
+  return confirmed || ended.probeFailed ? countDoubtful(seen, policy, ended.now) : seen;
+}
+
+/** A doubtful trial makes the next call the trial, so that no single caller keeps the circuit open. */
+function afterTrial(circuit: CircuitState, policy: CircuitPolicy, verdict: Verdict, ended: Ended): CircuitState {
+  const { caller, now, probeFailed } = ended;
+  if (verdict === 'good') return { ...CLOSED, changedAt: now };
+  if (verdict === 'bad') return opened(now);
+  if (verdict === 'doubtful' && (probeFailed || isSecondCaller(circuit, ended))) return opened(now);
+  const tryAgain = { ...circuit, state: 'open', changedAt: now - policy.timeoutMs } as const;
+  return verdict === 'none' ? tryAgain : { ...tryAgain, doubtful: 1, witness: caller };
+}
+
+/** The circuit after a failed probe: doubtful failures were no fault of their caller. */
+function afterFailedProbe(circuit: CircuitState, policy: CircuitPolicy, now: number): CircuitState {
+  if (circuit.doubtful === 0) return circuit;
+  if (circuit.state === 'closed') return countDoubtful(circuit, policy, now);
+  return circuit.state === 'open' ? opened(now) : circuit;
+}
+
+const countDoubtful = (circuit: CircuitState, policy: CircuitPolicy, now: number): CircuitState =>
+  counted({ ...circuit, failures: circuit.failures + circuit.doubtful, doubtful: 0 }, policy, now);
+
+const counted = (circuit: CircuitState, { failureThreshold }: CircuitPolicy, now: number): CircuitState =>
+  circuit.failures < failureThreshold ? circuit : opened(now);
+
+const isSpotless = ({ failures, witness }: CircuitState): boolean => failures === 0 && witness === undefined;
+
+const isSecondCaller = ({ witness }: CircuitState, { caller }: Ended): boolean =>
+  witness !== undefined && witness !== caller;
+
+type Verdict = 'good' | 'bad' | 'doubtful' | 'none';
+
+/**
+ * A backend that answers, were it with a refusal or too much, is there. A timeout or a garbled reply may be the doing of
+ * one caller, who chose the tool and its arguments.
+ */
+function verdictOf(outcome: FailureKind | 'ok', { isolated }: CircuitPolicy): Verdict {
   switch (outcome) {
     case 'unavailable':
+      return isolated ? 'doubtful' : 'bad';
     case 'timeout':
     case 'garbage':
-      return 'bad';
+      return 'doubtful';
     case 'ok':
     case 'unauthenticated':
     case 'too_large':
@@ -84,11 +138,15 @@ export interface Circuit {
   readonly current: CircuitState;
   /** undefined: the call may go, and `settled` must be told its end. Else the seconds after which to try again. */
   refuses(): number | undefined;
-  settled(outcome: FailureKind | 'ok'): void;
+  /** `caller` is the principal whose call it was. */
+  settled(outcome: FailureKind | 'ok', caller: string): void;
+  /** A probe ended. */
+  probed(outcome: FailureKind | 'ok'): void;
 }
 
 export function createCircuit(policy: CircuitPolicy, now: () => number): Circuit {
   let current = CLOSED;
+  let probeFailed = false;
   return {
     get current() {
       return current;
@@ -100,9 +158,15 @@ export function createCircuit(policy: CircuitPolicy, now: () => number): Circuit
       current = admission.circuit;
       return undefined;
     },
-    settled(outcome) {
-      if (outcome === 'ok' && current === CLOSED) return;
-      current = afterCall(current, policy, outcome, now());
+    settled(outcome, caller) {
+      if (outcome === 'ok' && current.state === 'closed' && isSpotless(current)) return;
+      current = afterCall(current, policy, { outcome, caller, probeFailed, now: now() });
+    },
+    probed(outcome) {
+      const verdict = verdictOf(outcome, policy);
+      if (verdict === 'none') return;
+      probeFailed = verdict !== 'good';
+      if (probeFailed) current = afterFailedProbe(current, policy, now());
     },
   };
 }

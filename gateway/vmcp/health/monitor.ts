@@ -44,13 +44,15 @@ export interface MonitorOptions {
    * after `signal` is aborted: there is no second probe of a backend before its first has ended.
    */
   readonly probe: (backend: string, signal: AbortSignal) => Promise<void>;
+  /** A probe ended, as `ok` or as the kind of its failure. */
+  readonly onProbed?: (backend: string, outcome: FailureKind | 'ok') => void;
   readonly onTransition: (transition: Transition) => void;
   /** The monitor that this one replaces: backends of the same name keep their health. */
   readonly previous?: Monitor | undefined;
   /** Whether a refusal without a user's credentials is the normal answer of this backend. */
   readonly expectsUser?: (backend: string) => boolean;
   /** For the snapshot. */
-  readonly circuit?: (backend: string) => CircuitState | undefined;
+  readonly circuit?: (backend: string) => Pick<CircuitState, 'state' | 'changedAt'> | undefined;
   readonly revision?: (backend: string) => string | undefined;
 }
 
@@ -150,6 +152,7 @@ function judge(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions)
     expectsUser: options.expectsUser?.(name) ?? false,
   };
   backend.health = afterProbe(before, outcome, policy, options.now());
+  options.onProbed?.(name, outcome.ok ? 'ok' : outcome.kind);
   const { state: to, lastErrorCategory: category } = backend.health;
   if (to === before.state) return;
   const advertisementChanged = isAdvertised(to) !== isAdvertised(before.state);
