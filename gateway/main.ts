@@ -35,6 +35,8 @@ export interface GatewayOptions {
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
   readonly cluster?: ClusterOptions | undefined;
+  /** Between two comments on idle streams, at which their tokens are judged; 30 s when absent. */
+  readonly heartbeatMs?: number | undefined;
   /** Time after a stop was asked for in which connections are still taken: who sends them here hears of it a little later. */
   readonly routesMs?: number | undefined;
 }
@@ -188,7 +190,7 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
-    const { log, version, upstreamTokens } = this.#options;
+    const { log, version, upstreamTokens, heartbeatMs } = this.#options;
     const server = await PublicServer.start(spec, {
       log,
       version,
@@ -200,6 +202,7 @@ export class Gateway {
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
+      heartbeatMs,
       createTransport: (backend, operational) =>
         this.#createTransport(backend, operational, spec.config.vmcp.namespace),
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },

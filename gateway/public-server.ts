@@ -17,7 +17,7 @@ import { createAuthenticator } from './outgoing/index.ts';
 import type { StrategyDeps } from './outgoing/authenticator.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-metrics.ts';
-import { startHeartbeat } from './vmcp/edge/stream.ts';
+import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
 import { VirtualServer } from './vmcp/virtual-server.ts';
 
@@ -45,6 +45,8 @@ export interface PublicServerDeps {
   /** Whether no other resource is served at the origin of this one; asked at each request. */
   readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
+  /** Between two comments on idle streams; 30 s when absent. */
+  readonly heartbeatMs?: number | undefined;
   /** What strategies get beside their backend. */
   readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
 }
@@ -69,8 +71,10 @@ export class PublicServer {
     const origins = { current: originsOf(spec) };
     const gate: CurrentGate = {
       boundary: { current: UNDER_WAY },
-      authServer: { current: await openAuthServer(spec.config, deps) },
+      authServer: { current: undefined },
+      onLoginEnded: () => undefined,
     };
+    gate.authServer.current = await openAuthServer(spec.config, deps, gate);
     const virtual = virtualServer(spec.config, deps, gate);
     const options: AppOptions = { log: deps.log, origins, requestIdPrefix: deps.requestIdPrefix };
     const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
@@ -101,7 +105,10 @@ export class PublicServer {
     this.#gate = parts.gate;
     this.#listener = parts.listener;
     this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
-    this.#heartbeat = startHeartbeat(parts.virtual);
+    this.#gate.onLoginEnded = (tsid) => {
+      endStreamsOf(parts.virtual, tsid);
+    };
+    this.#heartbeat = startHeartbeat(parts.virtual, deps.heartbeatMs);
   }
 
   get mcpUrl(): string {
@@ -159,7 +166,7 @@ export class PublicServer {
     const { authServer, boundary } = this.#gate;
     const present = authServer.current;
     const stays = present !== undefined && config.embedded_auth_server_config !== undefined;
-    const next = stays ? present : await openAuthServer(config, this.#deps);
+    const next = stays ? present : await openAuthServer(config, this.#deps, this.#gate);
     let judge: Boundary | undefined;
     try {
       if (newRules) judge = this.#newBoundary(config, next);
@@ -194,12 +201,14 @@ export class PublicServer {
 interface CurrentGate {
   readonly boundary: { current: Boundary };
   readonly authServer: { current: AuthServer | undefined };
+  onLoginEnded: (tsid: string) => void;
 }
 
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 async function openAuthServer(
   config: GatewayConfig,
   { log, strategies, env, onAuthServerEvent, observeUpstream }: PublicServerDeps,
+  gate: Pick<CurrentGate, 'onLoginEnded'>,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
@@ -212,6 +221,9 @@ async function openAuthServer(
     readSecret: strategies.readSecret,
     emit: auditTo(child, onAuthServerEvent),
     observeUpstream,
+    onLoginEnded: (tsid: string) => {
+      gate.onLoginEnded(tsid);
+    },
     log: child,
   };
   return Server.open(config, deps).catch(impossible);
@@ -285,6 +297,7 @@ const UNDER_WAY: Boundary = {
   challenge: (res) => {
     res.writeHead(503).end();
   },
+  liveness: () => true,
   status: () => ({ ready: false }),
   close: () => undefined,
 };

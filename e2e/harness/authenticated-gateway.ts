@@ -16,6 +16,8 @@ export interface GatewayParts {
   readonly timeout?: string;
   /** Absent: anonymous. */
   readonly issuer?: Issuer;
+  readonly oidc?: GatewayConfig['oidc_config'];
+  readonly incoming?: Partial<Vmcp['incoming']>;
 }
 
 /** A configuration that lets in users of `issuer`, with audience `vmcp`. */
@@ -26,12 +28,14 @@ export const configOver = ({
   circuit,
   timeout,
   issuer,
+  oidc,
+  incoming,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
-  ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp' } }),
+  ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
   vmcp: {
-    incoming: { type: issuer ? 'oidc' : 'anonymous' },
+    incoming: { type: issuer ? 'oidc' : 'anonymous', ...incoming },
     backends,
     ...(outgoing && { outgoing_auth: outgoing }),
     aggregation: {
@@ -62,7 +66,7 @@ export interface AuthenticatedGateway {
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
-  seams: Pick<GatewayOptions, 'upstreamTokens'> = {},
+  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs'> = {},
 ): Promise<AuthenticatedGateway> {
   const spec = { host: '127.0.0.1', port: 0 };
   const gateway = await startGateway({

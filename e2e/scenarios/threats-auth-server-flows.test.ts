@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openGet } from '../faults/event-stream.ts';
 import { raw, type RawResponse } from '../harness/clients/raw.ts';
 import { formsOf } from '../harness/html-form.ts';
 import { ScriptedBrowser, type End, type Shown } from '../harness/scripted-browser.ts';
 import { blockScope } from '../harness/scope.ts';
 import { startAuthServer, type Gateway } from './auth-server/gateway.ts';
 import { OAuthClient } from './auth-server/oauth-client.ts';
+import { openBearerSession } from './bearer-session.ts';
 import { answerJson, startLyingProvider, type LyingProvider } from './threats/lying-provider.ts';
 import { GENEROUS } from './threats/rates.ts';
 
@@ -217,6 +219,18 @@ describe('tokens', () => {
       expect(errorOf(description)).toBe('401 invalid_client');
     }
     expect(await lives(access)).toBe(true);
+  });
+
+  it('take their open streams with them at once', async () => {
+    const { access, refresh: token } = await newTokens();
+    const others = await openGet(gateway.url, await openBearerSession(gateway.url, (await newTokens()).access));
+    const session = await openBearerSession(gateway.url, access);
+    const stream = await openGet(gateway.url, session);
+    expect([stream.ended(), others.ended()]).toEqual([false, false]);
+    await post('/oauth/revoke', { client_id: client.client.client_id, token });
+    await expect.poll(() => stream.ended(), { timeout: 2_000 }).toBe(true);
+    expect(others.ended()).toBe(false);
+    expect((await openGet(gateway.url, session)).status).toBe(401);
   });
 });
 

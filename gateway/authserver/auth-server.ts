@@ -38,6 +38,8 @@ export interface AuthServerDeps {
   readonly readSecret: (file: string) => string;
   readonly emit: EmitEvent;
   readonly observeUpstream: ObserveUpstream;
+  /** A login has ended by a request to this process: its access tokens do not count any more. */
+  readonly onLoginEnded: (tsid: string) => void;
   readonly log: Logger;
 }
 
@@ -237,7 +239,7 @@ function contextOf(
   const { now, random, emit, log, outbound } = deps;
   const upstreams = upstreamsOf(config, settings, deps);
   const addressOf: (req: IncomingMessage) => string = clientAddresses(settings.trustedProxies);
-  const liveness = createLoginLiveness(store, now);
+  const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
   return {
     settings,
     store,

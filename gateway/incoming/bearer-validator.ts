@@ -6,7 +6,7 @@ import type { Introspection } from './introspection.ts';
 import { verifyJwt, type HeaderRules, type VerifiedJwt } from './jwt.ts';
 import type { KeySet, KeySource } from './key-set.ts';
 import { TokenRefused } from './refusal.ts';
-import type { IssuerValidator, Readiness } from './token-validator.ts';
+import type { IssuerValidator, Liveness, Readiness } from './token-validator.ts';
 
 export type TokenRules = ClaimRules & HeaderRules;
 
@@ -25,6 +25,13 @@ export interface BearerValidatorParts {
 
 const MAX_AGE_MS = 60_000;
 
+/** Proof of a token that stays good until its end or until the keys change. */
+interface Proof {
+  readonly keySet: KeySet;
+  /** ms since the epoch. */
+  readonly goodUntil: number;
+}
+
 /** End of the signature: enough to tell tokens apart, and short, as hashing a whole token takes microseconds. */
 const keyOf = (token: string): string => token.slice(-43);
 
@@ -33,6 +40,8 @@ export class BearerValidator implements IssuerValidator {
   readonly #parts: BearerValidatorParts;
   readonly #verified = new ExpiringCache<Identity>();
   #keySet: KeySet | undefined;
+  /** Of verified JWTs, for as long as somebody holds the identity. */
+  readonly #proofs = new WeakMap<Identity, Proof>();
 
   constructor(parts: BearerValidatorParts) {
     this.#parts = parts;
@@ -43,6 +52,14 @@ export class BearerValidator implements IssuerValidator {
     this.#forgetOldKeys();
     const known = this.#verified.get(keyOf(token), now);
     return known?.token.reveal() === token ? known : this.#validateAnew(token, now);
+  }
+
+  liveness(identity: Identity): Liveness {
+    const { now, keys, introspection } = this.#parts;
+    const proof = this.#proofs.get(identity);
+    if (proof && proof.goodUntil <= now()) return false;
+    if (proof && proof.keySet === keys.latest) return true;
+    return introspection?.liveness(identity) ?? (() => this.#isGood(identity));
   }
 
   warmUp(): void {
@@ -69,17 +86,32 @@ export class BearerValidator implements IssuerValidator {
       if (!introspection) throw new TokenRefused('opaque');
       return introspection.inspect(token);
     }
+    const verified = (known: TokenRules): Promise<Identity> =>
+      this.#remembered(token, verifyJwt(token, jwt, keys, known, now), known);
     const known = rules();
-    const verified =
-      known instanceof Promise
-        ? known.then((found) => verifyJwt(token, jwt, keys, found, now))
-        : verifyJwt(token, jwt, keys, known, now);
-    return this.#remembered(token, verified);
+    return known instanceof Promise ? known.then(verified) : verified(known);
+  }
+
+  /** Rejects with `DependencyDown`. */
+  async #isGood(identity: Identity): Promise<boolean> {
+    try {
+      const proof = this.#proofs.get(await this.validate(identity.token.reveal()));
+      if (proof) this.#proofs.set(identity, proof);
+      return true;
+    } catch (error) {
+      if (error instanceof TokenRefused) return false;
+      throw error;
+    }
   }
 
   /** Verified with keys that have gone since, a token is good for this request only. */
-  async #remembered(token: string, verified: Promise<VerifiedJwt>): Promise<Identity> {
+  async #remembered(
+    token: string,
+    verified: Promise<VerifiedJwt>,
+    { clockSkewMs }: Pick<TokenRules, 'clockSkewMs'>,
+  ): Promise<Identity> {
     const { identity, keySet } = await verified;
+    this.#proofs.set(identity, { keySet, goodUntil: identity.expiresAt + clockSkewMs });
     this.#forgetOldKeys();
     if (keySet === this.#keySet) {
       const now = this.#parts.now();

@@ -41,6 +41,7 @@ const ISSUER = 'https://issuer.example';
 const validator: IssuerValidator = {
   issuer: () => ISSUER,
   validate: judge,
+  liveness: () => true,
   warmUp: () => undefined,
   status: () => ({ ready: false, reason: 'KeysUnavailable', message: 'no keys yet' }),
   close: () => undefined,

@@ -11,7 +11,7 @@ import {
   type ProtectedResource,
 } from './protected-resource.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
-import type { IssuerValidator, TokenValidator } from './token-validator.ts';
+import type { IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
 
 /** How the question whether a request may come in ended. */
 export type AuthenticationOutcome =
@@ -34,6 +34,8 @@ export interface Boundary {
   readonly metadata: RequestHandler;
   /** Answers 401 in the middle of a call: the caller must log in again, for the reason given. */
   challenge(res: ServerResponse, description: string): void;
+  /** Judges a caller that was let in before; undefined: anonymous. */
+  liveness(identity: Identity | undefined): Liveness;
   status(): { readonly ready: boolean; readonly reason?: string; readonly message?: string };
   close(): void;
 }
@@ -105,6 +107,7 @@ function anonymousBoundary({ onOutcome }: BoundaryOptions): Boundary {
     challenge: (res, description) => {
       sendChallenge(res, { status: 401, error: 'invalid_token', description, scopes: [], metadataUrl: undefined });
     },
+    liveness: () => true,
     status: () => ({ ready: true }),
     close: () => undefined,
   };
@@ -149,6 +152,10 @@ class ProtectedBoundary implements Boundary {
 
   challenge(res: ServerResponse, description: string): void {
     this.#challenge(res, { status: 401, error: 'invalid_token', description });
+  }
+
+  liveness(identity: Identity | undefined): Liveness {
+    return identity !== undefined && this.#protection.validator.liveness(identity);
   }
 
   status(): ReturnType<Boundary['status']> {

@@ -36,6 +36,11 @@ export function createEmbeddedValidator(
         ? identity.then((verified) => ifLive(verified, liveness))
         : ifLive(identity, liveness);
     },
+    liveness(identity) {
+      const good = bearer.liveness(identity);
+      if (good === false) return false;
+      return async () => (good === true || (await good())) && (await isLoginLive(identity, liveness));
+    },
     warmUp: () => undefined,
     status: () => bearer.status(),
     issuer: () => issuer,
@@ -43,6 +48,15 @@ export function createEmbeddedValidator(
       bearer.close();
     },
   };
+}
+
+async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise<boolean> {
+  try {
+    return (await ifLive(identity, liveness)) === identity;
+  } catch (error) {
+    if (error instanceof TokenRefused) return false;
+    throw error;
+  }
 }
 
 /** The signature says who it was; the login may have ended since. @see contract/auth.md 1.8 */

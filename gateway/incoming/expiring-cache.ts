@@ -27,6 +27,10 @@ export class ExpiringCache<Value> {
     this.#entries.set(key, { value, until });
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   clear(): void {
     this.#entries.clear();
   }

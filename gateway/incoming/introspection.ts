@@ -9,7 +9,7 @@ import { FetchFailure } from './json-get.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
 import { RETRY_PAUSES_MS, withRetries } from './retry.ts';
-import type { Logger } from './token-validator.ts';
+import type { Liveness, Logger } from './token-validator.ts';
 
 export interface IntrospectionOptions {
   /** When undefined the issuer's metadata names the endpoint. */
@@ -33,6 +33,8 @@ interface Endpoint {
 }
 
 const REFUSED_MS = 10_000;
+/** An answer this old is asked for again before a stream goes on by it. */
+const BELIEVED_MS = 5_000;
 const FAULT_LOG_MS = 60_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -49,6 +51,8 @@ export class Introspection {
   readonly #accepted = new ExpiringCache<Identity>();
   readonly #refused = new ExpiringCache<TokenRefused>(); // apart, so that junk drives out no good token
   readonly #flights = new Map<string, Promise<Identity>>();
+  /** Time of the answer behind an identity, ms since the epoch. */
+  readonly #answeredAt = new WeakMap<Identity, number>();
   #faultLoggedAt = -Infinity;
 
   constructor(options: IntrospectionOptions) {
@@ -63,9 +67,25 @@ export class Introspection {
     if (accepted !== undefined) return accepted;
     const refusal = this.#refused.get(digest, now);
     if (refusal !== undefined) throw refusal;
+    return this.#fly(token, digest);
+  }
+
+  /** Judges an admitted caller by an answer of the last 5 s, else by a new one; undefined for identities of others. */
+  liveness(identity: Identity): Liveness | undefined {
+    if (!this.#answeredAt.has(identity)) return undefined;
+    const { now, rules } = this.#options;
+    if (identity.expiresAt + rules.clockSkewMs <= now()) return false;
+    const token = identity.token.reveal();
+    const digest = hash('sha256', token, 'base64');
+    const latest = this.#accepted.get(digest, now());
+    if (latest && now() - (this.#answeredAt.get(latest) ?? 0) < BELIEVED_MS) return true;
+    return () => this.#fly(token, digest).then(() => true, refusedOrDown);
+  }
+
+  #fly(token: string, digest: string): Promise<Identity> {
     const running = this.#flights.get(digest);
     if (running) return running;
-    if (this.#flights.size >= MAX_FLIGHTS) throw down('too many unknown tokens at once');
+    if (this.#flights.size >= MAX_FLIGHTS) return Promise.reject(down('too many unknown tokens at once'));
     const flight = this.#ask(token, digest).finally(() => this.#flights.delete(digest));
     this.#flights.set(digest, flight);
     return flight;
@@ -77,10 +97,14 @@ export class Introspection {
     const now = this.#options.now();
     try {
       const identity = identify(acceptedClaims(reply, rules.issuer), token, rules, now);
+      this.#answeredAt.set(identity, now);
       this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + cacheMs), now);
       return identity;
     } catch (error) {
-      if (error instanceof TokenRefused) this.#refused.set(digest, error, now + REFUSED_MS, now);
+      if (error instanceof TokenRefused) {
+        this.#accepted.delete(digest);
+        this.#refused.set(digest, error, now + REFUSED_MS, now);
+      }
       throw error;
     }
   }
@@ -169,6 +193,11 @@ export class Introspection {
     return down(message);
   }
 }
+
+const refusedOrDown = (error: unknown): boolean => {
+  if (error instanceof TokenRefused) return false;
+  throw error;
+};
 
 const down = (message: string): DependencyDown => new DependencyDown('introspection', message);
 

@@ -11,10 +11,18 @@ export interface Readiness {
   readonly message?: string;
 }
 
+/**
+ * True or false where that can be told at once: is the token that proved an identity still good? Else a question that may
+ * take requests; it rejects with `DependencyDown` while nobody can say.
+ */
+export type Liveness = boolean | (() => Promise<boolean>);
+
 /** Says who presents a bearer token. */
 export interface TokenValidator {
   /** At once for a token that was verified less than 60 s ago. Throws or rejects with `TokenRefused` or `DependencyDown`. */
   validate(token: string): Identity | Promise<Identity>;
+  /** Judges a caller that was admitted before, by the same token. Throws nothing. */
+  liveness(identity: Identity): Liveness;
   /** Gets ready in the background what the first token will need. */
   warmUp(): void;
   status(): Readiness;

@@ -35,7 +35,7 @@ export interface VirtualServerDeps {
   /** A caller presented the id of somebody else's session. */
   readonly onForeignSession: () => void;
   /** Boundary 1 as it is now. */
-  readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'status'> };
+  readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'liveness' | 'status'> };
 }
 
 const SESSION_LIMIT = 20_000;
@@ -133,6 +133,11 @@ export class VirtualServer {
   readonly challenge = (res: ServerResponse, description: string): void => {
     this.#boundary.current.challenge(res, description);
   };
+
+  /** Judges a caller that boundary 1 let in before. */
+  liveness(identity: Identity | undefined): ReturnType<Boundary['liveness']> {
+    return this.#boundary.current.liveness(identity);
+  }
 
   get draining(): boolean {
     return this.#draining;

@@ -26,8 +26,15 @@ type Login = Parameters<LoginLiveness['isLive']>[0];
 const matches = (found: Liveness | undefined, { userId, clientId }: Login): boolean =>
   found !== undefined && found.userId === userId && found.clientId === clientId;
 
-/** What the store says of logins, asked once in 5 s for each. @param now ms since the epoch. */
-export function createLoginLiveness(store: Pick<Store, 'live'>, now: () => number): LoginLiveness {
+/**
+ * Answers of the store about logins, asked once in 5 s for each. `onEnded` is called for a login that ends in this process.
+ * @param now ms since the epoch.
+ */
+export function createLoginLiveness(
+  store: Pick<Store, 'live'>,
+  now: () => number,
+  onEnded: (tsid: string) => void = () => undefined,
+): LoginLiveness {
   const known = new ExpiringMap<{ readonly liveness: Liveness | undefined }>(now);
   const flights = new Map<string, Promise<Liveness | undefined>>();
 
@@ -64,6 +71,7 @@ export function createLoginLiveness(store: Pick<Store, 'live'>, now: () => numbe
     forget(tsid) {
       flights.delete(tsid);
       remember(tsid, undefined, BELIEVED_MS);
+      onEnded(tsid);
     },
   };
 }

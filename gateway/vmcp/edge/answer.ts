@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import type { Session } from '../session.ts';
 import type { ReplySink } from '../transport/channel.ts';
@@ -43,6 +44,7 @@ export class PostAnswer implements Answer {
   readonly id: Buffer;
   readonly #res: ServerResponse;
   readonly #session: Session | undefined;
+  readonly #caller: Identity | undefined;
   readonly #onChallenge: OnChallenge;
   #stream: EventStream | undefined;
   #inPart = false;
@@ -52,6 +54,7 @@ export class PostAnswer implements Answer {
     this.#onChallenge = onChallenge;
     this.#res = res;
     this.#session = session;
+    this.#caller = session?.identity;
     this.id = id;
   }
 
@@ -122,7 +125,7 @@ export class PostAnswer implements Answer {
     if (!this.#session) return;
     if (!this.#stream) {
       this.#stream = this.#session.streams.open();
-      this.#stream.attach(this.#res);
+      this.#stream.attach(this.#res, undefined, this.#caller);
       if (this.#session.revision >= PRIMED_SINCE) this.#stream.prime();
     }
     this.#stream.send(message);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Identity } from '../../contract/identity.ts';
 
 /** Most bytes and events of one stream that are kept for a client that comes back. */
 const KEPT_BYTES = 1024 * 1024;
@@ -19,6 +20,8 @@ const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-
  */
 export class EventStream {
   readonly id: string;
+  /** Caller of the request that the connection is the answer to; undefined: anonymous. */
+  openedBy: Identity | undefined;
   #sequence = 0;
   #kept: KeptEvent[] = [];
   #keptBytes = 0;
@@ -48,11 +51,12 @@ export class EventStream {
   }
 
   /** Writes to this connection from now on, first what was missed behind event `after`; false when that is not kept any more. */
-  attach(res: ServerResponse, after?: number): boolean {
+  attach(res: ServerResponse, after?: number, caller?: Identity): boolean {
     const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
     if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
     this.#connection?.end();
     this.#connection = res;
+    this.openedBy = caller;
     this.#listenedTo = true;
     res.writeHead(200, SSE_HEADERS);
     res.flushHeaders();
@@ -67,8 +71,9 @@ export class EventStream {
   }
 
   /** Writes to a connection whose stream was begun elsewhere. */
-  adopt(res: ServerResponse): void {
+  adopt(res: ServerResponse, caller: Identity | undefined): void {
     this.#connection = res;
+    this.openedBy = caller;
     this.#listenedTo = true;
   }
 
@@ -96,6 +101,13 @@ export class EventStream {
 
   comment(text: string): void {
     if (!this.#inPart) this.#write(`: ${text}\n\n`);
+  }
+
+  /** Ends the connection and not the stream: the client comes back with `Last-Event-ID`. A long event is finished first. */
+  detach(): void {
+    if (this.#inPart) return;
+    this.#connection?.end();
+    this.#connection = undefined;
   }
 
   end(): void {
@@ -199,10 +211,10 @@ export class SessionStreams {
     return id === this.main.id ? this.main : this.#byCall?.get(id);
   }
 
-  /** A comment on every open connection, so that nothing between takes it for dead. */
-  keepAlive(): void {
-    this.main.comment('keep-alive');
-    for (const stream of this.#byCall?.values() ?? []) stream.comment('keep-alive');
+  /** Calls `visit` for each stream with an open connection. */
+  forConnected(visit: (stream: EventStream) => void): void {
+    if (this.main.connected) visit(this.main);
+    for (const stream of this.#byCall?.values() ?? []) if (stream.connected) visit(stream);
   }
 
   end(): void {

@@ -152,7 +152,7 @@ function initialize(
   const session = server.openSession(connection.principal, identity, client);
   connection.session = session;
   const { resourcesSubscribe } = server.view(session).current.capabilities;
-  session.streams.main.adopt(connection.res);
+  session.streams.main.adopt(connection.res, identityOf(connection.res));
   session.streams.main.send(resultMessage(id, initializeResult(client.revision, options.version, resourcesSubscribe)));
   server.listen(session);
 }

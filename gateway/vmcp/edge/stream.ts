@@ -2,10 +2,8 @@ import type { RequestHandler } from 'express';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { readEventId } from './event-stream.ts';
-import { findSession } from './post.ts';
+import { findSession, identityOf } from './post.ts';
 import { refuse } from './refuse.ts';
-
-const HEARTBEAT_MS = 30_000;
 
 /**
  * `GET /mcp`: the stream on which a session hears what belongs to no call, or with `Last-Event-ID` the rest of any of its
@@ -27,11 +25,11 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     const last = req.headers['last-event-id'];
     const event = typeof last === 'string' ? readEventId(last) : { stream: main.id, sequence: undefined };
     const stream = event && session.streams.find(event.stream);
-    if (event && stream?.attach(res, event.sequence)) {
+    if (event && stream?.attach(res, event.sequence, identityOf(res))) {
       if (stream === main) server.listen(session);
     } else if (stream === main) {
       server.log.info('events of a session are lost', { reason: 'not_kept' });
-      main.attach(res);
+      main.attach(res, undefined, identityOf(res));
       server.listen(session);
     } else refuse(res, 400, CODE.invalidRequest, 'Last-Event-ID names no event that is kept: send the request again');
   };
@@ -46,11 +44,4 @@ export function mcpDelete(server: VirtualServer): RequestHandler {
     res.writeHead(204);
     res.end();
   };
-}
-
-/** Keeps idle streams open through proxies: one timer for all of them. */
-export function startHeartbeat(server: VirtualServer): NodeJS.Timeout {
-  return setInterval(() => {
-    for (const { streams } of server.sessions.all()) streams.keepAlive();
-  }, HEARTBEAT_MS).unref();
 }
