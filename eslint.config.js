@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import { builtinRules } from 'eslint/use-at-your-own-risk';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** Where the process meets the world: only here may code read the environment, end the process or ask for the time. */
@@ -80,6 +81,17 @@ export default defineConfig(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       // An interface may ask for a promise where one implementation has nothing to wait for.
       '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    // Patterns meet text from outside: one with quadratic run time lets a stranger stall the event loop.
+    // `crds/kinds/patterns.test.ts` holds the patterns in schemas to the same rules.
+    files: ['gateway/**/*.ts', 'operator/**/*.ts', 'crds/**/*.ts'],
+    ignores: TESTS,
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
     },
   },
   { files: PURE, rules: { 'no-restricted-syntax': ['error', noDefaultExport, ...ambient, ...random] } },

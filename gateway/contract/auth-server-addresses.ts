@@ -7,7 +7,7 @@ export function baseUrlFault(text: string): { readonly reason: string; readonly 
   if (url.username !== '' || url.password !== '') {
     return { reason: 'CredentialsInUrl', message: 'the URL holds a user name or password: remove it' };
   }
-  const plain = `${url.origin}${url.pathname.replace(/\/+$/u, '')}`;
+  const plain = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/u, '')}`;
   if (text === plain) return undefined;
   const message = `it is compared byte by byte, and has no query, fragment or slash at its end: write ${plain}`;
   return { reason: 'InvalidUrl', message };

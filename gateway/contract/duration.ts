@@ -16,7 +16,7 @@ const decimal = (amount: bigint, unit: bigint): string => {
   const digits = String(unit).length - 1;
   const fraction = String(amount % unit)
     .padStart(digits, '0')
-    .replace(/0+$/, '');
+    .replace(/(?<!0)0+$/, '');
   return fraction ? `${amount / unit}.${fraction}` : `${amount / unit}`;
 };
 

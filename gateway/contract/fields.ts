@@ -45,7 +45,7 @@ export function durationMs(text: string): number {
   if (!new RegExp(DURATION_PATTERN, 'u').test(text))
     throw new RangeError(`"${text}" is not a duration such as 30s or 1h30m`);
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/gu)) {
+  for (const [, amount, unit] of text.matchAll(/(?<![0-9.])([0-9.]+)(ns|us|µs|ms|s|m|h)/gu)) {
     total += Number(amount) * (UNIT_MS[unit ?? ''] ?? Number.NaN);
   }
   return total;

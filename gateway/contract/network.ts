@@ -1,5 +1,5 @@
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.|$)){4}$/u;
-const IPV6 = /^[\da-f:.]*:[\da-f:.]*$/iu;
+const IPV6 = /^(?=[^:]*:)[\da-f:.]+$/iu;
 
 /** What is wrong with a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8, whose hosts are to be trusted. */
 export function networkFault(text: string): string | undefined {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
+import { framesOf } from '../telemetry/log.ts';
 import { readBearer, type Bearer } from './bearer-header.ts';
 import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
 import { DependencyLog, type BoundaryLog } from './dependency-log.ts';
@@ -244,9 +245,3 @@ class ProtectedBoundary implements Boundary {
 }
 
 const canAnswer = (res: ServerResponse): boolean => !res.destroyed && !res.headersSent;
-
-/** Where an unexpected error came from, without its message: that may quote the token. */
-const framesOf = (error: unknown): string =>
-  error instanceof Error
-    ? `${error.name}\n${(error.stack ?? '').match(/^\s+at .*$/gm)?.join('\n') ?? ''}`
-    : typeof error;

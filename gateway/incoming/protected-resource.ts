@@ -50,7 +50,7 @@ export function protectedResourceMetadata(
   described: ProtectedResource | undefined,
   { rootAlias }: MetadataOptions = { rootAlias: () => true },
 ): RequestHandler {
-  const own = described && WELL_KNOWN + resourcePath(described.resource).replace(/\?.*$/, '');
+  const own = described && WELL_KNOWN + resourcePath(described.resource).split('?', 1).join('');
   return (req, res, next) => {
     if (!req.path.startsWith(WELL_KNOWN)) {
       next();

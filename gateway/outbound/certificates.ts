@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/gu;
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /**
  * The certificates of a PEM bundle, each as PEM. Node passes over what it cannot read in a bundle.

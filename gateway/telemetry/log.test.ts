@@ -25,6 +25,20 @@ describe('createLog', () => {
     expect(lines((log) => log.debug('x'))).toEqual([]);
   });
 
+  it('does not read the fields of an entry below its level', () => {
+    let reads = 0;
+    const fact = {
+      get path() {
+        reads += 1;
+        return 'a path';
+      },
+    };
+    expect(lines((log) => log.debug('x', { fact }))).toEqual([]);
+    expect(reads).toBe(0);
+    lines((log) => log.info('x', { fact }));
+    expect(reads).toBeGreaterThan(0);
+  });
+
   it('cuts secrets out of fields, nested fields and texts', () => {
     const canary = 'canary-7f3a';
     const text = JSON.stringify(

@@ -63,7 +63,7 @@ export class EventRecorder {
     const count = told && now - told.at < FORGET_AFTER_MS ? told.count + 1 : 1;
     this.#remember(digest, { count, at: now });
     // Names of objects may be longer than those of events allow with a digest behind.
-    const name = `${about.metadata.name.slice(0, 200).replace(/[.-]+$/u, '')}.${digest}`;
+    const name = `${about.metadata.name.slice(0, 200).replace(/(?<![.-])[.-]+$/u, '')}.${digest}`;
     this.#waiting.push(() => this.#send(about, { type, reason, message: text }, name, count));
     this.#work();
   }

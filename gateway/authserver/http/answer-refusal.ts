@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
+import { framesOf } from '../../telemetry/log.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
@@ -88,9 +89,3 @@ function pageFor(reason: RefusalReason): ErrorPageName {
       return 'bad_request';
   }
 }
-
-/** Where an unexpected error came from, without its message: that may quote what the request held. */
-const framesOf = (thrown: unknown): string =>
-  thrown instanceof Error
-    ? `${thrown.name}\n${(thrown.stack ?? '').match(/^\s+at .*$/gm)?.join('\n') ?? ''}`
-    : typeof thrown;

@@ -26,7 +26,7 @@ export async function jsonTextOf(req: Request): Promise<string> {
 }
 
 const mediaType = ({ headers }: Request): string =>
-  (headers['content-type'] ?? '').replace(/;.*$/su, '').trim().toLowerCase();
+  (headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
 
 const isPacked = ({ headers }: Request): boolean => (headers['content-encoding'] ?? 'identity') !== 'identity';
 

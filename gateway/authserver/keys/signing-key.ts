@@ -25,7 +25,7 @@ const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
 };
 const KINDS = 'use RSA of at least 2048 bits, EC on P-256, P-384 or P-521, or Ed25519';
 
-const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----(?:(?!-----)[\s\S])*-----END \1-----/g;
 /** PKCS#8, PKCS#1, SEC1. @see RFC 5958, RFC 8017 A.1.2, RFC 5915 */
 const PRIVATE = /^(?:(?:RSA|EC) )?PRIVATE KEY$/;
 

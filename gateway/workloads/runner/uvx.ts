@@ -113,10 +113,21 @@ async function consoleScripts(dir: string, name: string): Promise<string[]> {
     );
     if (info === undefined) continue;
     const text = await readFile(join(packages, info, 'entry_points.txt'), 'utf8').catch(() => '');
-    const section = /^\[console_scripts\]\s*$([\s\S]*?)(?=^\[|$(?![\s\S]))/m.exec(text)?.[1] ?? '';
-    return [...section.matchAll(/^\s*([^\s=#;][^=\n]*?)\s*=/gm)].map(([, script = '']) => script);
+    return namesInSection(text, 'console_scripts');
   }
   return [];
+}
+
+/** Keys of one section of an INI file. */
+function namesInSection(text: string, section: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const start = lines.indexOf(`[${section}]`) + 1;
+  if (start === 0) return [];
+  const length = lines.slice(start).findIndex((line) => line.startsWith('['));
+  return lines
+    .slice(start, length === -1 ? undefined : start + length)
+    .filter((line) => line.includes('=') && !/^[=#;]/.test(line))
+    .map((line) => line.slice(0, line.indexOf('=')).trim());
 }
 
 /** PEP 503. */

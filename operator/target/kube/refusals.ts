@@ -61,7 +61,7 @@ export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject
 
 /** A ConfigMap holds 1 MiB, and no object may be larger than etcd takes; neither is refused as 413. */
 const isTooLarge = ({ message }: ApiError): boolean =>
-  /Too long: [^\n]*\b1048576 bytes/u.test(message) || message.includes('request is too large');
+  (message.includes('Too long: ') && message.includes(' 1048576 bytes')) || message.includes('request is too large');
 
 /** The operator's own template is accepted everywhere: it is the user's patch that does not fit. */
 const badPatch = (message: string, what: string, owner: KubeObject): ObjectProblem => ({
