@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { Closed } from '../../gateway/contract/fields.ts';
-import { text } from '../../gateway/contract/optional.ts';
+import { Closed, HOST_AND_PORT_PATTERN } from '../../gateway/contract/fields.ts';
+import { ATOMIC, text, texts } from '../../gateway/contract/optional.ts';
 import { union } from '../../gateway/contract/rule.ts';
 import { STRATEGIES } from '../../gateway/outgoing/index.ts';
 import { defineKind, statusFields, type ObjectOf } from './kind.ts';
@@ -21,6 +21,11 @@ export const MCPExternalAuthConfig = defineKind({
         { description: described },
       ),
       ...variantMembers(STRATEGIES),
+      allowedHosts: texts(
+        'Hosts that the credential may be sent to: `HOST`, `HOST:PORT` or `*.DOMAIN`. When absent: MCPServers of this namespace, and each MCPServerEntry that `outgoingAuth.backends` of the VirtualMCPServer names.',
+        { maxItems: 64, ...ATOMIC },
+        { pattern: HOST_AND_PORT_PATTERN, maxLength: 259 },
+      ),
     },
     { description: 'What is wanted.' },
   ),

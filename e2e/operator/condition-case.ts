@@ -49,6 +49,9 @@ export const tools = (fields: Readonly<Record<string, unknown>> = {}): Manifest[
   group(),
   virtualServer({}, { name: 'tools', ...fields }),
 ];
+/** As `tools`, with the entry `remote` accepted by name. */
+export const accepting = (outgoingAuth: object = {}): Manifest[] =>
+  tools({ outgoingAuth: { backends: { remote: { type: 'discovered' } }, ...outgoingAuth } });
 export const remote = (fields: Readonly<Record<string, unknown>> = {}): Manifest =>
   entry('remote', REMOTE, 'streamable-http', fields);
 export const by = (name: string) => ({ externalAuthConfigRef: { name } });

@@ -1,5 +1,6 @@
 import { group, secret, type Manifest } from '../harness/manifests.ts';
 import {
+  accepting,
   by,
   create,
   ENTRY,
@@ -15,7 +16,7 @@ import {
   VMCP,
   type ConditionCase,
 } from './condition-case.ts';
-import { headerAuth, httpServer, oidcBy, oidcConfig } from './resources.ts';
+import { headerAuth, httpServer, oidcBy, oidcConfig, REMOTE } from './resources.ts';
 
 const login = (): Manifest[] => [
   secret('client', { secret: 'x' }),
@@ -137,11 +138,7 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     on: VMCP,
     type: 'DefaultAuthConfig',
     rolls: true,
-    given: [
-      ...keyed(),
-      remote(),
-      ...tools({ outgoingAuth: { default: { type: 'externalAuthConfigRef', ...by('auth') } } }),
-    ],
+    given: [...keyed(), remote(), ...accepting({ default: { type: 'externalAuthConfigRef', ...by('auth') } })],
     right: ['True', 'ConversionSucceeded'],
     breaks: spec(VMCP, { outgoingAuth: { default: by('later') } }),
     wrong: ['False', 'ConversionFailed'],
@@ -166,7 +163,7 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     on: VMCP,
     type: 'DiscoveredAuthConfig-remote',
     rolls: true,
-    given: [...keyed(), remote(by('auth')), ...tools()],
+    given: [...keyed(), remote(by('auth')), ...accepting()],
     right: ['True', 'ConversionSucceeded'],
     breaks: remove('Secret', 'key'),
     wrong: ['False', 'InvalidConfig'],
@@ -175,9 +172,20 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
   },
   {
     on: VMCP,
+    type: 'DiscoveredAuthConfig-remote',
+    rolls: true,
+    given: [...keyed(), remote(by('auth')), ...accepting()],
+    right: ['True', 'ConversionSucceeded'],
+    breaks: spec(VMCP, { outgoingAuth: null }),
+    wrong: ['False', 'CredentialWithheld'],
+    names: 'spec.outgoingAuth.backends.remote',
+    heals: patch('MCPExternalAuthConfig', 'auth', { spec: { allowedHosts: [new URL(REMOTE).hostname] } }),
+  },
+  {
+    on: VMCP,
     type: 'BackendsDiscovered',
     rolls: true,
-    given: [...keyed(), remote(by('auth')), ...tools()],
+    given: [...keyed(), remote(by('auth')), ...accepting()],
     right: ['True', 'BackendsDiscoveredSuccessfully'],
     breaks: patch(...ENTRY, { spec: by('later') }),
     wrong: ['False', 'BackendDiscoveryFailed'],

@@ -187,7 +187,8 @@ describe('Ready of an MCPServer', () => {
 describe('a mistake in a backend', () => {
   it('takes that backend away, and no other, and it is never served without its credential', async () => {
     const here = await playground();
-    await here.create(group(), entry('good', REMOTE), virtualServer({}, { name: 'tools' }));
+    const outgoingAuth = { backends: { bad: { type: 'discovered' } } };
+    await here.create(group(), entry('good', REMOTE), virtualServer({}, { name: 'tools', outgoingAuth }));
     await here.create(entry('bad', REMOTE, 'streamable-http', { externalAuthConfigRef: { name: 'auth' } }));
     await here.create(headerAuth('auth', 'late'));
     await here.becomes('VirtualMCPServer', 'tools', {

@@ -16,7 +16,7 @@ it('pods stay while a Secret of a backend is away and when it is back', async ()
     headerAuth('by-header', 'key'),
     entry('keyed', REMOTE, 'streamable-http', { externalAuthConfigRef: { name: 'by-header' } }),
     entry('open', REMOTE),
-    virtualServer({}, { name: 'tools' }),
+    virtualServer({}, { name: 'tools', outgoingAuth: { backends: { keyed: { type: 'discovered' } } } }),
   );
   const before = await here.appears('Deployment', 'vmcp-tools', (each) =>
     JSON.stringify(each['spec']).includes('"path":"key/value"'),

@@ -37,6 +37,7 @@ export const oidcBy = (name: string): Readonly<Record<string, unknown>> => ({
 /** A server that uses one Secret of every sort, and everything that it refers to. The VirtualMCPServer is the last. */
 export function everySort(): Manifest[] {
   const keys = { key: CANARY, second: CANARY };
+  const outgoingAuth = { backends: { remote: { type: 'discovered' } } };
   return [
     group(),
     secret('header', { value: CANARY }),
@@ -66,6 +67,6 @@ export function everySort(): Manifest[] {
       ],
     }),
     stdioServer('local', { env: [{ name: 'PLAIN', value: 'text' }] }),
-    virtualServer({}, { name: 'all', groupName: GROUP, ...oidcBy('login'), replicas: 2 }),
+    virtualServer({}, { name: 'all', groupName: GROUP, ...oidcBy('login'), replicas: 2, outgoingAuth }),
   ];
 }

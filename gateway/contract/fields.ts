@@ -14,6 +14,10 @@ export const BASE_URL_PATTERN = '^https?://[^\\s?#]+[^/\\s?#]$';
 /** A host name, or `*.` and a domain. */
 export const HOST_PATTERN = '^([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$';
 
+/** `HOST_PATTERN` or an address in brackets, and a port or none. */
+export const HOST_AND_PORT_PATTERN =
+  '^(([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?$';
+
 /** RFC 6749 §3.3 */
 export const SCOPE_PATTERN = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$';
 

@@ -235,6 +235,7 @@ metadata: {name: desk}
 spec:
   groupRef: {name: tools}
   incomingAuth: {type: oidc, audience: desk, oidcConfigRef: {name: idp}}
+  outgoingAuth: {backends: {keyed: {type: discovered}, exchanged: {type: discovered}}}
 `;
 
   it('are rendered with the paths of their secrets, never with a value', async () => {

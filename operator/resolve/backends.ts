@@ -4,6 +4,7 @@ import { checkUnbuilt } from './not-supported.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import { checkReferences } from './references.ts';
+import { checkHeaderSecrets } from './release.ts';
 import { resolveEntry } from './remote-backend.ts';
 import { newScope, type Scope } from './scope.ts';
 import { resolveServer } from './server-backend.ts';
@@ -76,6 +77,7 @@ function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boo
 function resolveMember(object: Member, scope: Scope): Pick<JudgedMember, 'backend' | 'credential'> {
   checkReferences(object, scope, scope.on(object));
   const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
+  if (object.kind === 'MCPServerEntry') checkHeaderSecrets(object, scope);
   const credential = resolveOutgoing(object, scope);
   return { backend, ...(credential && { credential }) };
 }

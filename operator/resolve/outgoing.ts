@@ -6,6 +6,7 @@ import { upstreamNames } from './auth-server/spec.ts';
 import { childPath } from './field-path.ts';
 import { unbuiltStrategy } from './not-supported.ts';
 import { checkReferences } from './references.ts';
+import { checkRelease } from './release.ts';
 import { unknownBackend } from './aggregation.ts';
 import type { Identified, ObjectScope, Scope } from './scope.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from './snapshot.ts';
@@ -40,6 +41,7 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
     return undefined;
   }
   checkPlace(choice, config, backend.spec.transport ?? 'stdio', scope);
+  checkRelease(choice, config, backend, scope);
   return resolveStrategy(config.spec, strategyScope(config, scope));
 }
 

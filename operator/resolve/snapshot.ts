@@ -14,6 +14,8 @@ export type Resource = VirtualMCPServer | MCPServer | MCPServerEntry | MCPGroup 
 export interface SecretMeta {
   readonly name: string;
   readonly keys: readonly string[];
+  /** Hosts that entries may send its values to, by its annotation. */
+  readonly allowedHosts?: readonly string[];
   /** Changes whenever a value does; absent where nobody counts. */
   readonly version?: string;
 }

@@ -2,6 +2,7 @@ import { childPath } from '../resolve/field-path.ts';
 import { chooseConfig } from '../resolve/outgoing.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { checkReferences } from '../resolve/references.ts';
+import { CREDENTIAL_WITHHELD } from '../resolve/release.ts';
 import { reportInto } from '../resolve/scope.ts';
 import { members, type Snapshot, type VirtualMCPServer } from '../resolve/snapshot.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
@@ -94,6 +95,7 @@ const isAboutCredential = (problem: ObjectProblem): boolean =>
 /** What is wrong with a config itself has the reason that stands in its own status. */
 function reasonOf({ kind, name, reason }: ObjectProblem, snapshot: Snapshot): string {
   if (reason === CONSEQUENCE_REASON) return REFUSED;
+  if (reason === CREDENTIAL_WITHHELD) return reason;
   const isItsOwn = kind === 'MCPExternalAuthConfig' && authConfigProblems(name, snapshot).length > 0;
   return isItsOwn ? INVALID : 'ConversionFailed';
 }

@@ -1,5 +1,6 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { CONSEQUENCE_REASON } from '../resolve/problems.ts';
+import { CREDENTIAL_WITHHELD } from '../resolve/release.ts';
 import type { Snapshot, VirtualMCPServer } from '../resolve/snapshot.ts';
 import type { ExcludedMember, Resolution } from '../resolve/vmcp.ts';
 import { adviceClaims } from './advice.ts';
@@ -43,6 +44,7 @@ export function fieldClaims(facts: Facts): Claim[] {
           ...tableClaims(vmcp, problems, self),
           ...warningClaims(vmcp, resolution, self),
           ...outgoingAuthClaims(vmcp, snapshot, resolution, runtime, self),
+          ...withheldClaims(resolution.excluded, self),
           discoveryClaim(resolution.excluded, resolution.config?.vmcp.backends.length, self),
           sessionStorageClaim(vmcp.spec),
           ...podClaims(vmcp, observed.problems, self),
@@ -94,6 +96,13 @@ function discoveryClaim(excluded: readonly ExcludedMember[], served: number | un
   const problems = excluded.flatMap((member) => member.problems.map((problem) => leftOut(problem, member)));
   const isConflict = problems.some(({ reason }) => reason === 'BackendNameConflict');
   return fails(type, isConflict ? 'BackendNameConflict' : 'BackendDiscoveryFailed', problemsMessage(problems, self));
+}
+
+/** Present while a credential is not sent to a member. */
+function withheldClaims(excluded: readonly ExcludedMember[], self: Self): Claim[] {
+  const withheld = excluded.flatMap(({ problems }) => problems.filter(({ reason }) => reason === CREDENTIAL_WITHHELD));
+  if (withheld.length === 0) return [];
+  return [warns('CredentialsWithheld', CREDENTIAL_WITHHELD, problemsMessage(withheld, self))];
 }
 
 /** A mistake that stands in another object says which backend it takes away. */

@@ -8,6 +8,7 @@ import {
   type Snapshot,
 } from '../../resolve/snapshot.ts';
 import type { ObjectRef } from '../../resolve/problems.ts';
+import { annotatedHosts } from '../../resolve/release.ts';
 import { parseDocuments } from './document.ts';
 import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';
@@ -153,11 +154,17 @@ function brokenObject({ kind, name, value }: ManifestObject): BrokenObject {
 
 function secretsOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretMeta[] {
   const keys = new Map<string, Set<string>>([...(dir?.keys ?? [])].map(([name, names]) => [name, new Set(names)]));
+  const hosts = new Map<string, readonly string[]>();
   for (const { object, verdict } of judged) {
     if (verdict.is !== 'data' || object.kind !== 'Secret') continue;
     keys.set(object.name, new Set([...(keys.get(object.name) ?? []), ...verdict.data.values.keys()]));
+    const { metadata } = object.value;
+    hosts.set(object.name, annotatedHosts(isObject(metadata) ? metadata['annotations'] : undefined));
   }
-  return [...keys].map(([name, names]) => ({ name, keys: [...names].toSorted(compareText) }));
+  return [...keys].map(([name, names]) => {
+    const allowedHosts = hosts.get(name) ?? [];
+    return { name, keys: [...names].toSorted(compareText), ...(allowedHosts.length > 0 && { allowedHosts }) };
+  });
 }
 
 function valuesOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretValues {

@@ -1,6 +1,7 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
 import { isAsNewAs, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { Turns } from '../../../gateway/kube/turns.ts';
+import { annotatedHosts } from '../../resolve/release.ts';
 import { compareText, type ConfigMapData, type SecretMeta } from '../../resolve/snapshot.ts';
 import type { ReferenceIndex, WantedKeys } from './reference-index.ts';
 import { DATA_TYPES, type DataKind } from './watched-kinds.ts';
@@ -144,7 +145,9 @@ function dataOf(kind: DataKind, object: KubeObject, wanted: WantedKeys): Data {
   const members = Object.entries((object['data'] ?? {}) as Readonly<Record<string, string>>);
   if (kind === 'Secret') {
     const keys = members.map(([key]) => key).toSorted(compareText);
-    return { kind, value: { name, keys, ...(resourceVersion !== undefined && { version: resourceVersion }) } };
+    const allowedHosts = annotatedHosts(object.metadata['annotations']);
+    const version = resourceVersion === undefined ? {} : { version: resourceVersion };
+    return { kind, value: { name, keys, ...(allowedHosts.length > 0 && { allowedHosts }), ...version } };
   }
   // Every key is there, so that a missing one can be told from one that nothing refers to.
   const data = members.map(([key, value]) => [key, wanted === 'all' || wanted.has(key) ? value : ''] as const);

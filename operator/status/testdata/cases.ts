@@ -59,6 +59,10 @@ const reported = (...backends: readonly (readonly [string, string])[]): object =
 });
 const up = { workload: workload(1), problems: [] };
 const two = [group, remote('one'), remote('two')];
+/** `outgoingAuth` that accepts members by name. */
+const accepting = (...names: readonly string[]): { backends: object } => ({
+  backends: Object.fromEntries(names.map((name) => [name, { type: 'discovered' }])),
+});
 const failMode = { config: { operational: { failureHandling: { partialFailureMode: 'fail' } } } };
 const problem = (kind: string, name: string, reason: string, path: string) => ({
   kind,
@@ -153,7 +157,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   },
   'credentials of backends': {
     objects: [
-      vmcp(),
+      vmcp({ outgoingAuth: accepting('fine', 'keyless', 'refused', 'absent', 'nobody') }),
       group,
       remote('fine', { externalAuthConfigRef: { name: 'fine' } }),
       remote('keyless', { externalAuthConfigRef: { name: 'keyless' } }),
@@ -196,7 +200,10 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
       {
         objects: [
           vmcp({
-            outgoingAuth: { source: 'inline', default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } } },
+            outgoingAuth: {
+              ...accepting('one', 'two'),
+              default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } },
+            },
           }),
           ...two,
           auth('fine'),
@@ -208,10 +215,28 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
       },
     ]),
   ),
+  'credentials withheld': {
+    objects: [
+      vmcp({ outgoingAuth: { default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'fine' } } } }),
+      group,
+      remote('own', { externalAuthConfigRef: { name: 'fine' } }),
+      remote('unnamed'),
+      remote('loot', {
+        externalAuthConfigRef: { name: 'nothing' },
+        headerForward: {
+          addHeadersFromSecret: [{ headerName: 'X-Key', valueSecretRef: { name: 'keys', key: 'present' } }],
+        },
+      }),
+      auth('fine'),
+      live('MCPExternalAuthConfig', 'nothing', { type: 'unauthenticated' }),
+    ],
+    secrets: keys,
+    observed: up,
+  },
   'runtime problems': {
     objects: [
       vmcp(
-        {},
+        { outgoingAuth: accepting('one') },
         {
           runtimeProblems: [
             { reason: 'CredentialMisconfigured', path: 'vmcp.outgoing_auth.one', message: 'no credential can be made' },
