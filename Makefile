@@ -50,7 +50,7 @@ generate: install ## write crds/*.yaml (and their copy in charts/) and docs/refe
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
 
-images: build ## .cache/images/{gateway,operator}.tar, with docker or podman, else packed (ENGINE=docker|podman|none)
+images: build ## .cache/images/{gateway,operator}.tar, with docker or podman if they can, else packed (ENGINE=docker|podman|none)
 	@e2e/cluster/images.sh $(ENGINE)
 
 control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl and helm for the tests (minutes, once)

@@ -2,21 +2,20 @@
 # Makes the images of the project as archives: .cache/images/{gateway,operator}.tar, of the built dist/.
 #   images.sh docker|podman     by the Dockerfile, with that engine
 #   images.sh none              the same root file systems, packed without an engine (Linux); and e2e-backend.tar
-#   images.sh                   docker or podman if one of them answers, else none
-# The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
+#   images.sh                   docker or podman if one of them answers and can build, else packed
+# OUT is another folder for the archives. The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-out=$root/.cache/images
+out=${OUT:-$root/.cache/images}
 node=$root/node_modules/node/bin/node
 version=$("$node" -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$root/package.json")
 
 die() { echo "$*" >&2; exit 1; }
 answers() { command -v "$1" >/dev/null && timeout 20 "$1" info >/dev/null 2>&1; }
 
-engine=${1:-}
-if [[ -z $engine ]]; then
-  engine=none
+engine=${1:-none}
+if [[ -z ${1:-} ]]; then
   for candidate in podman docker; do ! answers "$candidate" || engine=$candidate; done
 fi
 mkdir -p "$out"
@@ -24,16 +23,35 @@ mkdir -p "$out"
 # report NAME:TAG FILE
 report() { printf '%-40s %4d MB  %s\n' "$1" "$(($(wc -c <"$2") / 1000000))" "${2#"$root"/}"; }
 
+# Fails when the engine does: many an engine answers and cannot run a container, or cannot reach a registry.
 build_with_engine() {
   local target image
   for target in gateway operator; do
     image=localhost/vmcp-$target:$version
-    "$engine" build --target "$target" --tag "$image" "$root" ||
-      die "$engine could not build the image; without an engine: make images ENGINE=none"
+    "$engine" build --target "$target" --tag "$image" "$root" || return 1
     rm -f "$out/$target.tar"
-    if [[ $engine == podman ]]; then podman save --format oci-archive -o "$out/$target.tar" "$image"; else docker save -o "$out/$target.tar" "$image"; fi
+    save "$image" "$out/$target.tar" || return 1
     report "$image" "$out/$target.tar"
   done
+  say_how_to_push
+}
+
+save() {
+  if [[ $engine == podman ]]; then podman save --format oci-archive -o "$2" "$1"; else docker save -o "$2" "$1"; fi
+}
+
+say_how_to_push() {
+  local target name
+  printf '\nPush them to a registry that your cluster reads:\n'
+  for target in gateway operator; do
+    name=vmcp-$target:$version
+    if [[ $engine == none ]]; then
+      printf '  skopeo copy oci-archive:%s docker://REGISTRY/%s\n' "${out#"$root"/}/$target.tar" "$name"
+    else
+      printf '  %s tag localhost/%s REGISTRY/%s && %s push REGISTRY/%s\n' "$engine" "$name" "$name" "$engine" "$name"
+    fi
+  done
+  [[ $engine != none ]] || printf 'or with crane: crane push %s REGISTRY/vmcp-gateway:%s, and likewise operator.tar\n' "${out#"$root"/}/gateway.tar" "$version"
 }
 
 # base FOLDER: Node without a distribution around it.
@@ -85,7 +103,6 @@ pack() {
   trap 'rm -rf "$work"' EXIT
   base "$work/base"
   app "$work/app"
-  backend "$work/backend"
   local main=/app/dist/operator/cli/main.js
   image=localhost/vmcp-gateway:$version
   "$here/image.sh" "$image" "$out/gateway.tar" \
@@ -94,13 +111,27 @@ pack() {
   image=localhost/vmcp-operator:$version
   "$here/image.sh" "$image" "$out/operator.tar" "$(config $main '["operator"]' NODE_ENV=production)" "$work/base" "$work/app"
   report "$image" "$out/operator.tar"
+  [[ ${1:-} == --with-e2e-backend ]] || return 0
+  backend "$work/backend"
   image=localhost/vmcp-e2e-backend:$version
   "$here/image.sh" "$image" "$out/e2e-backend.tar" "$(config /app/serve.mjs '["sdk-1-stateful"]' PORT=8080)" "$work/base" "$work/backend"
   report "$image" "$out/e2e-backend.tar"
 }
 
-case $engine in
-  docker | podman) build_with_engine ;;
-  none) pack ;;
+case ${1:-} in
+  docker | podman) build_with_engine || die "$engine could not build the images; without an engine: make images ENGINE=none" ;;
+  none)
+    pack --with-e2e-backend
+    say_how_to_push
+    ;;
+  '')
+    if [[ $engine != none ]]; then
+      ! build_with_engine || exit 0
+      echo "$engine could not build the images: packing them without an engine" >&2
+      engine=none
+    fi
+    pack
+    say_how_to_push
+    ;;
   *) die "images.sh docker|podman|none, not $engine" ;;
 esac
