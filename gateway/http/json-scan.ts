@@ -26,7 +26,8 @@ export interface ParamsSurface {
   readonly ref: Span | undefined;
 }
 
-const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
+/** Outermost keys of a JSON-RPC message. */
+export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
 const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
 
@@ -45,9 +46,12 @@ export function scanEnvelope(body: Buffer): ClientEnvelope {
   return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref } };
 }
 
-/** The envelope of a message of a backend, whose `id` may be null, which counts as absent. Throws as `scanEnvelope`. */
+/**
+ * The envelope of a message of a backend, whose `id` may be null, which counts as absent. Throws as `scanEnvelope`, and
+ * for every key that only resembles one of the envelope: the client gets these bytes and may read it as that key.
+ */
 export function scanBackendEnvelope(body: Buffer): Envelope {
-  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS));
+  const envelope = scanMessage(body, { ...knownMembers(ENVELOPE_KEYS), exact: true });
   const { id } = envelope;
   return id && body[id.start] === 0x6e ? { ...envelope, id: undefined } : envelope;
 }

@@ -24,6 +24,8 @@ export interface KnownMembers {
   readonly found: (Span | undefined)[];
   /** Members of the member at `index` of `keys`, read in the same pass when it is an object. */
   readonly inner?: { readonly index: number; readonly members: KnownMembers } | undefined;
+  /** Refuses another spelling of a known key even where the known key itself is absent. */
+  readonly exact?: boolean;
 }
 
 export const knownKeys = (...keys: string[]): readonly Buffer[] => keys.map((key) => Buffer.from(key));
@@ -44,24 +46,36 @@ function indexOfKey(text: Buffer, start: number, end: number, known: readonly Bu
 }
 
 /**
+ * Index in `keys` of the key between `start` and `end`, quotes included; -1 when it is another one. An escape or a change
+ * of case in a known key is refused as `invalid`: one reader takes it for the known key, another does not.
+ */
+export function exactKey(text: Buffer, start: number, end: number, keys: readonly Buffer[]): number {
+  const index = indexOfKey(text, start + 1, end - 1, keys);
+  if (index !== -1) return index;
+  const folded = foldedKey(text, start, end, keys);
+  if (folded !== 0) fail('invalid', `the key "${String(keys[31 - Math.clz32(folded)])}" is spelled in another way`);
+  return -1;
+}
+
+/**
  * Finds the known members of the object at `at` and returns the offset behind it. A known key, or one that folds to it,
  * may stand once: a second spelling is refused as `invalid`, and so is an object of very many members. `outer` is the
  * number of objects around this one.
  */
-export function scanKnown(text: Buffer, at: number, { keys, found, inner }: KnownMembers, outer = 0): number {
+export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact }: KnownMembers, outer = 0): number {
   let folded = 0;
   at = skipWhitespace(text, at + 1);
   if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
   for (let count = 1; ; count += 1) {
     if (count > MOST_MEMBERS) fail('invalid', `an object of the message has more than ${String(MOST_MEMBERS)} members`);
     const keyEnd = skipKeyText(text, at);
-    const index = indexOfKey(text, at + 1, keyEnd - 1, keys);
+    const index = exact ? exactKey(text, at, keyEnd, keys) : indexOfKey(text, at + 1, keyEnd - 1, keys);
     const start = skipColon(text, keyEnd);
     const isInner = inner !== undefined && index === inner.index && byteAt(text, start) === OPEN_OBJECT;
     if (index !== -1 && found[index] !== undefined) refuseTwice(keys[index]);
     const end = isInner ? scanKnown(text, start, inner.members, outer + 1) : skipValue(text, start, outer + 1);
-    if (index === -1) folded |= foldedKey(text, at, keyEnd, keys);
-    else found[index] = { start, end };
+    if (index !== -1) found[index] = { start, end };
+    else if (!exact) folded |= foldedKey(text, at, keyEnd, keys);
     at = skipWhitespace(text, end);
     if (byteAt(text, at) === CLOSE_OBJECT) break;
     at = nextMember(text, at);
@@ -83,4 +97,4 @@ function foldedKey(text: Buffer, start: number, end: number, known: readonly Buf
   return index === -1 ? 0 : 1 << index;
 }
 
-const refuseTwice = (key: Buffer | undefined): never => fail('invalid', `the key "${String(key)}" stands twice`);
+export const refuseTwice = (key: Buffer | undefined): never => fail('invalid', `the key "${String(key)}" stands twice`);

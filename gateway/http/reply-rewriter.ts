@@ -1,6 +1,26 @@
-import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, fail, OPEN_OBJECT, QUOTE } from './json-walk.ts';
+import { ENVELOPE_KEYS } from './json-scan.ts';
+import {
+  BACKSLASH,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  fail,
+  LONGEST_CHARACTER,
+  OPEN_OBJECT,
+  QUOTE,
+  skipKeyText,
+} from './json-walk.ts';
+import { exactKey, refuseTwice } from './known-members.ts';
 
-const LONGEST_KEY = 16;
+/** Indexes of `ENVELOPE_KEYS`. */
+const VERSION = 0;
+const ID = 1;
+const METHOD = 2;
+const RESULT = 4;
+const ERROR = 5;
+
+/** Longest spelling of a known key; a longer key is another one. */
+const LONGEST_KEY = Math.max(...ENVELOPE_KEYS.map(({ length }) => length)) * LONGEST_CHARACTER;
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 const opens = (byte: number): boolean => byte === OPEN_OBJECT || byte === 0x5b;
@@ -13,7 +33,7 @@ function indexOrEnd(piece: Buffer, byte: number, from: number): number {
 
 /**
  * Puts the client's id in place of ours in a JSON-RPC response that arrives in pieces, without holding the response.
- * Only the outermost object is read; what lies deeper passes as it is.
+ * Reads the outermost object by the rules of `scanBackendEnvelope`; deeper values pass unread.
  */
 export class ReplyRewriter {
   readonly #expectedId: string;
@@ -23,13 +43,17 @@ export class ReplyRewriter {
   #escaped = false;
   /** The next string of the outermost object is a key. */
   #keyComes = false;
-  #readingKey = false;
-  /** The key being read, or the one whose value comes. */
-  #key = '';
+  /** The value of `#member` comes. */
+  #valueComes = false;
+  /** Index of the last outermost key, -1 when it is none of the envelope. */
+  #member = -1;
+  /** The string being read is kept in `#text`: a key, or the version. */
+  #reading = false;
+  #text = '';
   /** Our id as far as it was read. */
   #id: string | undefined;
-  #sawId = false;
-  #sawOutcome = false;
+  /** Bits of the envelope keys that have been read. */
+  #seen = 0;
   #done = false;
 
   constructor(expectedId: string, clientId: Buffer) {
@@ -37,15 +61,15 @@ export class ReplyRewriter {
     this.#clientId = clientId;
   }
 
-  /** What can be sent on. Throws `ScanError` as soon as the text cannot be a response that carries our id. */
+  /** Returns what can be sent on. Throws `ScanError` as soon as the text cannot be a response that carries our id. */
   push(piece: Buffer): Buffer {
     const parts: Buffer[] = [];
     let from = 0;
-    // where the next ones stand: nearly all of a long reply is strings, which are skipped at the speed of memory
+    // offsets of the next ones: nearly all of a long reply is strings, which the native search skips
     let quote = -1;
     let backslash = -1;
     for (let at = 0; at < piece.length; at += 1) {
-      if (this.#inString && !this.#readingKey && !this.#escaped) {
+      if (this.#inString && !this.#reading && !this.#escaped) {
         if (quote < at) quote = indexOrEnd(piece, QUOTE, at);
         if (backslash < at) backslash = indexOrEnd(piece, BACKSLASH, at);
         at = Math.min(quote, backslash);
@@ -67,7 +91,12 @@ export class ReplyRewriter {
   /** Throws `ScanError` when what was pushed is not one whole response. */
   end(): void {
     if (!this.#done) fail('parse', 'the reply ends too early');
-    if (!this.#sawId || !this.#sawOutcome) fail('invalid', 'the reply has no id or no result');
+    if (!this.#has(VERSION)) fail('invalid', '"jsonrpc" must be "2.0"');
+    if (!this.#has(ID) || !(this.#has(RESULT) || this.#has(ERROR))) fail('invalid', 'the reply has no id or no result');
+  }
+
+  #has(member: number): boolean {
+    return ((this.#seen >> member) & 1) === 1;
   }
 
   #stringByte(byte: number): void {
@@ -75,21 +104,36 @@ export class ReplyRewriter {
     else if (byte === BACKSLASH) this.#escaped = true;
     else if (byte === QUOTE) {
       this.#inString = false;
-      if (this.#readingKey) this.#endKey();
+      if (this.#reading) this.#endText();
       return;
     }
-    if (this.#readingKey && this.#key.length < LONGEST_KEY) this.#key += String.fromCharCode(byte);
+    if (this.#reading && this.#text.length <= LONGEST_KEY) this.#text += String.fromCharCode(byte);
+  }
+
+  #endText(): void {
+    this.#reading = false;
+    if (this.#keyComes) this.#endKey();
+    else if (this.#text !== '2.0') fail('invalid', '"jsonrpc" must be "2.0"');
   }
 
   #endKey(): void {
-    this.#readingKey = false;
     this.#keyComes = false;
-    if (this.#key === 'result' || this.#key === 'error') this.#sawOutcome = true;
+    this.#valueComes = true;
+    this.#member = -1;
+    if (this.#text.length > LONGEST_KEY) return;
+    const key = Buffer.from(`"${this.#text}"`, 'latin1');
+    this.#member = exactKey(key, 0, skipKeyText(key, 0), ENVELOPE_KEYS);
+    if (this.#member === -1) return;
+    if (this.#has(this.#member)) refuseTwice(ENVELOPE_KEYS[this.#member]);
+    this.#seen |= 1 << this.#member;
+    if (this.#member === METHOD) fail('invalid', 'a response has no method');
+    if (this.#has(RESULT) && this.#has(ERROR)) fail('invalid', 'the reply has a result and an error');
   }
 
   #startsId(byte: number): boolean {
-    if (this.#id !== undefined || this.#key !== 'id' || this.#depth !== 1 || this.#keyComes) return false;
-    return byte !== COLON && !isSpace(byte);
+    if (!this.#valueComes || this.#member !== ID || byte === COLON || isSpace(byte)) return false;
+    this.#valueComes = false;
+    return true;
   }
 
   /** True while `byte` belongs to the id; behind it the id is checked. */
@@ -100,18 +144,17 @@ export class ReplyRewriter {
       return true;
     }
     if (this.#id !== this.#expectedId) fail('invalid', 'the reply carries another id');
-    this.#sawId = true;
     this.#id = undefined;
-    this.#key = '';
     return false;
   }
 
   #plainByte(byte: number): void {
     if (this.#done && !isSpace(byte)) fail('parse', 'there is text behind the reply');
+    if (this.#valueComes && byte !== COLON && !isSpace(byte)) this.#startValue(byte);
     if (byte === QUOTE) {
       this.#inString = true;
-      this.#readingKey = this.#depth === 1 && this.#keyComes;
-      if (this.#readingKey) this.#key = '';
+      if (this.#depth === 1 && this.#keyComes) this.#reading = true;
+      if (this.#reading) this.#text = '';
     } else if (opens(byte)) {
       if (this.#depth === 0 && byte !== OPEN_OBJECT) fail('invalid', 'the reply is not an object');
       this.#depth += 1;
@@ -121,7 +164,16 @@ export class ReplyRewriter {
       if (this.#depth === 0) this.#done = true;
     } else if (byte === COMMA && this.#depth === 1) {
       this.#keyComes = true;
-      this.#key = '';
     } else if (this.#depth === 0 && !isSpace(byte)) fail('parse', 'the reply is not JSON');
+  }
+
+  /** Checks the type of a value of the envelope by its first byte. */
+  #startValue(byte: number): void {
+    this.#valueComes = false;
+    if (this.#member === VERSION) {
+      if (byte !== QUOTE) fail('invalid', '"jsonrpc" must be "2.0"');
+      this.#reading = true;
+    } else if ((this.#member === RESULT || this.#member === ERROR) && byte !== OPEN_OBJECT)
+      fail('invalid', 'the result or the error is not an object');
   }
 }

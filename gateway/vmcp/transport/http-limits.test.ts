@@ -122,7 +122,7 @@ it('tells a timeout while opening from a caller that went away', async () => {
 
 it('does not blame the backend for a client that does not read', async () => {
   const { port } = await backend(({ id }, res) => {
-    json(res, 200, { jsonrpc: '2.0', id, result: 'x'.repeat(900_000) });
+    json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(900_000) } });
   });
   const channel = await open(connectTo(port));
   const fail = vi.fn();

@@ -247,7 +247,7 @@ describe('httpTransport', () => {
       'too much',
       'too_large',
       (_req, res, { id }) => {
-        json(res, 200, { jsonrpc: '2.0', id, result: 'x'.repeat(5_000_000) });
+        json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(5_000_000) } });
       },
     ],
     [
