@@ -28,14 +28,21 @@ export function patchTemplate(
   const faults = patchFaults(patch);
   const merged = faults.length === 0 ? strategicMerge(template, { ...patch }) : {};
   const all = faults.length === 0 ? lossFaults(merged, kept) : faults;
-  if (all.length === 0) return { template: canonicalTemplate(merged) };
-  const problems = all.map(({ steps, message }) => ({
+  return all.length === 0 ? { template: canonicalTemplate(merged) } : { problems: problemsOf(all, object) };
+}
+
+/** Lists what is wrong with a patch whatever it is applied to. For a workload that is not rendered. */
+export const patchProblems = (patch: object | undefined, object: ObjectRef): ObjectProblem[] =>
+  patch === undefined ? [] : problemsOf(patchFaults(patch), object);
+
+function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[] {
+  const problems = faults.map(({ steps, message }) => ({
     ...object,
     path: pathText([...PATH, ...steps]),
     reason: INVALID_POD_TEMPLATE,
     message,
   }));
-  return { problems: problems.toSorted((a, b) => compareText(a.path, b.path)) };
+  return problems.toSorted((a, b) => compareText(a.path, b.path));
 }
 
 function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {

@@ -26,12 +26,12 @@ export function stdioWorkload(
   name: string,
 ): { readonly objects: KubeObject[] } | { readonly problems: ObjectProblem[] } {
   const problems = volumeProblems(server, owned);
-  if (problems.length > 0) return { problems };
   const pod = `${name}-0`;
   const configMap = `${name}-gateway-config`;
   const document = bridgeDocument(server, owned.object.namespace, pod, SERVER_CONTAINER);
   const patched = podTemplate(server, owned, options, { configMap, checksum: documentChecksum(document) });
-  if ('problems' in patched) return patched;
+  if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
+  if (problems.length > 0) return { problems };
   const spec = {
     // With the default, a pod that never became ready would keep its successor from being made.
     podManagementPolicy: 'Parallel',

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import type { BundleRef } from '../../gateway/contract/references.ts';
 import type { ObjectScope, Report } from './scope.ts';
 
-const DEFAULT_KEY = 'ca.crt';
+/** Key of a ConfigMap where a reference names none. */
+export const DEFAULT_BUNDLE_KEY = 'ca.crt';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /** Path of the file in which the bundle that `path` refers to will stand; undefined where there is none. */
@@ -13,7 +14,7 @@ export function bundleFile(
   report: Report,
 ): string | undefined {
   if (!reference?.configMapRef) return undefined;
-  const { name, key = DEFAULT_KEY, optional } = reference.configMapRef;
+  const { name, key = DEFAULT_BUNDLE_KEY, optional } = reference.configMapRef;
   const bundle = scope.snapshot.configMaps.get(name)?.data[key];
   if (bundle === undefined) return optional === true ? undefined : scope.mount('ConfigMap', name, key);
   const fault = bundleFault(bundle);

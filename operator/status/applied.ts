@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
+import { patchProblems } from '../render/pod-template-patch.ts';
+import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import { compareText } from '../resolve/snapshot.ts';
 import { fails, holds, isOpen, verdict, type Claim } from './claim.ts';
 import { conditionsOf, eventsOf, settle, statusOf, type ObjectStatus } from './conditions.ts';
@@ -13,20 +14,26 @@ export const workloadProblems = (problems: readonly ObjectProblem[], self: Self)
 /** What is wrong with the patch of the pod template; the old pods go on. */
 const isAboutPodTemplate = ({ path }: ObjectProblem): boolean => /^spec\.podTemplateSpec\b/u.test(path);
 
-export const podTemplateClaims = (
-  type: string,
-  good: string,
-  problems: readonly ObjectProblem[],
-  self: Self,
-): Claim[] => [
-  verdict(
-    type,
-    { reason: good, message: 'the patch fits the pod template' },
-    problems.filter(isAboutPodTemplate),
-    () => 'InvalidPodTemplateSpec',
-    self,
-  ),
-];
+interface PodTemplate {
+  readonly type: string;
+  readonly good: string;
+  readonly patch: object;
+  readonly object: ObjectRef;
+  /** Of rendering and of applying. */
+  readonly problems: readonly ObjectProblem[];
+  /** False while something else keeps the pods from being rendered: then nothing has judged the patch. */
+  readonly isRendered: boolean;
+}
+
+/** States whether the patch of the pod template fits. Unknown while it was not put on the template. */
+export function podTemplateClaim({ type, good, patch, object, problems, isRendered }: PodTemplate): Claim {
+  const about = isRendered ? problems.filter(isAboutPodTemplate) : patchProblems(patch, object);
+  if (about.length === 0 && !isRendered) {
+    return isOpen(type, 'NotRendered', 'the patch is judged once everything else in the spec is right');
+  }
+  const fits = { reason: good, message: 'the patch fits the pod template' };
+  return verdict(type, fits, about, () => 'InvalidPodTemplateSpec', object);
+}
 
 interface Applied {
   /** Of rendering and of applying. */

@@ -1,6 +1,7 @@
 import { checkMCPServerEntry } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import type { MCPServerEntry } from '../resolve/snapshot.ts';
+import { DEFAULT_BUNDLE_KEY } from '../resolve/ca-bundle.ts';
+import type { MCPServerEntry, Snapshot } from '../resolve/snapshot.ts';
 import { adviceClaims } from './advice.ts';
 import { holds, verdict, type Claim } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
@@ -21,7 +22,7 @@ export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: St
   const group = entry && groupClaim(entry.spec.groupRef.name, found.problems, 'GroupRefIsValid', self);
   const claims = [
     valid,
-    ...(entry && group ? [group, ...claimsOf(entry, found.problems, ofConfig, self)] : []),
+    ...(entry && group ? [group, ...claimsOf(entry, snapshot, found.problems, ofConfig, self)] : []),
     ...adviceClaims(found.warnings, self),
   ];
   const waits = group?.reason === 'GroupRefNotReady' && problems.every(isAboutGroup);
@@ -32,14 +33,20 @@ export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: St
 
 type Problems = readonly ObjectProblem[];
 
-function claimsOf(entry: MCPServerEntry, problems: Problems, ofConfig: Problems, self: Self): Claim[] {
+function claimsOf(
+  entry: MCPServerEntry,
+  snapshot: Snapshot,
+  problems: Problems,
+  ofConfig: Problems,
+  self: Self,
+): Claim[] {
   const about = (path: RegExp): ObjectProblem[] => problems.filter((problem) => path.test(problem.path));
   const { externalAuthConfigRef, caBundleRef, headerForward, remoteUrl } = entry.spec;
   const secrets = headerForward?.addHeadersFromSecret ?? [];
   return [
     authClaim(externalAuthConfigRef?.name, [...problems.filter(isAboutAuthRef), ...ofConfig], self),
     urlClaim(remoteUrl, about(/^spec\.remoteUrl\b/u), self),
-    ...(caBundleRef ? [bundleClaim(about(/^spec\.caBundleRef\b/u), self)] : []),
+    ...(caBundleRef ? [bundleClaim(hasBundle(entry, snapshot), about(/^spec\.caBundleRef\b/u), self)] : []),
     ...(secrets.length > 0 ? [secretsClaim(problems.filter(isAboutSecret), self)] : []),
   ];
 }
@@ -56,8 +63,14 @@ function secretsClaim(problems: Problems, self: Self): Claim {
 
 const isAboutSecret = ({ reason }: ObjectProblem): boolean => /^Secret(Key)?NotFound$/u.test(reason);
 
-function bundleClaim(problems: Problems, self: Self): Claim {
-  const good = { reason: 'CABundleRefValid', message: 'the bundle holds certificates' };
+function hasBundle({ spec }: MCPServerEntry, snapshot: Snapshot): boolean {
+  const { name = '', key = DEFAULT_BUNDLE_KEY } = spec.caBundleRef?.configMapRef ?? {};
+  return snapshot.configMaps.get(name)?.data[key] !== undefined;
+}
+
+function bundleClaim(isThere: boolean, problems: Problems, self: Self): Claim {
+  const message = isThere ? 'the bundle holds certificates' : 'no bundle is there, and the reference is optional';
+  const good = { reason: 'CABundleRefValid', message };
   const reasonOf = ({ reason }: ObjectProblem): string =>
     reason === 'CABundleRefInvalid' ? 'CABundleRefInvalid' : 'CABundleRefNotFound';
   return verdict('CABundleRefValidated', good, problems, reasonOf, self);

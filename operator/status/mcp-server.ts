@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { checkMCPServer, mayRun } from '../resolve/objects.ts';
+import { checkMCPServer, mayRun, type Findings } from '../resolve/objects.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/server-backend.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
 import { adviceClaims } from './advice.ts';
-import { appliedClaims, podTemplateClaims, workloadProblems } from './applied.ts';
+import { appliedClaims, podTemplateClaim, workloadProblems } from './applied.ts';
 import { fails, pends, verdict, warns, type Claim } from './claim.ts';
 import { concludeStatus, statusOf, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
@@ -27,7 +27,7 @@ export function mcpServerStatus({ object, snapshot, refused = [], observed, now 
   const claims = [
     summary.claim,
     validity([...refused, ...found.problems], self),
-    ...(server ? claimsOf(server, found.problems, snapshot, observed, self) : []),
+    ...(server ? claimsOf(server, found, snapshot, observed, self) : []),
     ...appliedClaims(
       {
         problems: observed.problems,
@@ -93,17 +93,29 @@ function validity(problems: readonly ObjectProblem[], self: Self): Claim {
 
 function claimsOf(
   server: MCPServer,
-  problems: readonly ObjectProblem[],
+  found: Findings,
   snapshot: Snapshot,
   observed: ObservedWorkload,
   self: Self,
 ): Claim[] {
+  const { problems } = found;
   const { groupRef, externalAuthConfigRef, podTemplateSpec, transport = 'stdio' } = server.spec;
   const isStdio = transport === 'stdio';
   return [
     ...(groupRef ? [groupClaim(groupRef.name, problems, 'GroupRefIsValid', self)] : []),
     ...(externalAuthConfigRef ? [authClaim(externalAuthConfigRef.name, problems, snapshot, self)] : []),
-    ...(podTemplateSpec ? podTemplateClaims('PodTemplateValid', 'ValidPodTemplateSpec', observed.problems, self) : []),
+    ...(podTemplateSpec
+      ? [
+          podTemplateClaim({
+            type: 'PodTemplateValid',
+            good: 'ValidPodTemplateSpec',
+            patch: podTemplateSpec,
+            object: { ...self, namespace: snapshot.namespace },
+            problems: observed.problems,
+            isRendered: mayRun(server, found),
+          }),
+        ]
+      : []),
     ...(isStdio ? [stdioClaim(server.spec.replicas ?? 1)] : []),
     sessionStorageClaim(server.spec, isStdio),
   ];

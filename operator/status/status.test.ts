@@ -61,6 +61,7 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'BackendAuthConfig=False': 'ConversionFailed InvalidConfig ValidationFailed',
     'PodTemplateSpecValid=True': 'PodTemplateSpecValid',
     'PodTemplateSpecValid=False': 'InvalidPodTemplateSpec',
+    'PodTemplateSpecValid=Unknown': 'NotRendered',
     'BackendsDiscovered=True': 'BackendsDiscoveredSuccessfully',
     'BackendsDiscovered=False': 'BackendDiscoveryFailed BackendNameConflict',
     'SessionStorageWarning=True': 'SessionStorageMissingForReplicas',
@@ -90,6 +91,7 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'GroupRefValidated=False': 'GroupRefNotFound GroupRefNotReady',
     'PodTemplateValid=True': 'ValidPodTemplateSpec',
     'PodTemplateValid=False': 'InvalidPodTemplateSpec',
+    'PodTemplateValid=Unknown': 'NotRendered',
     'ExternalAuthConfigValidated=True': 'ValidationSucceeded',
     'ExternalAuthConfigValidated=False':
       'ExternalAuthConfigRefNotFound InvalidConfig OutgoingAuthOnStdio ValidationFailed',

@@ -4,7 +4,7 @@ import { CREDENTIAL_WITHHELD } from '../resolve/release.ts';
 import type { Snapshot, VirtualMCPServer } from '../resolve/snapshot.ts';
 import type { ExcludedMember, Resolution } from '../resolve/vmcp.ts';
 import { adviceClaims } from './advice.ts';
-import { appliedClaims, podTemplateClaims } from './applied.ts';
+import { appliedClaims, podTemplateClaim } from './applied.ts';
 import { fails, holds, pends, verdict, warns, type Claim } from './claim.ts';
 import { problemsMessage, type Self } from './message.ts';
 import { outgoingAuthClaims } from './outgoing-auth.ts';
@@ -47,7 +47,7 @@ export function fieldClaims(facts: Facts): Claim[] {
           ...withheldClaims(resolution.excluded, self),
           discoveryClaim(resolution.excluded, resolution.config?.vmcp.backends.length, self),
           sessionStorageClaim(vmcp.spec),
-          ...podClaims(vmcp, observed.problems, self),
+          ...podClaims(vmcp, facts),
           ...adviceClaims(resolution.warnings.filter(isAdvice), self),
         ]
       : []),
@@ -112,9 +112,18 @@ function leftOut(problem: ObjectProblem, { kind, name }: ExcludedMember): Object
   return { ...problem, message: `${problem.message} (backend "${name}" is left out)` };
 }
 
-function podClaims({ spec }: VirtualMCPServer, problems: readonly ObjectProblem[], self: Self): Claim[] {
-  if (!spec.podTemplateSpec) return [];
-  return podTemplateClaims('PodTemplateSpecValid', 'PodTemplateSpecValid', problems, self);
+function podClaims({ spec: { podTemplateSpec: patch } }: VirtualMCPServer, facts: Facts): Claim[] {
+  if (!patch) return [];
+  const { snapshot, self, observed, resolution } = facts;
+  const claim = podTemplateClaim({
+    type: 'PodTemplateSpecValid',
+    good: 'PodTemplateSpecValid',
+    patch,
+    object: { ...self, namespace: snapshot.namespace },
+    problems: observed.problems,
+    isRendered: resolution?.config !== undefined,
+  });
+  return [claim];
 }
 
 /** Present while gateways report something that only they can find out. */

@@ -119,6 +119,14 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
       problems: [problem('VirtualMCPServer', 'desk', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec.containers')],
     },
   },
+  'patched pods beside another mistake': {
+    objects: [vmcp({ podTemplateSpec: { spec: { nodeSelector: { a: 'b' } } } })],
+    observed: up,
+  },
+  'wrongly patched pods beside another mistake': {
+    objects: [vmcp({ podTemplateSpec: { spec: { containers: {} } } })],
+    observed: up,
+  },
   'no shared config': { objects: [withOidc(), ...two] },
   'shared config': { objects: [withOidc(), oidc(), ...two], observed: up },
   'shared config without its Secret': {
@@ -300,6 +308,14 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'wrongly patched pods': {
     objects: [server({ podTemplateSpec: { spec: { containers: {} } } })],
     observed: { ...up, problems: [problem('MCPServer', 'files', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec')] },
+  },
+  'wrongly patched pods beside another mistake': {
+    objects: [server({ isolation: 'session', transport: 'stdio', podTemplateSpec: { spec: { containers: {} } } })],
+    observed: up,
+  },
+  'patched pods beside another mistake': {
+    objects: [server({ isolation: 'session', transport: 'stdio', podTemplateSpec: { spec: {} } })],
+    observed: up,
   },
   'quota': {
     objects: [server()],
