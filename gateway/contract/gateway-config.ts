@@ -164,7 +164,11 @@ export const Incoming = Closed({
   require_client_id: Bool('Refuse tokens whose `azp` or `client_id` is not `oidc_config.clientID`.'),
   introspection: Type.Optional(Introspection),
   service_account: Type.Optional(
-    Type.String({ minLength: 1, description: 'kubernetes: accept tokens of this service account only.' }),
+    Type.String({
+      minLength: 1,
+      description:
+        'kubernetes: accept tokens of this service account only. A bare name is of `namespace`, else of `vmcp.namespace`.',
+    }),
   ),
   namespace: Type.Optional(DnsLabel('kubernetes: accept tokens of this namespace only.')),
   use_cluster_auth: Type.Optional(

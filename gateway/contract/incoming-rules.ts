@@ -43,7 +43,8 @@ function proxyProblems({ trust_proxy_headers: trusted, vmcp }: GatewayConfig): P
   });
 }
 
-function callerProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
+function callerProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
+  const { incoming } = vmcp;
   if (incoming.type === 'anonymous') return anonymousProblems(incoming, oidc);
   if (!oidc) {
     const message = 'vmcp.incoming.type oidc needs oidc_config: say whose tokens are accepted';
@@ -52,6 +53,7 @@ function callerProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig
   return [
     ...claimProblems(incoming, oidc),
     ...sourceProblems(incoming),
+    ...accountProblems(incoming, vmcp.namespace),
     ...clientProblems(incoming, oidc),
     ...introspectionProblems(incoming, oidc),
     ...urlProblems(oidc),
@@ -66,6 +68,13 @@ function anonymousProblems(incoming: Incoming, oidc: Oidc | undefined): Problem[
   });
   const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
   return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);
+}
+
+/** A bare name without a namespace would be the account of that name in every namespace. */
+function accountProblems({ service_account: account, namespace }: Incoming, ownNamespace?: string): Problem[] {
+  if (account === undefined || /[:/]/u.test(account) || (namespace ?? ownNamespace) !== undefined) return [];
+  const message = `"${account}" is in no namespace: write NAMESPACE:${account}, or set ${PATH}.namespace`;
+  return [{ reason: 'MissingField', path: `${PATH}.service_account`, message }];
 }
 
 /** The issuer of a cluster's tokens is read from the cluster. */

@@ -15,7 +15,10 @@ export const serviceAccountFields = {
     HttpUrl('Key set; that of the API server when absent. Required outside a cluster.', { maxLength: 2048 }),
   ),
   introspectionUrl: Type.Optional(HttpUrl('RFC 7662 endpoint.', { maxLength: 2048 })),
-  serviceAccount: text('Accept tokens of this service account only.', { minLength: 1, maxLength: 253 }),
+  serviceAccount: text(
+    'Accept tokens of this service account only: `NAME` of `namespace`, where absent of the namespace of the VirtualMCPServer, or `NAMESPACE:NAME`.',
+    { minLength: 1, maxLength: 253 },
+  ),
   namespace: Type.Optional(DnsLabel('Accept tokens of this namespace only.')),
   allowPrivateIPs: flag('Let the endpoints resolve to private addresses; those of the API server always may.'),
   insecureAllowHTTP: flag('Let the endpoints be spoken to without TLS.'),

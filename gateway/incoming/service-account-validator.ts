@@ -39,8 +39,9 @@ export function createServiceAccountValidator(config: IncomingConfig, deps: Vali
 
 /** Made once the issuer is known. */
 function rulesOf(config: IncomingConfig, issuer: KnownIssuer): () => TokenRules | Promise<TokenRules> {
-  const { service_account: serviceAccount, namespace } = config.vmcp.incoming;
-  const accept = serviceAccountRule({ serviceAccount, namespace });
+  const { incoming, namespace: ownNamespace } = config.vmcp;
+  const { service_account: serviceAccount, namespace } = incoming;
+  const accept = serviceAccountRule({ serviceAccount, namespace, ownNamespace });
   const make = (name: string) => ({ ...rulesFor(config, name), requireKid: true, accept });
   let rules: TokenRules | undefined;
   return () => {

@@ -59,6 +59,7 @@ async function cluster({ api, own = ownToken({ iss: ISSUER }), ...setup }: Clust
   const tested = validatorFor(testScope(), undefined, {
     oidc: setup.oidc ?? {},
     incoming: { source: 'kubernetes', ...setup.incoming },
+    ...(setup.namespace !== undefined && { namespace: setup.namespace }),
     deps: { apiServer: { url: server.url, tokenFile, caFile }, ...setup.deps },
   });
   const signer = await startIssuer(testScope(), { algorithms: ['ES256'], audience: AUDIENCE });
@@ -107,7 +108,11 @@ describe('service account tokens', () => {
   });
 
   it.each([
-    ['vmcp', undefined, `sub: ${POD}`],
+    ['vmcp', undefined, `sub: ${POD}`, 'tools'],
+    ['vmcp', undefined, 'service_account', 'other'],
+    ['vmcp', undefined, 'service_account'],
+    ['vmcp', 'tools', `sub: ${POD}`, 'other'],
+    ['tools:vmcp', undefined, `sub: ${POD}`, 'other'],
     ['tools:vmcp', undefined, `sub: ${POD}`],
     [POD, 'tools', `sub: ${POD}`],
     ['other', undefined, 'service_account'],
@@ -115,15 +120,19 @@ describe('service account tokens', () => {
     [undefined, 'tools', `sub: ${POD}`],
     [undefined, 'other', 'service_account'],
     ['vmcp', 'other', 'service_account'],
-  ])('are held to service account %s and namespace %s: %s', async (serviceAccount, namespace, verdict) => {
-    const { validator, podToken } = await cluster({
-      incoming: {
-        ...(serviceAccount !== undefined && { service_account: serviceAccount }),
-        ...(namespace !== undefined && { namespace }),
-      },
-    });
-    expect(await verdictOn(validator, podToken())).toBe(verdict);
-  });
+  ])(
+    'are held to service account %s and namespace %s: %s',
+    async (serviceAccount, namespace, verdict, own?: string) => {
+      const { validator, podToken } = await cluster({
+        ...(own !== undefined && { namespace: own }),
+        incoming: {
+          ...(serviceAccount !== undefined && { service_account: serviceAccount }),
+          ...(namespace !== undefined && { namespace }),
+        },
+      });
+      expect(await verdictOn(validator, podToken())).toBe(verdict);
+    },
+  );
 });
 
 describe('the issuer of a cluster', () => {

@@ -3,21 +3,25 @@ import { TokenRefused } from './refusal.ts';
 
 /** Whose service account tokens are accepted; undefined: everybody's. */
 export interface ServiceAccountLimits {
-  /** `NAME`, `NAMESPACE:NAME` or the whole subject. */
+  /** `NAME`, `NAMESPACE:NAME`, `NAMESPACE/NAME` or the whole subject. */
   readonly serviceAccount: string | undefined;
   readonly namespace: string | undefined;
+  /** Namespace of the virtual server: that of a bare `NAME` where `namespace` is absent. */
+  readonly ownNamespace: string | undefined;
 }
 
 const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 /** Refuses what is no service account token, or one that is not wanted. Claims must agree with each other. */
 export const serviceAccountRule =
-  ({ serviceAccount, namespace }: ServiceAccountLimits) =>
+  ({ serviceAccount, namespace, ownNamespace }: ServiceAccountLimits) =>
   (claims: JsonObject): void => {
     const subject = String(claims['sub']);
     const [, space, name] = SUBJECT.exec(subject) ?? [];
     if (space === undefined || name === undefined) throw new TokenRefused('service_account');
-    const spellings = [name, `${space}:${name}`, `${space}/${name}`, subject];
+    // A bare name means one account: that of a single namespace.
+    const bare = space === (namespace ?? ownNamespace) ? [name] : [];
+    const spellings = [...bare, `${space}:${name}`, `${space}/${name}`, subject];
     if (serviceAccount !== undefined && !spellings.includes(serviceAccount)) throw new TokenRefused('service_account');
     if (namespace !== undefined && namespace !== space) throw new TokenRefused('service_account');
     if (!agrees(claims['kubernetes.io'], space, name)) throw new TokenRefused('service_account');

@@ -38,7 +38,7 @@ export interface IssuerValidator extends TokenValidator {
 /** The parts of the gateway's configuration that say which tokens are accepted. A GatewayConfig is one. */
 export interface IncomingConfig {
   readonly oidc_config?: GatewayConfig['oidc_config'];
-  readonly vmcp: { readonly incoming: Incoming };
+  readonly vmcp: { readonly incoming: Incoming; readonly namespace?: string };
 }
 
 /** The part of the log that is used here. */

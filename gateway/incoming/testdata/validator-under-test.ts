@@ -32,12 +32,14 @@ type Incoming = Partial<IncomingConfig['vmcp']['incoming']>;
 export interface Setup {
   readonly oidc?: Oidc;
   readonly incoming?: Incoming;
+  /** Of the virtual server. */
+  readonly namespace?: string;
   readonly deps?: Partial<ValidatorDeps>;
 }
 
-export const configFor = (issuer: string | undefined, { oidc, incoming }: Setup = {}): IncomingConfig => ({
+export const configFor = (issuer: string | undefined, { oidc, incoming, namespace }: Setup = {}): IncomingConfig => ({
   oidc_config: { ...(issuer !== undefined && { issuer }), audience: AUDIENCE, ...oidc },
-  vmcp: { incoming: { type: 'oidc', ...incoming } },
+  vmcp: { incoming: { type: 'oidc', ...incoming }, ...(namespace !== undefined && { namespace }) },
 });
 
 export function validatorFor(scope: Scope, issuer: string | undefined, setup: Setup = {}): UnderTest {
