@@ -85,8 +85,8 @@ build() {
   echo "$2" >"$bin/.$1.version"
 }
 
-# any NAME...: is one of them missing?
-any() { local name; for name; do missing | grep -qx "$name" && return 0; done; return 1; }
+# any NAME...: is one of them missing? `grep -q` would end early, and `pipefail` would take the broken pipe for a no.
+any() { local name; for name; do missing | grep -x "$name" >/dev/null && return 0; done; return 1; }
 
 if any "${control_plane[@]}" "${node[@]}"; then
   # Kubernetes' go.mod points the staging modules at ./staging; each is published as v0.x.y too.
