@@ -12,7 +12,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # Where the binaries of the test cluster are.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
-.PHONY: help run test e2e check lint scripts verify generate build images bench soak install python redis chromium \
+.PHONY: help run test e2e check lint scripts verify generate build images bench soak install python redis chromium promtool \
   control-plane cluster-binaries clean
 
 help: ## list the targets
@@ -21,7 +21,7 @@ help: ## list the targets
 run: build ## start the quickstart here: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: install python redis chromium lint verify build control-plane ## install what the tests need, then lint, verify and every test
+test: install python redis chromium promtool lint verify build control-plane ## install what the tests need, then lint, verify and every test
 	@npm run --silent test -- --project unit --project e2e \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
 
@@ -75,6 +75,9 @@ redis: ## say so when the tests of the key-value store have no server to run aga
 
 chromium: ## say so when the tests of the login pages have no browser to run in
 	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
+
+promtool: ## say so when the alert rules of the chart have no Prometheus to run in
+	@command -v promtool >/dev/null 2>&1 || echo 'not applicable: the tests of the alert rules need promtool (Debian: apt install prometheus)'
 
 clean: ## remove what make has written (node_modules and the binaries of the test cluster stay)
 	rm -rf dist

@@ -56,9 +56,12 @@ export class Controller {
   #isFinished = false;
 
   constructor(options: ControllerOptions) {
-    const { client, clock, identity, log, reporter, view } = options;
+    const { client, clock, controllers, identity, log, reporter, view } = options;
     this.#options = options;
-    this.metrics = createMetrics(() => this.#resources.values());
+    this.metrics = createMetrics(
+      () => this.#resources.values(),
+      controllers.map(({ kind }) => kind),
+    );
     this.#written = new WrittenObjects(
       () => clock.now(),
       (_type, previous, current) => {

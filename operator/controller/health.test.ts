@@ -17,7 +17,7 @@ const resource = (kind: string, name: string, status?: object): KubeObject => ({
 const condition = (type: string, status: string) => ({ type, status, reason: 'X', message: '' });
 
 async function serve(resources: KubeObject[], notReady: () => string | undefined = () => undefined) {
-  const metrics = createMetrics(() => resources);
+  const metrics = createMetrics(() => resources, ['MCPServer']);
   const server = createServer(healthListener({ metrics, notReady }));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => server.close());

@@ -34,8 +34,10 @@ export function readiness(object: KubeObject): boolean | undefined {
  * The figures of the operator. Those of resources are read when they are asked for, so that none outlives its object;
  * a standby shows none, as the leader's are the same.
  * @param resources the custom resources as they are now
+ * @param controllers names of all controllers: their counters start at 0, because Prometheus sees no increase between a
+ * series that is absent and its first value
  */
-export function createMetrics(resources: () => Iterable<KubeObject>): OperatorMetrics {
+export function createMetrics(resources: () => Iterable<KubeObject>, controllers: readonly string[]): OperatorMetrics {
   const registry = new Registry();
   const registers = [registry];
   let isLeader = false;
@@ -45,7 +47,7 @@ export function createMetrics(resources: () => Iterable<KubeObject>): OperatorMe
   return {
     contentType: registry.contentType,
     queue: queueMetrics(registers),
-    reconciled: reconcileMetrics(registers),
+    reconciled: reconcileMetrics(registers, controllers),
     leading(now) {
       isLeader = now;
       leader.set(now ? 1 : 0);
@@ -54,7 +56,7 @@ export function createMetrics(resources: () => Iterable<KubeObject>): OperatorMe
   };
 }
 
-function reconcileMetrics(registers: Registry[]): OperatorMetrics['reconciled'] {
+function reconcileMetrics(registers: Registry[], controllers: readonly string[]): OperatorMetrics['reconciled'] {
   const total = new Counter({
     name: 'reconcile_total',
     help: 'Reconciles by controller and result.',
@@ -67,6 +69,7 @@ function reconcileMetrics(registers: Registry[]): OperatorMetrics['reconciled'] 
     labelNames: ['controller'],
     registers,
   });
+  for (const controller of controllers) errors.inc({ controller }, 0);
   const duration = new Histogram({
     name: 'reconcile_duration_seconds',
     help: 'Duration of reconciles.',
