@@ -62,8 +62,6 @@ describe('what a token is', () => {
     ['three parts of something', 'a.b.c', false],
     ['header of text', `${Buffer.from('"x"').toString('base64url')}.e30.x`, false],
     ['header with null', `${Buffer.from('null').toString('base64url')}.e30.x`, false],
-    ['six parts', `${header}.a.b.c.d.e`, false],
-    ['line break', `${header}.e30.x\n`, false],
     ['empty', '', false],
   ])('%s', (_, token, isJwt) => {
     expect(classify(token) !== undefined).toBe(isJwt);

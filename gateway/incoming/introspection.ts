@@ -40,6 +40,8 @@ const MAX_REPLY_BYTES = 64 * 1024;
 const TIMEOUT_MS = 10_000;
 /** More tokens than this are not asked about at once. */
 const MAX_FLIGHTS = 1_000;
+/** The same while the endpoint does not answer in time: they find out when it does, the others get 503 at once. */
+const MAX_FLIGHTS_WHILE_HANGING = 8;
 const BEARER_TYPES = ['bearer', 'access_token'];
 
 /**
@@ -54,6 +56,7 @@ export class Introspection {
   /** Time of the answer behind an identity, ms since the epoch. */
   readonly #answeredAt = new WeakMap<Identity, number>();
   #faultLoggedAt = -Infinity;
+  #isHanging = false;
 
   constructor(options: IntrospectionOptions) {
     this.#options = options;
@@ -85,7 +88,8 @@ export class Introspection {
   #fly(token: string, digest: string): Promise<Identity> {
     const running = this.#flights.get(digest);
     if (running) return running;
-    if (this.#flights.size >= MAX_FLIGHTS) return Promise.reject(down('too many unknown tokens at once'));
+    if (this.#flights.size >= (this.#isHanging ? MAX_FLIGHTS_WHILE_HANGING : MAX_FLIGHTS))
+      return Promise.reject(down('too many tokens wait for the introspection endpoint'));
     const flight = this.#ask(token, digest).finally(() => this.#flights.delete(digest));
     this.#flights.set(digest, flight);
     return flight;
@@ -160,7 +164,7 @@ export class Introspection {
       form.set('client_id', clientId);
       form.set('client_secret', secret);
     }
-    return this.#options.outbound.request({
+    return this.#watched({
       url,
       method: 'POST',
       headers: {
@@ -172,6 +176,17 @@ export class Introspection {
       maxBytes: MAX_REPLY_BYTES,
       timeoutMs: TIMEOUT_MS,
     });
+  }
+
+  async #watched(request: Parameters<Outbound['request']>[0]): Promise<OutboundReply> {
+    try {
+      const reply = await this.#options.outbound.request(request);
+      this.#isHanging = false;
+      return reply;
+    } catch (error) {
+      this.#isHanging = error instanceof OutboundError && error.kind === 'timeout';
+      throw error;
+    }
   }
 
   #secret(): string {

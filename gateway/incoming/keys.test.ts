@@ -102,6 +102,9 @@ describe('an endpoint that misbehaves', () => {
     const started = performance.now();
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
     expect(performance.now() - started).toBeLessThan(12_000);
+    const again = performance.now();
+    expect(await verdictOn(validator, issuer.token())).toBe('down: keys'); // the same fetch, or one after a failure
+    expect(performance.now() - again).toBeLessThan(4_000);
   });
 });
 
@@ -183,6 +186,30 @@ describe('a rotation', () => {
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
     issuer.behave = {};
+  });
+
+  it('that hangs holds each of a flood of unknown keys for a second at most, and no token of a known key', async () => {
+    const { issuer, validator } = await begin();
+    await verdictOn(validator, issuer.token());
+    issuer.behave = { jwks: 'hang' };
+    const stranger = newSigningKey('ES256', 'x');
+    const flood = async (from: number) => {
+      const began = performance.now();
+      const forged = Array.from({ length: 100 }, (_, i) =>
+        issuer.token({}, { key: stranger, header: { kid: `x${String(from + i)}` } }),
+      );
+      const verdicts = await Promise.all(forged.map((token) => verdictOn(validator, token)));
+      return { verdicts: new Set(verdicts), ms: performance.now() - began };
+    };
+    const waiting = flood(0);
+    expect(await verdictOn(validator, issuer.token({ sub: 'bob' }))).toBe('sub: bob');
+    const first = await waiting;
+    const second = await flood(100); // the fetch still hangs: nobody waits for it again
+    expect(first.verdicts).toEqual(new Set(['down: keys']));
+    expect(second.verdicts).toEqual(new Set(['down: keys']));
+    expect(first.ms).toBeLessThan(4_000);
+    expect(second.ms).toBeLessThan(900);
+    expect(requestsFor(issuer, 'jwks')).toBe(2);
   });
 
   it('is not forgotten when a token waits for a fetch that began before it', async () => {

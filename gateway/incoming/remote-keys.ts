@@ -20,8 +20,12 @@ const STALE_MS = 24 * 3_600_000;
 const LATE_MS = 60_000;
 /** Longest wait for newer keys, from the beginning of their fetch, where others are held. */
 const LATE_WAIT_MS = 1_000;
-/** Longest wait of a request for keys where none are held that would do. */
+/** Longest wait of a request for keys where none are held that would do, while the issuer is not known to be down. */
 const WAIT_MS = 10_000;
+/** Longest wait for the key of one token, from the beginning of the fetch, and for any key after a fetch has failed. */
+const SHORT_WAIT_MS = 1_000;
+/** Requests that wait for keys at a time; the next ones are answered at once. */
+const MAX_WAITING = 1_000;
 /** Requests that come this soon after a failure share it. */
 const REST_MS = 1_000;
 /** Pauses of the warm-up are so many times longer than those between two tries. */
@@ -47,6 +51,7 @@ export class RemoteKeys implements KeySource {
   #failure: Failure | undefined;
   #flight: Promise<void> | undefined;
   #flightBegan = 0;
+  #waiting = 0;
   #warmUp: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -70,11 +75,11 @@ export class RemoteKeys implements KeySource {
   }
 
   async renew(seen: KeySet): Promise<KeySet> {
-    if (this.#set === seen && this.#flight) await this.#wait(this.#flight); // it may have begun before the key came
+    if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // may be older than the key
     const now = this.#options.now();
     if (this.#set === seen && now - this.#renewedAt >= COOLDOWN_MS) {
       this.#renewedAt = now;
-      await this.#wait(this.#fly());
+      await this.#wait(this.#fly(), SHORT_WAIT_MS);
     }
     if (this.#set !== undefined && this.#set !== seen) return this.#set;
     if (this.#failure) throw this.#down(this.#failure); // nobody can say whether the key exists
@@ -117,15 +122,22 @@ export class RemoteKeys implements KeySource {
 
   async #first(now: number): Promise<KeySet> {
     if (this.#failure && this.#failedSince(now - REST_MS)) throw this.#down(this.#failure);
-    await this.#wait(this.#fly());
+    await this.#wait(this.#fly(), this.#failure ? SHORT_WAIT_MS : WAIT_MS);
     const set = this.#usable(this.#options.now());
     if (set === undefined) throw this.#down(this.#failure);
     return set;
   }
 
-  async #wait(flight: Promise<void>): Promise<void> {
-    if (!(await waitAtMost(flight, WAIT_MS)))
-      throw new DependencyDown('keys', 'the keys of the issuer are slow to come');
+  /** Waits until `limitMs` after the beginning of the flight, so that a flood of tokens holds no more requests than one. */
+  async #wait(flight: Promise<void>, limitMs: number): Promise<void> {
+    const leftMs = this.#flightBegan + limitMs - this.#options.now();
+    if (leftMs <= 0 || this.#waiting >= MAX_WAITING) throw slow();
+    this.#waiting += 1;
+    try {
+      if (!(await waitAtMost(flight, leftMs))) throw slow();
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   #down(failure: Failure | undefined): DependencyDown {
@@ -175,6 +187,8 @@ export class RemoteKeys implements KeySource {
     this.#failure = { at: now(), reason, message, dependency: known?.dependency ?? 'keys' };
   }
 }
+
+const slow = (): DependencyDown => new DependencyDown('keys', 'the issuer is slow to send its keys');
 
 async function readKeys(document: unknown): Promise<KeySet> {
   try {
