@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { openSession, raw, rpcReply, textOf } from '../harness/clients/raw.ts';
 import { eventually } from '../harness/poll.ts';
@@ -79,6 +80,12 @@ describe('requests in flight with the same JSON-RPC id', () => {
   });
 });
 
+/** Answers a request as servers do that forgot its session. */
+function forget(res: ServerResponse, id: unknown): void {
+  res.writeHead(404, { 'content-type': 'application/json' });
+  res.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'Session not found' } }));
+}
+
 describe('a backend that forgot its sessions', () => {
   it.each([404, 400])('with %i is initialized once for fifty calls that wait', async (status) => {
     const { vmcp, backend } = await gatewayOverOne();
@@ -94,6 +101,48 @@ describe('a backend that forgot its sessions', () => {
     const calls = Array.from({ length: 50 }, (_, n) => session.call('one_tool', { text: String(n) }));
     expect((await Promise.all(calls)).map(textOf)).toEqual(Array.from({ length: 50 }, (_, n) => `tool ${String(n)}`));
     expect(backend.count('initialize')).toBe(before + 1);
+  });
+
+  /** Such an error carries the id of the call, so it looks like its reply. */
+  it('with an error for the call itself is initialized once for a hundred calls', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    await session.call('one_tool');
+    const before = backend.count('initialize');
+    const old = new Set(backend.sessions);
+    backend.intercept = ({ session: id, message, res }) => {
+      if (!old.has(id ?? '')) return false;
+      forget(res, message.id);
+      return true;
+    };
+    const calls = Array.from({ length: 100 }, (_, n) => session.call('one_tool', { text: String(n) }));
+    const texts = Array.from({ length: 100 }, (_, n) => `tool ${String(n)}`);
+    expect((await Promise.all(calls)).map(textOf)).toEqual(texts);
+    expect(backend.count('initialize')).toBe(before + 1);
+    expect(backend.count('tools/call')).toBe(1 + 2 * 100);
+  });
+
+  it('after every call still works: each call is repeated at most once, and the next one begins anew', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    const used = new Set<string | undefined>();
+    backend.intercept = ({ session: id, message, res }) => {
+      if (message.method !== 'tools/call') return false;
+      if (!used.has(id)) {
+        used.add(id);
+        return false;
+      }
+      forget(res, message.id);
+      return true;
+    };
+    for (const text of ['a', 'b', 'c']) expect(textOf(await session.call('one_tool', { text }))).toBe(`tool ${text}`);
+    const sent = backend.count('tools/call');
+    expect(sent).toBe(1 + 2 * 2);
+    // a session that answers one call cannot serve ten at once: the others fail, they do not try for ever
+    const together = await Promise.all(Array.from({ length: 10 }, () => session.call('one_tool', { text: 'd' })));
+    expect(new Set(together.map(textOf))).toEqual(new Set(['tool d', 'backend "one" is unavailable']));
+    expect(backend.count('tools/call')).toBeLessThanOrEqual(sent + 2 * 10);
+    expect(textOf(await session.call('one_tool', { text: 'e' }))).toBe('tool e');
   });
 
   it('is not sent a call again whose stream had begun', async () => {

@@ -23,7 +23,7 @@ export class BackendCall implements ReplySink, RunningCall {
   readonly id: string;
   readonly #backend: BackendRuntime;
   readonly #session: Session;
-  readonly #request: BackendRequest;
+  #request: BackendRequest;
   readonly #caller: Identity | undefined;
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
@@ -119,6 +119,7 @@ export class BackendCall implements ReplySink, RunningCall {
     if (this.#ended) return;
     if (failure.kind === 'session_lost' && !this.#retried && !this.#answer.started) {
       this.#retried = true;
+      this.#request = { ...this.#request, repeated: true };
       this.#handle = undefined;
       this.#send();
       return;

@@ -58,6 +58,8 @@ export interface BackendRequest {
   readonly timeoutMs: number;
   /** Extra HTTP headers of this request (lower case), ignored by stdio. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** True when the session of the first attempt was lost and this one follows a new handshake. */
+  readonly repeated?: boolean;
   /** The credential for the backend: wins over every header of the same name. */
   readonly credential?: CredentialHeaders | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
-import { splice } from '../../http/json-walk.ts';
+import { memberOf, splice } from '../../http/json-walk.ts';
 import { ReplyRewriter } from '../../http/reply-rewriter.ts';
 import {
   BackendError,
@@ -27,6 +27,9 @@ const STREAM_ABOVE_BYTES = 256 * 1024;
 const LONG_BYTES = 4 * 1024 * 1024;
 const LONG_PAUSE_MS = 3;
 
+/** JSON-RPC 2.0 §5.1 */
+const METHOD_NOT_FOUND = '-32601';
+
 /** The channel that an exchange belongs to. */
 export interface ExchangeHost {
   readonly dispatcher: Dispatcher;
@@ -36,7 +39,7 @@ export interface ExchangeHost {
   /** Sends `notifications/cancelled` for our id. */
   cancelled(ownId: string): void;
   sessionLost(): void;
-  /** False when the backend keeps no session, or gave none yet: then there is none to lose. */
+  /** True when requests carry a session id: only then there is a session to lose. */
   readonly hasSession: boolean;
   /** Headers of a GET that goes on behind an event; rejects when no credential can be obtained. */
   resumeHeaders(lastEventId: string): Promise<string[]>;
@@ -261,11 +264,22 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #onJson(body: Buffer): void {
     const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
     const envelope = isRefusal ? undefined : this.#scan(body);
-    if (!envelope || !this.#isOwnReply(body, envelope)) {
+    if (!envelope || !this.#isOwnReply(body, envelope) || this.#isSessionLost(body, envelope)) {
       this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
       return;
     }
     this.#onReply(body, envelope);
+  }
+
+  /**
+   * A 404 to a request with a session id means that the session is lost, whatever the body says. Repeated over a new
+   * session, the same request may meet it for another reason: servers of 2026-07-28 answer an unknown method with 404.
+   * @see MCP 2025-11-25, basic/transports, Session Management
+   */
+  #isSessionLost(body: Buffer, { error }: Envelope): boolean {
+    if (this.#status !== 404 || !this.#host.hasSession) return false;
+    const code = this.#request.repeated ? memberOf(body, error, 'code') : undefined;
+    return !code || body.toString('latin1', code.start, code.end) !== METHOD_NOT_FOUND;
   }
 
   /** Undefined for an error in another shape than that of JSON-RPC. Throws `ScanError` where the status promises a reply. */

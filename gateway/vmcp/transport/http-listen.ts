@@ -11,6 +11,8 @@ export interface ListenerOptions {
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  /** A stream that was open once is answered 404. */
+  readonly onSessionLost: () => void;
   readonly log: Logger;
 }
 
@@ -36,6 +38,7 @@ export class StreamListener {
   readonly #options: ListenerOptions;
   readonly #abort = new AbortController();
   #lastEventId: string | undefined;
+  #wasOpen = false;
   #retryMs = FIRST_RETRY_MS;
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,8 +82,10 @@ export class StreamListener {
     if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
       await body.dump();
       if (statusCode < 500 && !PASSING.has(statusCode)) this.#abort.abort();
+      if (statusCode === 404 && this.#wasOpen) this.#options.onSessionLost();
       return;
     }
+    this.#wasOpen = true;
     const parser = createSseParser((event) => {
       this.#lastEventId = event.id ?? this.#lastEventId;
       if (event.retry !== undefined)

@@ -39,6 +39,79 @@ it('a request that meets 404 at once may be sent again', async () => {
   expect(channel.alive).toBe(false);
 });
 
+const error = (id: unknown, code: number) => ({ id, error: { code, message: 'Session not found' } });
+
+/** @see MCP 2025-11-25, basic/transports, Session Management */
+it.each([
+  ['an error of its own that carries our id', (id: unknown) => error(id, -32001)],
+  ['an unknown method', (id: unknown) => error(id, -32601)],
+  ['an error without an id', () => error(null, -32001)],
+  ['a result', (id: unknown) => ({ id, result: { content: [] } })],
+])('a 404 is a lost session although its body is %s', async (_name, body) => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
+  expect(channel.alive).toBe(false);
+});
+
+it('a 404 without a session is what its body says', async () => {
+  const { server, channel } = await open({ sessions: false });
+  let body = (id: unknown): object => error(id, -32001);
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).reply).toMatchObject({ error: { code: -32001 } });
+  body = () => error(null, -32001);
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'refused' });
+  expect(channel.alive).toBe(true);
+});
+
+it('an unknown method that is answered 404 again after a new handshake stays one', async () => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'completion/complete') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...error(message.id, -32601) }));
+    return true;
+  };
+  const { outcome } = startCall(channel, { method: 'completion/complete', repeated: true });
+  expect((await outcome).reply).toMatchObject({ error: { code: -32601 } });
+  expect(channel.alive).toBe(true);
+});
+
+it('a 404 to a notification is a lost session, one to the end of the session is not waited for', async () => {
+  const { server, channel } = await open();
+  server.sessions.clear();
+  channel.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'));
+  await eventually('the session is lost', () => !channel.alive);
+  await channel.close();
+});
+
+it('a 404 to a stream that was open before is a lost session', async () => {
+  const { server, channel } = await open();
+  channel.listen();
+  await eventually('the stream is open', () => server.streams.size === 1);
+  server.sessions.clear();
+  for (const stream of server.streams.values()) stream.end();
+  await eventually('the session is lost', () => !channel.alive, { timeoutMs: 10_000 });
+});
+
+it('a 404 to the first stream means that the backend has none', async () => {
+  const { server, channel } = await open({ getStatus: 404 });
+  channel.listen();
+  await eventually('the stream is refused', () => server.seen.some(({ httpMethod }) => httpMethod === 'GET'));
+  expect(textOf(await callTool(channel, 'tool', { text: 'x' }))).toBe('tool x');
+  expect(channel.alive).toBe(true);
+});
+
 it('a header that the gateway sets is not taken from a client, others are', async () => {
   const { server, channel } = await open();
   const headers = { 'x-key': 'of the client', 'x-other': 'of the client' };

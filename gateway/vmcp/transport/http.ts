@@ -162,7 +162,7 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   get hasSession(): boolean {
-    return this.#sessionId !== undefined;
+    return this.#sessionId !== undefined && this.facts !== UNKNOWN;
   }
 
   sessionLost(): void {
@@ -231,6 +231,7 @@ class HttpChannel implements Channel, ExchangeHost {
         throw new BackendError({ kind: 'unavailable', detail: String(error) });
       });
     await body.dump();
+    if (statusCode === 404 && this.hasSession) this.sessionLost();
     if (statusCode >= 400)
       throw new BackendError({ kind: 'garbage', detail: `HTTP ${String(statusCode)} for a notification` });
   }
@@ -243,6 +244,9 @@ class HttpChannel implements Channel, ExchangeHost {
       headers: () => this.#ownHeaders(),
       maxEventBytes: this.#options.maxReplyBytes,
       onMessage: this.#owner.onMessage,
+      onSessionLost: () => {
+        if (this.hasSession) this.sessionLost();
+      },
       log: this.#options.log,
     });
   }
