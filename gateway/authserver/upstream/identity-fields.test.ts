@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pathFault, valueAt } from './dot-path.ts';
+import { parseExactJson } from './exact-json.ts';
 import { profileIn, STANDARD_FIELDS, subjectIn, syntheticIdentity } from './identity-fields.ts';
 
 const fields = (...subject: string[]) => ({ ...STANDARD_FIELDS, subject });
@@ -11,6 +12,13 @@ const SUBJECTS: readonly (readonly [string, unknown, readonly string[], string |
   ['a GitHub id', { id: 583_231 }, ['id'], '583231'],
   ['the largest exact number', { id: Number.MAX_SAFE_INTEGER }, ['id'], '9007199254740991'],
   ['row 68: a number that several read alike', parsed('{"id": 9007199254740993}'), ['id'], undefined],
+  ['an id beyond 2^53, digit by digit', parseExactJson('{"id": 9007199254740993}'), ['id'], '9007199254740993'],
+  ['its neighbour', parseExactJson('{"id": 9007199254740992}'), ['id'], '9007199254740992'],
+  ['an id beyond 2^64', parseExactJson('{"data":[{"id":18446744073709551617}]}'), ['data.0.id'], '18446744073709551617'],
+  ['a negative one', parseExactJson('{"id": -9007199254740993}'), ['id'], '-9007199254740993'],
+  ['an id of 256 digits', parseExactJson(`{"id": ${'9'.repeat(256)}}`), ['id'], undefined],
+  ['row 68: 1e21 beside a long id', parseExactJson('{"sub": 1e21, "id": 9007199254740993}'), ['sub'], undefined],
+  ['a long fraction', parseExactJson('{"id": 9007199254740993.0}'), ['id'], undefined],
   ['row 68: 1e21', { sub: 1e21 }, ['sub'], undefined],
   ['a fraction', { sub: 1.5 }, ['sub'], undefined],
   ['zero', { sub: 0 }, ['sub'], '0'],

@@ -20,8 +20,8 @@ const MAX_EMAIL = 320;
 const CONTROL = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/u;
 
 /**
- * A text as it is, a whole number in decimal digits (GitHub's ids). Undefined for all else, and for numbers beyond
- * 2^53, of which several read alike.
+ * Returns a text as it is, a whole number in decimal digits (GitHub's ids). Undefined for all else, and for numbers
+ * beyond 2^53: `parseExactJson` has made texts of those that it read exactly.
  */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value.toString(10) : undefined;

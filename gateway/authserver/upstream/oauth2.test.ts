@@ -184,6 +184,25 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     });
   });
 
+  it('keeps user ids beyond 2^53 exact and apart', async () => {
+    const ids = ['9007199254740992', '9007199254740993', '18446744073709551617'];
+    const { upstream, provider } = await asking(raw(200, {}, ''), { field_mapping: { subject_fields: ['id'] } });
+    const subjects: string[] = [];
+    for (const id of ids) {
+      provider.answers['user'] = raw(200, { 'content-type': 'application/json' }, `{"id": ${id}, "name": "Ann"}`);
+      subjects.push((await upstream.login({ code: 'c' }, SECRETS)).identity.subject);
+    }
+    expect(subjects).toEqual(ids);
+  });
+
+  it('keeps a user id beyond 2^53 in a token reply exact', async () => {
+    const provider = await scriptedProvider();
+    const reply = '{"access_token": "access-1", "token_type": "bearer", "user": {"id": 9007199254740993}}';
+    provider.answers['token'] = raw(200, { 'content-type': 'application/json' }, reply);
+    const { upstream } = upstreamFor(oauth2Entry(provider, { identity_from_token: { subject_path: 'user.id' } }));
+    expect((await upstream.login({ code: 'c' }, SECRETS)).identity.subject).toBe('9007199254740993');
+  });
+
   const FAILING: readonly (readonly [string, Answer, string])[] = [
     ['an object as subject', json({ sub: { id: 1 } }), 'server_error'],
     ['a list as subject', json({ sub: ['ann'] }), 'server_error'],

@@ -1,6 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
+import { parseExactJson } from './exact-json.ts';
 import { standardReply, type ReplyRules } from './token-reply.ts';
 
 export const MAX_DOCUMENT_BYTES = 256 * 1024;
@@ -94,7 +95,7 @@ class JsonResponse implements Pick<Response, 'status' | 'headers' | 'body' | 'bo
 
 function parsed(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseExactJson(body);
   } catch {
     return undefined;
   }

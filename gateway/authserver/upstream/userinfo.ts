@@ -1,4 +1,5 @@
 import type { Outbound } from '../../outbound/fetch.ts';
+import { parseExactJson } from './exact-json.ts';
 import { faultOf } from './fault-of.ts';
 import { STANDARD_FIELDS, type IdentityFields } from './identity-fields.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -55,7 +56,7 @@ function objectIn(status: number, body: string): Document {
     throw new UpstreamError(fault, `${WHAT} failed: the provider answered ${String(status)}`);
   }
   try {
-    const document: unknown = JSON.parse(body);
+    const document = parseExactJson(body);
     if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as Document;
   } catch {
     // told below: what stands there instead is nobody's business
