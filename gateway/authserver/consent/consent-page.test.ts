@@ -99,8 +99,11 @@ describe('the consent page', () => {
     expect(named('\u{1F600}'.repeat(100))).toBe(`${'\u{1F600}'.repeat(64)}…`);
   });
 
-  it('shows nothing of the query of a redirect URI', () => {
-    expect(consentPage(QUESTIONS.odd).body).not.toContain('code=x');
+  it('shows the whole redirect URI, its query included and escaped', () => {
+    const { redirectUri } = QUESTIONS.odd;
+    expect(redirectUri).toContain("?next='x'&tenant=1");
+    const shown = redirectUri.replaceAll('&', '&amp;').replaceAll("'", '&#39;');
+    expect(consentPage(QUESTIONS.odd).body).toContain(`<code dir="ltr">${shown}</code>`);
   });
 
   it('has words for the scopes of OpenID and for those of the operator', () => {

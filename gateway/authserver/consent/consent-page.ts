@@ -90,7 +90,7 @@ function clientNote({ id, source }: ConsentClient, name: string): Html {
 
 const targetBox = ({ kind, shown }: RedirectTarget, uri: string): Html => markup`<p class="target">
 <strong dir="ltr">${shown}</strong>
-<span>${TARGETS[kind]}</span> <code dir="ltr">${uri.replace(/[?#].*/su, '')}</code>
+<span>${TARGETS[kind]}</span> <code dir="ltr">${uri}</code>
 </p>`;
 
 const TARGETS = {

@@ -14,7 +14,12 @@ const SUBJECTS: readonly (readonly [string, unknown, readonly string[], string |
   ['row 68: a number that several read alike', parsed('{"id": 9007199254740993}'), ['id'], undefined],
   ['an id beyond 2^53, digit by digit', parseExactJson('{"id": 9007199254740993}'), ['id'], '9007199254740993'],
   ['its neighbour', parseExactJson('{"id": 9007199254740992}'), ['id'], '9007199254740992'],
-  ['an id beyond 2^64', parseExactJson('{"data":[{"id":18446744073709551617}]}'), ['data.0.id'], '18446744073709551617'],
+  [
+    'an id beyond 2^64',
+    parseExactJson('{"data":[{"id":18446744073709551617}]}'),
+    ['data.0.id'],
+    '18446744073709551617',
+  ],
   ['a negative one', parseExactJson('{"id": -9007199254740993}'), ['id'], '-9007199254740993'],
   ['an id of 256 digits', parseExactJson(`{"id": ${'9'.repeat(256)}}`), ['id'], undefined],
   ['row 68: 1e21 beside a long id', parseExactJson('{"sub": 1e21, "id": 9007199254740993}'), ['sub'], undefined],

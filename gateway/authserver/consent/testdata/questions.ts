@@ -34,7 +34,7 @@ export const QUESTIONS: Readonly<Record<'document' | 'loopback' | 'app' | 'odd',
   odd: {
     ...BASE,
     client: { id: 'vcl_3', name: `<b>Official</b> ${'W'.repeat(120)} "Login" & Co`, source: 'registered' },
-    redirectUri: `https://${'a-very-long-host-name.'.repeat(6)}example/cb?code=x`,
+    redirectUri: `https://${'a-very-long-host-name.'.repeat(6)}example/cb?next='x'&tenant=1&${'longer-'.repeat(60)}`,
     resource: { uri: 'https://tools.example/mcp' },
   },
 };
