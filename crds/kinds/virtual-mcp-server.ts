@@ -48,7 +48,7 @@ const incomingAuth = Closed(
       { pattern: '^[^\\s/?#*]+$', maxLength: 255 },
     ),
     trustedProxies: texts(
-      'Networks of proxies whose `X-Forwarded-For` is believed, such as 10.0.0.0/8.',
+      'Networks of proxies, such as an Ingress, whose `X-Forwarded-For` is believed, such as 10.0.0.0/8. Without it, limits per client address are off in a cluster.',
       { maxItems: 32, ...ATOMIC },
       { pattern: '^[0-9a-fA-F:.]+/[0-9]{1,3}$', maxLength: 64 },
     ),

@@ -34,6 +34,9 @@ const withAuthServer = (fields: Readonly<Record<string, unknown>> = {}, more = {
     ...more,
   }),
 ];
+const behindProxy = (trustedProxies: readonly string[]) => ({
+  incomingAuth: { ...(oidcBy('login')['incomingAuth'] as object), trustedProxies },
+});
 const authServer = (change: unknown): Step => spec(VMCP, { authServerConfig: change });
 
 export const OF_AUTH_SERVERS: readonly ConditionCase[] = [
@@ -76,6 +79,16 @@ export const OF_AUTH_SERVERS: readonly ConditionCase[] = [
     wrong: ['True', 'StorageInMemory'],
     names: 'spec.authServerConfig.storage',
     heals: authServer({ storage: KVSTORE }),
+  },
+  {
+    on: VMCP,
+    type: 'TrustedProxiesUnset',
+    given: withAuthServer({}, behindProxy(['10.0.0.0/8'])),
+    right: ['False', 'TrustedProxiesSet'],
+    breaks: spec(VMCP, { incomingAuth: { trustedProxies: null } }),
+    wrong: ['True', 'ClientAddressesUnknown'],
+    names: 'the Ingress',
+    heals: spec(VMCP, behindProxy(['10.0.0.0/8'])),
   },
   {
     on: VMCP,

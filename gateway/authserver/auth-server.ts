@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
@@ -238,7 +237,6 @@ function contextOf(
 ): AuthServerContext {
   const { now, random, emit, log, outbound } = deps;
   const upstreams = upstreamsOf(config, settings, deps);
-  const addressOf: (req: IncomingMessage) => string = clientAddresses(settings.trustedProxies);
   const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
   return {
     settings,
@@ -250,7 +248,7 @@ function contextOf(
     upstreams,
     now,
     random,
-    addressOf,
+    addressOf: clientAddresses(settings.trustedProxies),
     emit,
     log,
   };

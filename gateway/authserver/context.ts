@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { ClientDirectory } from './clients/directory.ts';
 import type { SecretRing } from './core/opaque-token.ts';
 import type { EmitEvent } from './events.ts';
+import type { AddressOf } from './http/client-address.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
@@ -24,8 +24,7 @@ export interface AuthServerContext {
   readonly now: () => number;
   /** Cryptographic randomness: so many bytes. */
   readonly random: (bytes: number) => Buffer;
-  /** Address of who asks, proxies looked through. */
-  readonly addressOf: (req: IncomingMessage) => string;
+  readonly addressOf: AddressOf;
   readonly emit: EmitEvent;
   readonly log: Logger;
 }

@@ -38,9 +38,11 @@ describe('settings of the authorization server', () => {
       upstreamFilter: undefined,
       limits: {
         authorizationsPerAddress: { capacity: 60, perSecond: 1 },
+        authorizations: { capacity: 1_000, perSecond: 100 },
         registrationsPerAddress: { capacity: 10, perSecond: 5 / 60 },
         registrations: { capacity: 20, perSecond: 2 },
         documentFetchesPerAddress: { capacity: 10, perSecond: 10 / 60 },
+        documentFetches: { capacity: 50, perSecond: 5 },
         failuresPerClient: { capacity: 10, perSecond: 10 / 60 },
       },
       trustedProxies: [],

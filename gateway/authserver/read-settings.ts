@@ -17,9 +17,11 @@ const DEFAULT_FILTER_CLAIM = 'groups';
 
 const USUAL_LIMITS: AuthServerLimits = {
   authorizationsPerAddress: { capacity: 60, perSecond: 1 },
+  authorizations: { capacity: 1_000, perSecond: 100 },
   registrationsPerAddress: { capacity: 10, perSecond: 5 / 60 },
   registrations: { capacity: 20, perSecond: 2 },
   documentFetchesPerAddress: { capacity: 10, perSecond: 10 / 60 },
+  documentFetches: { capacity: 50, perSecond: 5 },
   failuresPerClient: { capacity: 10, perSecond: 10 / 60 },
 };
 
@@ -147,9 +149,11 @@ function limitsOf(configured: EmbeddedAuthServerConfig['rate_limits'] = {}): Aut
   };
   return {
     authorizationsPerAddress: limit(USUAL_LIMITS.authorizationsPerAddress, configured.authorizations_per_minute),
+    authorizations: USUAL_LIMITS.authorizations,
     registrationsPerAddress: limit(USUAL_LIMITS.registrationsPerAddress, configured.registrations_per_minute),
     registrations: limit(USUAL_LIMITS.registrations, configured.registrations_per_minute_overall),
     documentFetchesPerAddress: limit(USUAL_LIMITS.documentFetchesPerAddress, configured.document_fetches_per_minute),
+    documentFetches: USUAL_LIMITS.documentFetches,
     failuresPerClient: limit(USUAL_LIMITS.failuresPerClient, configured.failures_per_minute),
   };
 }

@@ -59,12 +59,17 @@ export interface AuthServerSettings {
   readonly trustedProxies: readonly string[];
 }
 
-/** What may be asked before 429. `perAddress`: of one client address. */
+/**
+ * What may be asked before 429. `perAddress`: of one client address, where addresses are known; the limit without it is
+ * then for registrations alone, and else for everybody together.
+ */
 export interface AuthServerLimits {
   readonly authorizationsPerAddress: RateLimit;
+  readonly authorizations: RateLimit;
   readonly registrationsPerAddress: RateLimit;
   readonly registrations: RateLimit;
   readonly documentFetchesPerAddress: RateLimit;
-  /** Failed client authentications and codes of one client and address. */
+  readonly documentFetches: RateLimit;
+  /** Failed client authentications and codes of one client and, where it is known, address. */
   readonly failuresPerClient: RateLimit;
 }

@@ -15,6 +15,7 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
   const server = scope.vmcp.spec.authServerConfig;
   if (!server) return undefined;
   checkTokens(server, scope);
+  checkProxies(scope);
   const filter = resolveFilter(scope);
   const audience = describeTokens(scope)?.audience;
   return {
@@ -36,6 +37,15 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
     ...resolveLimits(server),
     storage: resolveStorage(server, scope),
   };
+}
+
+/** Pods see the address of the Ingress only: no limit may go by that. */
+function checkProxies(scope: Scope): void {
+  const { trustedProxies = [] } = scope.vmcp.spec.incomingAuth;
+  if (scope.platform.mode === 'local' || trustedProxies.length > 0) return;
+  const message =
+    'limits per client address are off, and only those for everybody act: list the networks of the Ingress or proxy in front';
+  scope.on(scope.vmcp).warning('TrustedProxiesUnset', 'spec.incomingAuth.trustedProxies', message);
 }
 
 /** Scopes that clients may ask for where nothing says which. */

@@ -108,6 +108,13 @@ export const WARNING_TABLE: readonly WarningRow[] = [
     about: 'authServer',
   },
   {
+    type: 'TrustedProxiesUnset',
+    warning: 'TrustedProxiesUnset',
+    reason: 'ClientAddressesUnknown',
+    good: { reason: 'TrustedProxiesSet', message: 'limits count each client address' },
+    about: 'authServer',
+  },
+  {
     type: 'ResourceURLUnset',
     warning: 'ResourceURLUnset',
     reason: 'ServiceNameUsed',

@@ -28,6 +28,7 @@ function world({ documents = true, deniedHosts = [] as readonly string[] } = {})
     clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: published }) },
     limits: {
       ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },
+      ...{ authorizations: limit, documentFetches: limit },
       ...{ documentFetchesPerAddress: limit, failuresPerClient: limit },
     },
   };

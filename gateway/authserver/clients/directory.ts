@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
-import { addressKey } from './address-key.ts';
+import { addressKey, EVERYBODY } from './address-key.ts';
 import { ClientDocuments } from './cimd.ts';
 import { ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './client-id-url.ts';
@@ -17,15 +17,15 @@ export type ClientLookup =
 
 /** Every client that is known, wherever it is from. Rejects with `StoreUnavailable`. */
 export interface ClientDirectory {
-  /** For an authorization request: a document may be fetched, on the budget of `address`. */
-  find(clientId: string, address: string): Promise<ClientLookup>;
+  /** For an authorization request: a document may be fetched, on the budget of `address`, or of all that have none. */
+  find(clientId: string, address: string | undefined): Promise<ClientLookup>;
   /** For every other request: as it was seen last. Nothing is fetched, so nothing depends on the document's host. */
   known(clientId: string): Promise<Client | undefined>;
   /**
    * What the assertions of a known client are signed with. Keys that its document names by an address are fetched on the
    * budget of `address`. Undefined: documents are off.
    */
-  keys(client: Client, address: string): ClientKeySource | undefined;
+  keys(client: Client, address: string | undefined): ClientKeySource | undefined;
   /** On use of a token: from now on the client lives 30 days. */
   renew(client: Client): Promise<void>;
   close(): Promise<void>;
@@ -80,9 +80,9 @@ const isAllowed = (clientId: string, { clients: { documents } }: Pick<AuthServer
 const isRegistered = ({ source }: Client): boolean => source !== 'document';
 
 interface StoredDocuments {
-  find(clientId: string, address: string): Promise<ClientLookup>;
+  find(clientId: string, address: string | undefined): Promise<ClientLookup>;
   known(clientId: string): Promise<Client | undefined>;
-  keys(client: Client, address: string): ClientKeySource;
+  keys(client: Client, address: string | undefined): ClientKeySource;
   close(): Promise<void>;
 }
 
@@ -106,9 +106,10 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   };
 
   /** One budget for all that is fetched. */
-  const spendOf = (address: string) => async (): Promise<boolean> => {
-    const limit = settings.limits.documentFetchesPerAddress;
-    return (await store.rates.take('client-document', addressKey(address), limit)).allowed;
+  const spendOf = (address: string | undefined) => async (): Promise<boolean> => {
+    const { documentFetchesPerAddress: perAddress, documentFetches: overall } = settings.limits;
+    const [key, limit] = address === undefined ? [EVERYBODY, overall] : [addressKey(address), perAddress];
+    return (await store.rates.take('client-document', key, limit)).allowed;
   };
 
   return {

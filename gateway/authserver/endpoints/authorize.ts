@@ -55,13 +55,21 @@ export function authorizeEndpoint(context: AuthServerContext): Endpoint {
   };
 }
 
-async function spend(req: Request, { addressOf, store, settings }: AuthServerContext): Promise<string> {
+async function spend(
+  req: Request,
+  { addressOf, store, settings: { limits } }: AuthServerContext,
+): Promise<string | undefined> {
   const address = addressOf(req);
-  await spendOfAddress(store.rates, 'authorize', address, settings.limits.authorizationsPerAddress);
+  const { authorizationsPerAddress: perAddress, authorizations: overall } = limits;
+  await spendOfAddress(store.rates, 'authorize', address, { perAddress, overall });
   return address;
 }
 
-async function clientOf(asked: RequestParameters, address: string, { clients }: AuthServerContext): Promise<Client> {
+async function clientOf(
+  asked: RequestParameters,
+  address: string | undefined,
+  { clients }: AuthServerContext,
+): Promise<Client> {
   const clientId = clientIdOf(asked);
   if (!clientId.ok) throw new Refused(clientId.reason);
   const found = await clients.find(clientId.value, address);

@@ -1,3 +1,4 @@
+import { EVERYBODY } from '../clients/address-key.ts';
 import { CLIENT_LIFE_MS } from '../clients/directory.ts';
 import type { RegistrationErrorCode } from '../clients/metadata-members.ts';
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
@@ -14,15 +15,14 @@ import { registrationUrl } from '../clients/registration-url.ts';
 
 /** @see RFC 7591 §3, contract/auth.md 3.4 */
 export function registerEndpoint(context: AuthServerContext): Endpoint {
-  const { settings, store, addressOf, now, random, emit } = context;
+  const { settings, addressOf, now, random, emit } = context;
   return {
     paths: [endpointPath('register', settings.urls.issuer)],
     answers: 'json',
     cors: true,
     methods: {
       POST: async (req, res) => {
-        await spendOfAddress(store.rates, 'register', addressOf(req), settings.limits.registrationsPerAddress);
-        await spend(store.rates, 'register', 'all', settings.limits.registrations);
+        await spendRegistration(addressOf(req), context);
         const metadata = metadataOf(await jsonTextOf(req), context);
         const registration = register(metadata, { now: now(), random });
         await keep(context, registration.client);
@@ -32,6 +32,13 @@ export function registerEndpoint(context: AuthServerContext): Endpoint {
       },
     },
   };
+}
+
+/** Of the address, where it is known, and of everybody together. */
+async function spendRegistration(address: string | undefined, { store, settings }: AuthServerContext): Promise<void> {
+  const { registrationsPerAddress: perAddress, registrations: overall } = settings.limits;
+  await spendOfAddress(store.rates, 'register', address, { perAddress, overall });
+  if (address !== undefined) await spend(store.rates, 'register', EVERYBODY, overall);
 }
 
 const REASONS: Readonly<Record<RegistrationErrorCode, RefusalReason>> = {

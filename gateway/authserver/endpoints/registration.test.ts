@@ -195,6 +195,30 @@ describe('a flood of registrations', () => {
     expect((await from('203.0.113.2')).status).toBe(429);
   });
 
+  it('counts for everybody alone where clients may share an address', async () => {
+    const server = await clientServer({
+      settings: {
+        limits: {
+          ...usual,
+          registrationsPerAddress: { capacity: 1, perSecond: 0.01 },
+          registrations: { capacity: 3, perSecond: 2 },
+        },
+      },
+      addressOf: () => undefined,
+    });
+    const statuses = async (count: number) => {
+      const replies = await Promise.all(Array.from({ length: count }, () => register(server, MINIMAL)));
+      return replies.map(({ status, headers }) => [status, headers.get('retry-after')]).toSorted();
+    };
+    const [made, late] = [
+      [201, null],
+      [429, '1'],
+    ];
+    expect(await statuses(4)).toEqual([made, made, made, late]);
+    server.advance(1_500);
+    expect(await statuses(3)).toEqual([made, made, made]);
+  });
+
   it('of many addresses is slowed down together', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrations: { capacity: 20, perSecond: 0.1 } } },

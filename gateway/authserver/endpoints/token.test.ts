@@ -352,6 +352,18 @@ describe('client authentication', () => {
     expect(server.events.map(([event]) => event)).toContain('rate_limited');
   });
 
+  it('row 61: wrong secrets of anybody lock out no client where clients may share an address', async () => {
+    const limits = (await clientServer()).context.settings.limits;
+    const server = await clientServer({
+      settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
+      addressOf: () => undefined,
+    });
+    const attempt = (secret: string) => server.post('/oauth/token', form, basic('vcl_basic', secret));
+    for (let count = 0; count < 10; count += 1) expect((await attempt('wrong')).status).toBe(401);
+    expect((await attempt('wrong')).status).toBe(429);
+    refusedGrant(await attempt(SECRET));
+  });
+
   it('row 61: after 10 wrong codes more are refused, but not the right one of a neighbour', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({

@@ -5,7 +5,7 @@ import { clientAddresses } from './client-address.ts';
 
 /** What a request from this machine with these headers counts as. */
 async function addressOf(trusted: readonly string[], lines: readonly string[]): Promise<string> {
-  const read: (req: IncomingMessage) => string = clientAddresses(trusted);
+  const read = clientAddresses(trusted);
   const server = createServer((req, res) => res.end(read(req)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -32,4 +32,23 @@ it.each([
   ['a proxy is written as a mapped address', [HERE, '10.0.0.1'], ['203.0.113.7, ::ffff:10.0.0.1'], '203.0.113.7'],
 ] as const)('row 50: when %s', async (_what, trusted, lines, expected) => {
   expect(await addressOf(trusted, lines)).toBe(expected);
+});
+
+/** A request by a peer of another machine, as far as its address goes. */
+const requestOf = (remoteAddress: string | undefined, ...hops: string[]): IncomingMessage =>
+  ({ socket: { remoteAddress }, headersDistinct: hops.length > 0 ? { 'x-forwarded-for': hops } : {} }) as never;
+
+it.each([
+  ['a peer without a trusted proxy', [], ['10.0.0.9'], undefined],
+  ['a peer that may be an unnamed proxy', [], ['10.0.0.9', '203.0.113.7'], undefined],
+  ['a peer beside the trusted proxies', ['10.1.0.0/16'], ['10.0.0.9', '203.0.113.7'], undefined],
+  ['a client behind a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', '203.0.113.7'], '203.0.113.7'],
+  ['a trusted proxy that names nobody', ['10.0.0.0/8'], ['10.0.0.9'], undefined],
+  ['a client among the trusted proxies', ['10.0.0.0/8'], ['10.0.0.9', '10.4.4.4'], undefined],
+  ['junk of a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', 'unknown'], undefined],
+  ['loopback', [], ['::1'], '::1'],
+  ['mapped loopback', [], ['::ffff:127.0.0.1'], '::ffff:127.0.0.1'],
+  ['a socket that is gone', [], [undefined], undefined],
+] as const)('knows no address that many clients may share: %s', (_what, trusted, [peer, ...hops], expected) => {
+  expect(clientAddresses(trusted)(requestOf(peer, ...hops))).toBe(expected);
 });

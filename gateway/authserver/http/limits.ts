@@ -1,4 +1,4 @@
-import { addressKey } from '../clients/address-key.ts';
+import { addressKey, EVERYBODY } from '../clients/address-key.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 
@@ -8,6 +8,16 @@ export async function spend(rates: Rates, bucket: string, key: string, limit: Ra
   if (!decision.allowed) throw new Refused('rate_limited', { retryAfterSeconds: decision.retryAfterSeconds });
 }
 
-/** One use of the bucket of an address, or of the network that an IPv6 address is of. */
-export const spendOfAddress = (rates: Rates, bucket: string, address: string, limit: RateLimit): Promise<void> =>
-  spend(rates, bucket, addressKey(address), limit);
+/**
+ * Takes one use of the bucket of an address, or of the network that an IPv6 address is of; of the bucket of everybody
+ * where addresses say nothing. Throws `Refused` with 429.
+ */
+export const spendOfAddress = (
+  rates: Rates,
+  bucket: string,
+  address: string | undefined,
+  { perAddress, overall }: { readonly perAddress: RateLimit; readonly overall: RateLimit },
+): Promise<void> =>
+  address === undefined
+    ? spend(rates, bucket, EVERYBODY, overall)
+    : spend(rates, bucket, addressKey(address), perAddress);

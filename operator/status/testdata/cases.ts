@@ -29,8 +29,10 @@ const vmcp = (spec: object = {}, status?: object): KubeObject =>
     { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, ...spec },
     status ? { status } : {},
   );
+const OWN_TOKENS = { type: 'oidc', audience: 'https://desk.example.com/mcp', oidcConfigRef: { name: 'own' } } as const;
+const behindProxy = { incomingAuth: { ...OWN_TOKENS, trustedProxies: ['10.0.0.0/8'] } };
 const withOidc = (spec: object = {}): KubeObject =>
-  vmcp({ incomingAuth: { type: 'oidc', audience: 'https://desk.example.com/mcp', oidcConfigRef: { name: 'own' } }, ...spec });
+  vmcp({ incomingAuth: OWN_TOKENS, ...spec });
 const withAuthServer = (config: object = {}, spec: object = {}): KubeObject =>
   withOidc({
     authServerConfig: {
@@ -134,7 +136,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
     secrets: keys,
   },
   'refused shared config': { objects: [withOidc(), live('MCPOIDCConfig', 'own', { type: 'inline' }), ...two] },
-  'authorization server': { objects: [withAuthServer(kept), oidc(), ...two], secrets: keys, observed: up },
+  'authorization server': { objects: [withAuthServer(kept, behindProxy), oidc(), ...two], secrets: keys, observed: up },
   'authorization server that forgets': { objects: [withAuthServer(), oidc(), ...two], observed: up },
   'authorization server without identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
   'authorization server with another issuer': {

@@ -160,6 +160,7 @@ function settingsFor(
     providers: [first, ...others],
     limits: {
       ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },
+      ...{ authorizations: limit, documentFetches: limit },
       ...{ documentFetchesPerAddress: limit, failuresPerClient: limit },
     },
     trustedProxies: [],

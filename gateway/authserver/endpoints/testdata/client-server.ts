@@ -12,7 +12,7 @@ import type { AuthServerContext } from '../../context.ts';
 import { issueToken, type SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
 import { answerRefusal } from '../../http/answer-refusal.ts';
-import { clientAddresses } from '../../http/client-address.ts';
+import { clientAddresses, type AddressOf } from '../../http/client-address.ts';
 import { route } from '../../http/router.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
@@ -72,6 +72,8 @@ export interface ServerOptions {
   readonly keys?: SigningKeys;
   readonly secrets?: SecretRing;
   readonly trustedProxies?: readonly string[];
+  /** In place of what the sockets of the test say, which are all of loopback. */
+  readonly addressOf?: AddressOf;
 }
 
 export interface Reply {
@@ -125,6 +127,8 @@ export const settingsFor = (over: Partial<AuthServerSettings> = {}): AuthServerS
   limits: {
     authorizationsPerAddress: GENEROUS,
     registrationsPerAddress: GENEROUS,
+    authorizations: GENEROUS,
+    documentFetches: GENEROUS,
     registrations: GENEROUS,
     documentFetchesPerAddress: GENEROUS,
     failuresPerClient: GENEROUS,
@@ -173,7 +177,7 @@ async function makeContext(options: ServerOptions) {
     secrets: () => ring,
     clients: createClientDirectory({ settings, store, now, log, outbound: createOutbound }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
-    addressOf: clientAddresses(options.trustedProxies ?? []),
+    addressOf: options.addressOf ?? clientAddresses(options.trustedProxies ?? []),
   };
   return { context, events, logged, advance: (ms: number) => void (passed += ms) };
 }
