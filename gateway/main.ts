@@ -17,6 +17,7 @@ import { PublicServer, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
 import { CountsByServer } from './telemetry/counts-by-server.ts';
+import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher } from './workloads/runner/runner.ts';
@@ -90,6 +91,12 @@ export class Gateway {
     help: 'What happened at the embedded authorization server.',
     label: 'event',
   });
+  readonly #budgets = createByteBudgets();
+  readonly #budgetRefusals = new CountsByServer(this.#registry, {
+    name: 'vmcp_budget_refusals_total',
+    help: 'Requests, replies, streams and connections that did not fit into a budget.',
+    label: 'budget',
+  });
   readonly #upstreamLatency = new UpstreamLatency(this.#registry);
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
@@ -149,6 +156,7 @@ export class Gateway {
       this.#metrics.forget(name);
       this.#authentications.forget(name);
       this.#authServerEvents.forget(name);
+      this.#budgetRefusals.forget(name);
       this.#upstreamLatency.forget(name);
       const stopped = one.stop(DRAIN_GRACE_MS).finally(() => this.#stopping.delete(stopped));
       this.#stopping.add(stopped);
@@ -196,6 +204,8 @@ export class Gateway {
       version,
       requestIdPrefix: this.#requestIdPrefix,
       metrics: this.#metrics.of(key(spec)),
+      budgets: this.#budgets,
+      onOverBudget: this.#budgetRefusals.of(key(spec)),
       onAuthentication: this.#authentications.of(key(spec)),
       onAuthServerEvent: this.#authServerEvents.of(key(spec)),
       observeUpstream: this.#upstreamLatency.of(key(spec)),

@@ -18,6 +18,7 @@ import type { StrategyDeps } from './outgoing/authenticator.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
+import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
 import { VirtualServer } from './vmcp/virtual-server.ts';
 
@@ -35,6 +36,9 @@ export interface PublicServerDeps {
   readonly version: string;
   readonly requestIdPrefix: string;
   readonly metrics: CallObserver;
+  /** Of the process. */
+  readonly budgets: ByteBudgets;
+  readonly onOverBudget: OnBudgetRefusal;
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
@@ -260,7 +264,7 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 
 function virtualServer(
   config: GatewayConfig,
-  { log, metrics, createTransport, strategies, onAuthentication }: PublicServerDeps,
+  { log, metrics, budgets, onOverBudget, createTransport, strategies, onAuthentication }: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
 ): VirtualServer {
   return new VirtualServer(config, {
@@ -279,6 +283,8 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
+    budgets,
+    onOverBudget,
     onForeignSession: () => {
       onAuthentication('foreign_session');
     },

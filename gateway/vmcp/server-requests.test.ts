@@ -27,6 +27,18 @@ it('brings the answer to the backend under its own id, once', () => {
   expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
 });
 
+it('forwards no request whose id or progress token would fill the memory while the client is asked', () => {
+  const { requests } = fixture();
+  const long = 'x'.repeat(2_000);
+  const forward = (message: object): Buffer | undefined => {
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'roots/list', ...message }));
+    return requests.forward({} as Channel, body, scanEnvelope(body), undefined);
+  };
+  expect(forward({ id: long })).toBeUndefined();
+  expect(forward({ id: 1, params: { _meta: { progressToken: long } } })).toBeUndefined();
+  expect(forward({ id: 1, params: { _meta: { progressToken: 't' }, text: long } })).toBeDefined();
+});
+
 it('still takes the answer when the call that ran meanwhile has ended, and holds that no more', () => {
   const { sent, requests, forward, answer } = fixture();
   const ended = call();

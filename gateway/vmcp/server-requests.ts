@@ -26,20 +26,24 @@ interface Waiting {
 }
 
 const MOST_WAITING = 100;
+/** Bytes of an id or a progress token of a backend, which are kept until the client answers. */
+const LONGEST_KEPT = 1_024;
 
 /** The requests of backends that one client session was sent and has not answered yet. */
 export class ServerRequests {
   readonly #waiting = new Map<string, Waiting>();
   #last = 0;
 
-  /** The backend's request with an id of ours, for the client; undefined when too many wait already. */
+  /** The backend's request with an id of ours, for the client; undefined when too many wait or its id is very long. */
   forward(channel: Channel, message: Buffer, envelope: Envelope, call: HeldCall | undefined): Buffer | undefined {
     const { id } = envelope;
     if (id === undefined || (this.#waiting.size >= MOST_WAITING && !this.#makeRoom())) return undefined;
+    const backendId = message.toString('utf8', id.start, id.end);
+    const progressToken = requestToken(message, envelope);
+    if (backendId.length > LONGEST_KEPT || (progressToken?.length ?? 0) > LONGEST_KEPT) return undefined;
     this.#last += 1;
     const ownId = `"vmcp-${String(this.#last)}"`;
-    const backendId = message.toString('utf8', id.start, id.end);
-    this.#waiting.set(ownId, { channel, backendId, progressToken: requestToken(message, envelope), call });
+    this.#waiting.set(ownId, { channel, backendId, progressToken, call });
     call?.hold();
     return splice(message, { start: 0, end: message.length }, id, ownId);
   }

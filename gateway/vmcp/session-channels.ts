@@ -11,7 +11,7 @@ export function closeChannel(session: Session, backend: string): void {
 /** Ends connections that were not used since `before` (ms since the epoch) and hold no subscription. */
 export function closeIdleChannels(session: Session, before: number): void {
   if (session.running.size > 0) return;
-  const subscribed = new Set(session.subscriptions.values());
+  const subscribed = session.subscriptions.backends();
   for (const [name, { lastUsedAt }] of session.channels)
     if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
 }

@@ -1,5 +1,7 @@
 import { SessionStreams } from './edge/event-stream.ts';
+import type { ByteBudgets } from './budgets/account.ts';
 import { ServerRequests } from './server-requests.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import type { Channel, RequestHandle } from './transport/channel.ts';
 
@@ -39,8 +41,7 @@ export interface Session {
   /** What backends have asked the client. */
   readonly requests: ServerRequests;
   readonly streams: SessionStreams;
-  /** URIs that the client subscribed to, with the backend of each. */
-  readonly subscriptions: Map<string, string>;
+  readonly subscriptions: Subscriptions;
   /** The lists as the client was last told of them. */
   seen: ListDigests | undefined;
 }
@@ -64,6 +65,7 @@ export interface SessionsOptions {
   readonly limit: number;
   readonly now: () => number;
   readonly newId: () => string;
+  readonly budgets: ByteBudgets;
   /** Somebody else's id was presented: a stolen one, perhaps. */
   readonly onForeign: () => void;
   /** Called once for every session that ends, whatever the reason. */
@@ -111,7 +113,7 @@ export class Sessions {
       running: new Set(),
       requests: new ServerRequests(),
       streams: new SessionStreams(),
-      subscriptions: new Map(),
+      subscriptions: new Subscriptions(this.#options.budgets.subscriptions.open(principal)),
       seen: undefined,
     };
     this.#live.set(session.id, session);

@@ -12,6 +12,8 @@ import type { Route } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
+import type { ByteBudgets } from './budgets/account.ts';
+import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
 import type { ClientRequest } from './client-request.ts';
@@ -32,6 +34,9 @@ export interface VirtualServerDeps {
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
+  readonly budgets: ByteBudgets;
+  /** A request, a reply or a call did not fit into a budget. */
+  readonly onOverBudget: (budget: Budget) => void;
   /** A caller presented the id of somebody else's session. */
   readonly onForeignSession: () => void;
   /** Boundary 1 as it is now. */
@@ -50,6 +55,8 @@ export class VirtualServer {
   readonly views: Views;
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly log: Logger;
+  /** Counts a refusal because of a budget. */
+  readonly refused: (budget: Budget) => void;
   /** What is wrong with the newest configuration: because of it an older one is in use. */
   configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
@@ -64,11 +71,13 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
     this.#boundary = deps.boundary;
+    this.refused = deps.onOverBudget;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
       now: deps.now,
       newId: deps.newId,
+      budgets: deps.budgets,
       onForeign: deps.onForeignSession,
       onEnd: (session) => {
         this.#release(session);
@@ -180,7 +189,7 @@ export class VirtualServer {
     for (const other of this.sessions.all()) {
       if (
         other !== session &&
-        other.subscriptions.get(uri) === backend &&
+        other.subscriptions.backendOf(uri) === backend &&
         (isolation === 'shared' || other.principal === session.principal)
       )
         return true;
@@ -214,7 +223,10 @@ export class VirtualServer {
     for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);
   }
 
-  /** Sends a client's request to the backend of `route`; `name` is the span to rename when the route is renamed. */
+  /**
+   * Sends a client's request to the backend of `route`; `name` is the span to rename when the route is renamed. `onReply`
+   * sees a reply before the client does, unless it is a long one.
+   */
   forward(
     session: Session,
     request: ClientRequest,
@@ -222,6 +234,7 @@ export class VirtualServer {
     name: Span | undefined,
     answer: Answer,
     onFailure: OnFailure,
+    onReply?: (message: Buffer) => void,
   ): void {
     const { body, envelope } = request;
     const backend = this.fleet.runtime(route.backend);
@@ -241,6 +254,7 @@ export class VirtualServer {
       { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
       answer,
       onFailure,
+      onReply,
     ).start();
   }
 
@@ -255,7 +269,9 @@ export class VirtualServer {
     for (const gone of this.fleet.replace(configuredBackends(config), config.vmcp.operational, keep)) {
       this.fleet.retire(gone);
       this.views.forget(gone.name);
-      for (const { channels } of this.sessions.all()) {
+      const isReplaced = this.fleet.runtime(gone.name) !== undefined;
+      for (const { channels, subscriptions } of this.sessions.all()) {
+        if (!isReplaced) subscriptions.deleteOf(gone.name);
         const held = channels.get(gone.name);
         if (!held || !channels.delete(gone.name)) continue;
         if (held.channel) gone.discard(held.channel);
@@ -305,6 +321,7 @@ export class VirtualServer {
     for (const call of session.running) call.cancel('the session ended');
     for (const name of [...session.channels.keys()]) closeChannel(session, name);
     session.streams.end();
+    session.subscriptions.clear();
   }
 }
 

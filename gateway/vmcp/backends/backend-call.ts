@@ -27,6 +27,7 @@ export class BackendCall implements ReplySink, RunningCall {
   readonly #caller: Identity | undefined;
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
+  readonly #onReply: ((message: Buffer) => void) | undefined;
   readonly #startedAt: number;
   #channel: Channel | undefined;
   #handle: RequestHandle | undefined;
@@ -45,6 +46,7 @@ export class BackendCall implements ReplySink, RunningCall {
     request: BackendRequest,
     answer: Answer,
     onFailure: OnFailure,
+    onReply?: (message: Buffer) => void,
   ) {
     this.#backend = backend;
     this.#session = session;
@@ -52,6 +54,7 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#request = request;
     this.#answer = answer;
     this.#onFailure = onFailure;
+    this.#onReply = onReply;
     this.id = request.id.toString('latin1');
     this.#startedAt = backend.now();
   }
@@ -91,6 +94,7 @@ export class BackendCall implements ReplySink, RunningCall {
 
   reply(message: Buffer): void {
     this.#done('ok');
+    this.#onReply?.(message);
     this.#answer.reply(message);
   }
 

@@ -139,7 +139,6 @@ export class BackendRuntime {
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);
-    const renews = held !== undefined;
     const isHeld = (): boolean => session.channels.get(this.name) === entry;
     entry.opening = this.#open(session).then(
       (channel) => {
@@ -148,7 +147,7 @@ export class BackendRuntime {
         if (session.ended || !isHeld()) this.discard(channel);
         else {
           if (session.logLevel >= 0) this.sendLogLevel(session, channel);
-          if (renews) this.#subscribeAgain(session, channel);
+          this.#subscribeAgain(session, channel);
         }
         return channel;
       },
@@ -227,12 +226,10 @@ export class BackendRuntime {
     this.#tell(session, channel, 'logging/setLevel', { level: LOG_LEVELS[index] }, 'log level not taken');
   }
 
-  /** The backend knows nothing of what the lost channel had subscribed to. */
+  /** The backend knows nothing of what a channel that was lost, or closed by a replacement, had subscribed to. */
   #subscribeAgain(session: Session, channel: Channel): void {
-    for (const [uri, backend] of session.subscriptions) {
-      if (backend !== this.name) continue;
+    for (const uri of session.subscriptions.acceptedBy(this.name))
       this.#tell(session, channel, 'resources/subscribe', { uri }, 'subscription lost');
-    }
   }
 
   /** A request of ours on a session's channel whose reply says nothing; `lost` is the log line of a failure. */

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { createByteBudgets } from '../budgets/account.ts';
 import { expect, it } from 'vitest';
 import { startPersonalBackend } from '../../../e2e/harness/backends/personal.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
@@ -45,7 +46,15 @@ it('names the provider of a login that a backend refuses twice', async () => {
     onListChanged: () => undefined,
   });
   const nothing = () => undefined;
-  const sessions = new Sessions({ ttlMs: 60_000, limit: 1, now, newId: () => 's', onForeign: nothing, onEnd: nothing });
+  const sessions = new Sessions({
+    ttlMs: 60_000,
+    limit: 1,
+    now,
+    budgets: createByteBudgets(),
+    newId: () => 's',
+    onForeign: nothing,
+    onEnd: nothing,
+  });
   const alice = callerOf('alice', now());
   const client = { revision: '2025-11-25', capabilities: '{}', offers: new Set<string>() };
   const session = sessions.create(alice.principal, client);

@@ -4,7 +4,8 @@ import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
 
-const LONGEST_CAPABILITIES = 16_384;
+/** Kept for each of up to 20,000 sessions; those of the protocol have some 300. */
+const LONGEST_CAPABILITIES = 2_048;
 
 /**
  * What `initialize` says of the client, with the revision the session gets: the asked one when we speak it, else our

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { ByteBudget } from './budgets/byte-budget.ts';
+import { SESSION_SUBSCRIPTIONS } from './budgets/limits.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+const uri = (number: number, length: number): string => `x://${String(number).padEnd(length, '-')}`;
+
+/** Subscribes until there is no room: the number of subscriptions, and the reason. */
+function fill(subscriptions: Subscriptions, length: number): readonly [number, string] {
+  for (;;) {
+    const full = subscriptions.begin(uri(subscriptions.size, length), 'a');
+    if (full) return [subscriptions.size, full];
+  }
+}
+
+it('holds the bytes of a session, of a principal and of all within their limits, and gives them back', () => {
+  const budget = new ByteBudget({ perPrincipal: 1_000_000, total: 1_500_000 });
+  const of = (principal: string): Subscriptions => new Subscriptions(budget.open(principal));
+  const [first, second, third, other] = [of('ann'), of('ann'), of('ann'), of('bob')];
+  expect(fill(of('eve'), 20)).toEqual([SESSION_SUBSCRIPTIONS.count, 'session']);
+  expect(fill(first, 2_000)[1]).toBe('session');
+  expect(fill(second, 2_000)[1]).toBe('principal');
+  expect(fill(third, 2_000)).toEqual([0, 'principal']);
+  expect(budget.usedBy('ann')).toBeLessThanOrEqual(1_000_000);
+  expect(fill(other, 2_000)[1]).toBe('principal');
+  expect(budget.used).toBeLessThanOrEqual(1_500_000);
+  first.delete(uri(0, 2_000));
+  expect(third.begin(uri(0, 2_000), 'a')).toBeUndefined();
+  for (const one of [first, second, third]) one.clear();
+  expect(budget.usedBy('ann')).toBe(0);
+});
+
+it('forgets what the backend refused, not what it had accepted before', () => {
+  const budget = new ByteBudget({ perPrincipal: 10_000, total: 10_000 });
+  const subscriptions = new Subscriptions(budget.open('ann'));
+  subscriptions.begin('x://1', 'a');
+  subscriptions.begin('x://1', 'a');
+  subscriptions.settle('x://1', false);
+  expect([subscriptions.has('x://1'), subscriptions.acceptedBy('a')]).toEqual([true, []]);
+  subscriptions.settle('x://1', true);
+  subscriptions.begin('x://1', 'a');
+  subscriptions.settle('x://1', false);
+  expect(subscriptions.acceptedBy('a')).toEqual(['x://1']);
+  subscriptions.begin('x://2', 'b');
+  subscriptions.settle('x://2', false);
+  expect([subscriptions.has('x://2'), [...subscriptions.backends()]]).toEqual([false, ['a']]);
+  subscriptions.deleteOf('a');
+  expect([subscriptions.size, budget.used]).toEqual([0, 0]);
+});
