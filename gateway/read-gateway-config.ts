@@ -2,6 +2,7 @@ import { authServerProblems } from './authserver/config/problems.ts';
 import { DiscoveredBackends } from './contract/discovered-backends.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
 import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';
+import { mountProblems, startedBackends } from './contract/mounted-files.ts';
 import { outgoingProblems } from './contract/outgoing-rules.ts';
 import type { Problem } from './contract/problem.ts';
 import { readDocument } from './contract/run-config-document.ts';
@@ -32,7 +33,9 @@ export function withDiscoveredBackends(base: GatewayConfig, text: string): Read 
   const whole = { ...base, vmcp: { ...vmcp, backends, ...(credentials && { outgoing_auth: credentials }) } };
   const read = checkGatewayConfig(whole);
   if ('problems' in read || !cluster) return read;
-  return { config: { ...read.config, vmcp: { ...read.config.vmcp, cluster } } };
+  const config = { ...read.config, vmcp: { ...read.config.vmcp, cluster } };
+  const problems = [...startedBackends(config), ...mountProblems(config)];
+  return problems.length > 0 ? { problems } : { config };
 }
 
 const placeOf = (path: string): string => (/^(?:backends|outgoing_auth)/u.test(path) ? `vmcp.${path}` : path);
@@ -56,6 +59,7 @@ export function checkGatewayConfig(json: unknown): Read {
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS),
     ...authServerProblems(read.config),
+    ...mountProblems(read.config),
   ];
   if (problems.length > 0) return { problems };
   const { outgoing_auth: entries } = read.config.vmcp;

@@ -62,6 +62,7 @@ export class PodPlace {
         ...VMCP,
         namespace: this.namespace,
         cluster: {
+          mounted_folders: [tmpdir()],
           backends_config_map: CONFIG_MAP,
           virtual_mcp_server: NAME,
           reporting_interval: reportingInterval,

@@ -71,6 +71,47 @@ describe('a configuration whose backends come from the cluster', () => {
     expect(refusals(together(document))).toContain(refusal);
   });
 
+  const headerFrom = (file: string): Backend => ({
+    ...alpha,
+    header_forward: { add_headers_from_file: { 'X-Key': file } },
+  });
+  const documentOf = (...backends: Backend[]) => ({ schema_version: 'v0.1.0', backends });
+
+  it.each([
+    '/var/run/secrets/kubernetes.io/serviceaccount/token',
+    '/etc/vmcp/secrets/../config.json',
+    '/etc/vmcp/secrets/./a/b',
+    '/etc/vmcp/secrets//a/b',
+    '/etc/vmcp/secrets-of-others/a',
+    'etc/vmcp/secrets/a/b',
+    '/proc/self/environ',
+  ])('reads no file outside of the mounted folders: %s', (file) => {
+    const place = 'PathNotMounted vmcp.backends[0]';
+    expect(refusals(together(documentOf(headerFrom(file))))).toEqual([
+      `${place}.header_forward.add_headers_from_file.X-Key`,
+    ]);
+    expect(refusals(together(documentOf({ ...alpha, ca_bundle_file: file })))).toEqual([`${place}.ca_bundle_file`]);
+    const outgoing_auth = { alpha: { type: 'header_injection', header_name: 'X-Key', header_value_file: file } };
+    expect(refusals(together({ ...documentOf(alpha), outgoing_auth }))).toEqual([
+      'PathNotMounted vmcp.outgoing_auth.alpha.header_value_file',
+    ]);
+  });
+
+  it('reads files that the operator mounts', () => {
+    expect(refusals(together(documentOf(headerFrom('/etc/vmcp/secrets/keys/a'))))).toEqual([]);
+    expect(refusals(together(documentOf({ ...alpha, ca_bundle_file: '/etc/vmcp/configmaps/ca/ca.crt' })))).toEqual([]);
+  });
+
+  it('starts no process and attaches to no pod', () => {
+    const { isolation: _, attach, ...rest } = attached;
+    expect(refusals(together(documentOf({ ...rest, process: { image: 'npx://x' } })))).toEqual([
+      'RuleViolated vmcp.backends[0].process',
+    ]);
+    expect(refusals(together(documentOf({ ...rest, isolation: 'shared', ...(attach && { attach }) })))).toEqual([
+      'RuleViolated vmcp.backends[0].attach',
+    ]);
+  });
+
   it('is refused when the document is not JSON', () => {
     expect(refusals(withDiscoveredBackends(base, '{'))).toEqual(['InvalidJSON (document)']);
   });

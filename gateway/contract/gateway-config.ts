@@ -205,6 +205,9 @@ export const Cluster = Closed(
     }),
     virtual_mcp_server: Type.String({ minLength: 1, description: 'VirtualMCPServer whose status is reported to.' }),
     reporting_interval: Duration('Shortest time between two status reports.'),
+    mounted_folders: Type.Optional(
+      Strings('Folders that files may be named in; when absent, those that the operator mounts.'),
+    ),
   },
   { description: 'The backends are not in this document: they come from a ConfigMap, also while the gateway runs.' },
 );

@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { Closed, HttpUrl } from '../contract/fields.ts';
+import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../contract/mounted-files.ts';
 import { ATOMIC, flag, text, texts } from '../contract/optional.ts';
 import { caBundleRef, secretKeyRef } from '../contract/references.ts';
 import { needs, rule, safeUrl } from '../contract/rule.ts';
@@ -16,10 +17,13 @@ export const issuerFields = {
   introspectionUrl: Type.Optional(HttpUrl('RFC 7662 endpoint; found by discovery when absent.', { maxLength: 2048 })),
   introspection: introspectionField(),
   caBundleRef: caBundleRef(),
-  jwksAuthTokenPath: text('File whose bearer token is sent to the key set endpoint.', {
-    pattern: '^/.+$',
-    maxLength: 4096,
-  }),
+  jwksAuthTokenPath: text(
+    'File whose bearer token is sent to the key set endpoint; in a cluster below `/etc/vmcp/tokens`, where `podTemplateSpec` can mount it.',
+    {
+      pattern: '^/.+$',
+      maxLength: 4096,
+    },
+  ),
   allowPrivateIPs: flag('Let the issuer’s endpoints resolve to private addresses.'),
   jwksAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
   protectedResourceAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
@@ -51,6 +55,10 @@ export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource 
   if (introspectionUrl !== undefined && !clientSecretRef) {
     const message = 'opaque tokens are accepted with clientSecretRef only: set it, or remove this field';
     scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
+  }
+  if (scope.mode === 'cluster' && jwksAuthTokenPath !== undefined && !isBelow(jwksAuthTokenPath, MOUNTED_FOLDERS)) {
+    const message = notMounted(jwksAuthTokenPath, MOUNTED_FOLDERS);
+    scope.problem({ reason: PATH_NOT_MOUNTED, path: 'jwksAuthTokenPath', message });
   }
   const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
   return {

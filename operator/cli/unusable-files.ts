@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { configFiles, type ConfigFile } from '../../gateway/contract/gateway-config-files.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import { foldersOf, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../gateway/contract/mounted-files.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import { unreadableFiles } from './unreadable-files.ts';
 import { unusableContents, type Held, type Role } from './unusable-contents.ts';
@@ -12,12 +13,24 @@ export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
   const files = configFiles(config);
   const unreadable = await unreadableFiles(files);
   if (unreadable.length > 0) return unreadable;
+  const escaped = config.vmcp.cluster ? await escapedFiles(files, foldersOf(config)) : [];
+  if (escaped.length > 0) return escaped;
   const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(heldBy));
   return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
     path,
     reason,
     message: `${file}: ${message}`,
   }));
+}
+
+/** Files in the mounted folders that are links to somewhere else. Kubernetes' own links stay in the folder. */
+async function escapedFiles(files: readonly ConfigFile[], folders: readonly string[]): Promise<Problem[]> {
+  const roots = await Promise.all(folders.map((folder) => realpath(folder).catch(() => folder)));
+  const checked = files.map(async ({ path, file }) => {
+    if (isBelow(await realpath(file), roots)) return [];
+    return [{ reason: PATH_NOT_MOUNTED, path, message: notMounted(file, folders) }];
+  });
+  return (await Promise.all(checked)).flat();
 }
 
 const heldBy = async (named: ConfigFile): Promise<ConfigFile & Held> => ({

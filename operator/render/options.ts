@@ -1,3 +1,4 @@
+import { MOUNTED_CONFIG_MAPS, MOUNTED_SECRETS } from '../../gateway/contract/mounted-files.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Platform } from '../resolve/scope.ts';
@@ -23,6 +24,6 @@ export type Rendered = { readonly objects: KubeObject[] } | { readonly problems:
 /** Where a gateway in a pod finds what its configuration names. */
 export const CLUSTER_PLATFORM: Platform = {
   mode: 'cluster',
-  secretsDir: '/etc/vmcp/secrets',
-  configMapsDir: '/etc/vmcp/configmaps',
+  secretsDir: MOUNTED_SECRETS,
+  configMapsDir: MOUNTED_CONFIG_MAPS,
 };
