@@ -18,6 +18,8 @@ export class ListenError extends Error {
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /** Bound address and port, such as `0.0.0.0:4483` or `[::1]:4483`. */
+  readonly address: string;
   /** Requests whose answers have not left yet; a GET, which may be a stream without an end, is not counted. */
   readonly unanswered: () => number;
   /** Takes no new connections; answers that start from now on close theirs. */
@@ -52,10 +54,12 @@ export async function listen(
     });
     server.listen({ host, port, backlog: 1024 }, resolve);
   });
-  const address = server.address();
+  const bound = server.address();
+  const { address: ip, port: boundPort } = typeof bound === 'object' && bound ? bound : { address: host, port };
   return {
     host,
-    port: typeof address === 'object' && address ? address.port : port,
+    port: boundPort,
+    address: `${ip.includes(':') ? `[${ip}]` : ip}:${String(boundPort)}`,
     unanswered,
     refuseConnections: () => {
       server.prependListener('request', (_req, res) => {

@@ -53,6 +53,8 @@ export interface RunningServer {
   readonly name: string;
   readonly namespace: string;
   readonly mcpUrl: string;
+  /** Bound address and port of its listener. */
+  readonly address: string;
   /** Whose tokens are accepted; undefined: anyone may call. */
   readonly issuer: string | undefined;
 }
@@ -122,10 +124,11 @@ export class Gateway {
   }
 
   get servers(): readonly RunningServer[] {
-    return [...this.#running.values()].map(({ virtual: { config }, mcpUrl }) => ({
+    return [...this.#running.values()].map(({ virtual: { config }, mcpUrl, address }) => ({
       name: config.name ?? '',
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
+      address,
       issuer: config.vmcp.incoming.type === 'anonymous' ? undefined : (config.oidc_config?.issuer ?? 'the cluster'),
     }));
   }

@@ -119,6 +119,11 @@ export class PublicServer {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
   }
 
+  /** Bound address and port: others than this machine may reach it, although `mcpUrl` names the loopback address. */
+  get address(): string {
+    return this.#listener.address;
+  }
+
   /** At the embedded authorization server; undefined without one, and while its store cannot say. */
   async registeredClients(): Promise<number | undefined> {
     return this.#gate.authServer.current?.registeredClients();
@@ -237,7 +242,12 @@ function impossible(error: unknown): never {
   throw new BoundaryImpossible(error);
 }
 
-const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host);
+/** Host of a URL under which this machine reaches a listener on `host`. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
 
 const incomingOf = ({
   name,

@@ -4,6 +4,17 @@ import type { Gateway } from '../../gateway/main.ts';
 const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
   issuer === undefined ? '' : ' --header "Authorization: Bearer $TOKEN"';
 
+/** Warns about listeners that other machines reach: the URL that is printed names the loopback address. */
+function exposed(servers: Gateway['servers']): string[] {
+  const addresses = servers.map(({ address }) => address).filter((address) => !LOOPBACK.test(address));
+  return addresses.length === 0
+    ? []
+    : [`Other machines can connect: listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`];
+}
+
+/** Addresses that only this machine reaches. */
+const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
+
 /** What `vmcp up` prints when it listens: every endpoint, and one command to go on with. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
   const rows = [
@@ -27,6 +38,7 @@ export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers
     '',
     ...lines,
     '',
+    ...exposed(servers),
     ...next,
     `See the backends:  curl -s ${managementUrl}/status`,
     'Stop with Ctrl-C.',

@@ -19,13 +19,13 @@ const POD = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '9'
 const CLUSTER = { backends_config_map: 'desk', virtual_mcp_server: 'desk', reporting_interval: '30s' };
 
 /** `vmcp gateway` as a pod runs it, on free ports. */
-async function gateway(vmcp: object, env: Readonly<Record<string, string>> = POD) {
+async function gateway(vmcp: object, env: Readonly<Record<string, string>> = POD, host = ['--host', '127.0.0.1']) {
   const dir = await mkdtemp(join(tmpdir(), 'vmcp-gateway-pod-'));
   cleanups.push(() => rm(dir, { recursive: true, force: true }));
   const file = join(dir, 'config.json');
   await writeFile(file, JSON.stringify({ schema_version: 'v0.1.0', name: 'desk', vmcp: { ...VMCP, ...vmcp } }));
   const ports = ['--port', '0', '--management-port', '0'];
-  const args = [join(import.meta.dirname, 'main.ts'), 'gateway', '--config', file, '--host', '127.0.0.1', ...ports];
+  const args = [join(import.meta.dirname, 'main.ts'), 'gateway', '--config', file, ...host, ...ports];
   const { KUBERNETES_SERVICE_HOST: _host, ...outside } = process.env;
   const child = spawn(process.execPath, args, { env: { ...outside, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
   cleanups.push(() => child.kill('SIGKILL'));
@@ -130,5 +130,19 @@ describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
     expect((await running).body).toContain('done');
     expect((await late).body).toContain('done');
     expect(await exited).toBe(0);
+  });
+});
+
+describe('vmcp gateway on a laptop', { timeout: 60_000 }, () => {
+  it.each([
+    ['0.0.0.0 without --host', [], '0.0.0.0', '127.0.0.1'],
+    ['the loopback address', ['--host', '127.0.0.1'], '127.0.0.1', '127.0.0.1'],
+    ['every IPv6 address', ['--host', '::'], '[::]', '[::1]'],
+  ])('logs that it binds %s, and a URL that works', async (_what, host, bound, named) => {
+    const running = await gateway({}, {}, host);
+    const url = new URL(await running.url);
+    expect(url.hostname).toBe(named);
+    expect(running.output()).toContain(`"address":"${bound}:${url.port}"`);
+    expect(await ask(url.href, '/health')).toMatchObject({ status: 200 });
   });
 });

@@ -44,7 +44,12 @@ export async function gateway(options: GatewayOptions): Promise<number> {
       cluster: { unusableFiles },
       routesMs: isInCluster(process.env) ? ROUTES_MS : 0,
     });
-    log.info('gateway listens', { url: running.servers[0]?.mcpUrl, management: running.managementUrl });
+    const [server] = running.servers;
+    log.info('gateway listens', {
+      address: server?.address,
+      url: server?.mcpUrl,
+      management: running.managementUrl,
+    });
     await signalled;
     await running.stop();
     log.info('gateway stopped');

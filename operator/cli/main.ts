@@ -100,7 +100,7 @@ function addGateway(program: Command): void {
     .command('gateway')
     .description('run one rendered configuration: what the pods run')
     .requiredOption('--config <file>', 'GatewayConfig as JSON')
-    .option('--host <address>', 'address of the MCP endpoint', '0.0.0.0')
+    .option('--host <address>', 'address of the MCP endpoint; 0.0.0.0: other machines can connect', '0.0.0.0')
     .option('--port <port>', 'port of the MCP endpoint', port, 4483)
     .option('--management-host <address>', 'address of /metrics and /status', '127.0.0.1')
     .option('--management-port <port>', 'port of /metrics and /status', port, 8080)

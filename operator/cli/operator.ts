@@ -80,7 +80,12 @@ async function run(
   if (openshift === undefined) return 0;
   const { world, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
-  log.info('operator starts', { namespaces: settings.namespaces, metricsPort: health.port, openshift });
+  log.info('operator starts', {
+    namespaces: settings.namespaces,
+    metricsPort: health.port,
+    metricsAddress: health.address,
+    openshift,
+  });
   const elector = flags.leaderElect ? await createElector(parts, controller) : undefined;
   const ready = world.synced.then(() => {
     if (elector) elector.start();

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { endpointTable } from './endpoint-table.ts';
+
+const tableFor = (address: string): string =>
+  endpointTable({
+    servers: [{ name: 'a', namespace: '', mcpUrl: 'http://127.0.0.1:4483/mcp', address, issuer: undefined }],
+    managementUrl: 'http://127.0.0.1:8080',
+  });
+
+describe('endpointTable', () => {
+  it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])('names %s, which other machines reach', (address) => {
+    expect(tableFor(address)).toContain(`Other machines can connect: listens on ${address}.`);
+  });
+
+  it.each(['127.0.0.1:4483', '[::1]:4483', '127.0.0.2:4483'])('says nothing of other machines for %s', (address) => {
+    expect(tableFor(address)).not.toContain('Other machines');
+  });
+});
