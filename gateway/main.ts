@@ -20,7 +20,7 @@ import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
-import type { Launcher } from './workloads/runner/runner.ts';
+import type { Launcher, LaunchProblem } from './workloads/runner/runner.ts';
 import { stackOf } from './telemetry/log.ts';
 
 export type { ServerSpec } from './public-server.ts';
@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
+  /** Why a backend that the caller runs over HTTP could not be started. */
+  readonly launchProblem?: ((namespace: string, backend: string) => LaunchProblem | undefined) | undefined;
   /** Where the tokens of users' upstream logins are; without it there are none. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
@@ -201,7 +203,8 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
-    const { log, version, upstreamTokens, heartbeatMs } = this.#options;
+    const { log, version, upstreamTokens, heartbeatMs, launchProblem } = this.#options;
+    const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
       log,
       version,
@@ -216,8 +219,8 @@ export class Gateway {
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       heartbeatMs,
-      createTransport: (backend, operational) =>
-        this.#createTransport(backend, operational, spec.config.vmcp.namespace),
+      createTransport: (backend, operational) => this.#createTransport(backend, operational, namespace),
+      launchProblem: (backend) => launchProblem?.(namespace ?? '', backend),
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });
     this.#running.set(key(spec), server);

@@ -20,7 +20,7 @@ import type { CallObserver } from './telemetry/call-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
-import { VirtualServer } from './vmcp/virtual-server.ts';
+import { VirtualServer, type VirtualServerDeps } from './vmcp/virtual-server.ts';
 
 export interface ServerSpec {
   readonly config: GatewayConfig;
@@ -49,6 +49,7 @@ export interface PublicServerDeps {
   /** Whether no other resource is served at the origin of this one; asked at each request. */
   readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
+  readonly launchProblem: VirtualServerDeps['launchProblem'];
   /** Between two comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
   /** What strategies get beside their backend. */
@@ -274,7 +275,16 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 
 function virtualServer(
   config: GatewayConfig,
-  { log, metrics, budgets, onOverBudget, createTransport, strategies, onAuthentication }: PublicServerDeps,
+  {
+    log,
+    metrics,
+    budgets,
+    onOverBudget,
+    createTransport,
+    launchProblem,
+    strategies,
+    onAuthentication,
+  }: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
 ): VirtualServer {
   return new VirtualServer(config, {
@@ -283,6 +293,7 @@ function virtualServer(
     random: Math.random,
     newId: randomUUID,
     createTransport,
+    launchProblem,
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
         ? undefined

@@ -11,6 +11,11 @@ import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { root, runVmcp, startGateway, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
+/** Probes that are not waited for. */
+const often = {
+  failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '400ms', unhealthyThreshold: 2 },
+};
+
 const remote = entry('remote', 'http://127.0.0.1:9/mcp');
 
 /** Runs a command over a folder with these files. */
@@ -184,25 +189,66 @@ describe('two processes', () => {
 });
 
 describe('a server that cannot run', () => {
-  it.each([
-    ['a package that does not exist', 'npx://vmcp-fixture-does-not-exist@1.0.0', /PackageNotFound|no package/],
-    ['a server that crashes in a loop', npx('vmcp-fixture-crash-loop'), /cannot find my configuration/],
-  ])('(%s) is named in one clear message, and the rest works', async (_what, image, message) => {
+  it.each([['a server that crashes in a loop', npx('vmcp-fixture-crash-loop'), /cannot find my configuration/]])(
+    '(%s) is named in one clear message, and the rest works',
+    async (_what, image, message) => {
+      const scope = testScope();
+      const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+      const files = gatewayOver([entry('alpha', alpha.url), server('broken', image)]);
+      const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
+      const session = await openSession(vmcp.url);
+      await session.tools();
+      await eventually('the log says why', () =>
+        vmcp
+          .output()
+          .split('\n')
+          .some((line) => message.test(line) && line.includes('broken')),
+      );
+      expect(vmcp.output()).not.toMatch(STACK);
+      expect(textOf(await session.call('alpha_echo', { text: 'fine' }))).toBe('fine');
+      expect(vmcp.running()).toBe(true);
+    },
+  );
+
+  it('because its package does not exist is named once, shown in /status, and tried again after an edit', async () => {
     const scope = testScope();
-    const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
-    const files = gatewayOver([entry('alpha', alpha.url), server('broken', image)]);
-    const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
-    const session = await openSession(vmcp.url);
-    await session.tools();
-    await eventually('the log says why', () =>
+    const http = server('absent', 'npx://vmcp-fixture-does-not-exist', { transport: 'streamable-http' });
+    const filesWith = (image: string) =>
+      gatewayOver([http, server('gone', image, { args: ['alpha'] })], { operational: often });
+    const files = filesWith('npx://vmcp-fixture-nor-does-this');
+    const vmcp = await startVmcp(scope, { files, args: ['--watch'], env: await npmRegistry(scope) });
+    const lines = (part: string) =>
       vmcp
         .output()
         .split('\n')
-        .some((line) => message.test(line) && line.includes('broken')),
-    );
-    expect(vmcp.output()).not.toMatch(STACK);
-    expect(textOf(await session.call('alpha_echo', { text: 'fine' }))).toBe('fine');
-    expect(vmcp.running()).toBe(true);
+        .filter((line) => line.includes(part));
+    const problems = async () =>
+      (JSON.parse((await raw(`${vmcp.management}/status`)).body) as { problems: { path: string }[] }).problems;
+    const problem = (backend: string, wanted: string) => ({
+      reason: 'PackageNotFound',
+      path: `vmcp.backends.${backend}`,
+      message: `backend "${backend}" cannot be started: npm has no package ${wanted}@latest: check its name and version`,
+    });
+    await eventually('both were probed several times', async () => {
+      const { body } = await raw(`${vmcp.management}/api/backends/health`);
+      const { backends } = JSON.parse(body) as { backends: Record<string, { consecutive_failures: number }> };
+      return Object.values(backends).every(({ consecutive_failures: failures }) => failures >= 4);
+    });
+    expect(await problems()).toEqual([
+      problem('absent', 'vmcp-fixture-does-not-exist'),
+      problem('gone', 'vmcp-fixture-nor-does-this'),
+    ]);
+    expect(lines('npm has no package vmcp-fixture-does-not-exist')).toHaveLength(1);
+    expect(lines('npm has no package vmcp-fixture-nor-does-this')).toHaveLength(1);
+    expect(vmcp.output()).not.toMatch(/npm (error|ERR)|E404/);
+    const installs = lines('installing package');
+    expect(installs.filter((line) => line.includes('does-not-exist'))).toHaveLength(1);
+
+    await writeFiles(vmcp.folder, filesWith(npx('vmcp-fixture')));
+    const session = await openSession(vmcp.url);
+    await eventually('the corrected server is there', async () => (await session.tools()).includes('gone_echo'));
+    await eventually('the other one was tried again', () => lines('installing package').length >= installs.length + 2);
+    expect((await problems()).map(({ path }) => path)).toEqual(['vmcp.backends.absent']);
   });
 
   it('(HTTP, crashes in a loop) is restarted with growing pauses, and the rest works', async () => {

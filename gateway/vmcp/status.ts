@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { BackendHealth, HealthState } from './health/state.ts';
 import type { VirtualServer } from './virtual-server.ts';
 
@@ -93,7 +94,19 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
   ...server.views.shared.problems,
   ...server.fleet.misconfigured().map(credentialProblem),
+  ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.launchProblem(name))),
 ];
+
+const launchProblem = (backend: string, problem: LaunchProblem | undefined): RuntimeProblem[] =>
+  problem
+    ? [
+        {
+          reason: problem.reason,
+          path: `vmcp.backends.${backend}`,
+          message: `backend "${backend}" cannot be started: ${problem.message}`,
+        },
+      ]
+    : [];
 
 const credentialProblem = (backend: string): RuntimeProblem => ({
   reason: 'CredentialMisconfigured',

@@ -22,6 +22,7 @@ import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
 import { closeChannel, closeIdleChannels } from './session-channels.ts';
 import { Sessions, type ClientFacts, type Session } from './session.ts';
+import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/catalog-source.ts';
 import { Views } from './views/views.ts';
@@ -37,6 +38,8 @@ export interface VirtualServerDeps {
   readonly budgets: ByteBudgets;
   /** A request, a reply or a call did not fit into a budget. */
   readonly onOverBudget: (budget: Budget) => void;
+  /** Why a backend of this server that is run elsewhere in this process could not be started. */
+  readonly launchProblem?: ((backend: string) => LaunchProblem | undefined) | undefined;
   /** A caller presented the id of somebody else's session. */
   readonly onForeignSession: () => void;
   /** Boundary 1 as it is now. */
@@ -54,6 +57,7 @@ export class VirtualServer {
   readonly fleet: Fleet;
   readonly views: Views;
   readonly #boundary: VirtualServerDeps['boundary'];
+  readonly #launchProblem: VirtualServerDeps['launchProblem'];
   readonly log: Logger;
   /** Counts a refusal because of a budget. */
   readonly refused: (budget: Budget) => void;
@@ -72,6 +76,7 @@ export class VirtualServer {
     this.log = deps.log;
     this.#boundary = deps.boundary;
     this.refused = deps.onOverBudget;
+    this.#launchProblem = deps.launchProblem;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
@@ -146,6 +151,11 @@ export class VirtualServer {
   /** Judges a caller that boundary 1 let in before. */
   liveness(identity: Identity | undefined): ReturnType<Boundary['liveness']> {
     return this.#boundary.current.liveness(identity);
+  }
+
+  /** Why the process of a backend could not be started. */
+  launchProblem(backend: string): LaunchProblem | undefined {
+    return this.fleet.launchProblem(backend) ?? this.#launchProblem?.(backend);
   }
 
   get draining(): boolean {

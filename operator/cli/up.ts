@@ -132,6 +132,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       log,
       version: VERSION,
       launcher,
+      launchProblem: (namespace, name) => workloads.problem(namespace, name),
     });
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));

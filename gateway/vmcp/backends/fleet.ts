@@ -6,6 +6,7 @@ import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
+import type { LaunchProblem } from '../../workloads/runner/runner.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import { failureOfError } from '../transport/http-failure.ts';
 import { ask } from '../transport/request-reply.ts';
@@ -30,6 +31,8 @@ interface Member {
   settled: boolean;
   /** Failed probes in a row. */
   failures: number;
+  /** Why its process could not be started last. */
+  launch: LaunchProblem | undefined;
 }
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
@@ -92,15 +95,25 @@ export class Fleet implements CatalogSource {
     return [...this.#members.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
   }
 
+  /** Why the process of a backend could not be started, by name. */
+  launchProblem(name: string): LaunchProblem | undefined {
+    return this.#members.get(name)?.launch;
+  }
+
   checkNow(name: string): void {
     void this.#monitor?.checkNow(name);
   }
 
-  /** Sets the backends. Returns those that are gone or were replaced; `retire` is called for each of them. */
+  /**
+   * Sets the backends. Returns those that are gone or were replaced; `retire` is called for each of them. A process that
+   * could not be started for good is tried again.
+   */
   replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {
     const gone = [...this.#members].filter(
-      ([, { runtime, auth }]) =>
-        !keepEqual || !backends.some((next) => isDeepStrictEqual(next, { config: runtime.config, auth })),
+      ([, { runtime, auth, launch }]) =>
+        !keepEqual ||
+        launch?.permanent === true ||
+        !backends.some((next) => isDeepStrictEqual(next, { config: runtime.config, auth })),
     );
     for (const [name] of gone) this.#members.delete(name);
     for (const backend of backends) if (!this.#members.has(backend.config.name)) this.#add(backend, operational);
@@ -192,6 +205,7 @@ export class Fleet implements CatalogSource {
       warnings: [],
       settled: false,
       failures: 0,
+      launch: undefined,
     });
   }
 
@@ -241,6 +255,7 @@ export class Fleet implements CatalogSource {
         throw error;
       });
       member.failures = 0;
+      member.launch = undefined;
       settled();
     } catch (error) {
       const failure = member.runtime.failureOf(error);
@@ -253,16 +268,18 @@ export class Fleet implements CatalogSource {
   }
 
   /** A backend that was never there may just be starting: it is asked again soon, later at the usual interval. */
-  #onProbeFailed(name: string, member: Member, { kind, detail }: BackendFailure): void {
+  #onProbeFailed(name: string, member: Member, { kind, detail, launch }: BackendFailure): void {
     if (kind === 'cancelled') return;
     member.failures += 1;
-    if (kind !== 'unavailable' || member.failures >= STARTING_FAILURES) {
+    member.launch = launch ?? member.launch;
+    const isHopeless = member.launch?.permanent === true;
+    if (kind !== 'unavailable' || isHopeless || member.failures >= STARTING_FAILURES) {
       member.settled = true;
       this.#settle();
     }
     if (member.failures === 1)
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
-    if (member.catalog || member.runtime.credentials.perUser) return;
+    if (isHopeless || member.catalog || member.runtime.credentials.perUser) return;
     setTimeout(
       () => {
         if (this.#members.get(name) === member) this.checkNow(name);

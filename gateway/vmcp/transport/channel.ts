@@ -1,5 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { CredentialFault, CredentialHeaders } from '../../outgoing/authenticator.ts';
+import type { LaunchProblem } from '../../workloads/runner/runner.ts';
 
 /** What the gateway itself met on the way to a backend; a backend's own JSON-RPC error is a reply, not a failure. */
 export type FailureKind =
@@ -20,6 +21,8 @@ export interface BackendFailure {
   /** For the log only: may quote addresses and system errors, never what the backend wrote in a body. */
   readonly detail: string;
   readonly retryAfterSeconds?: number;
+  /** Why the backend's process could not be started. */
+  readonly launch?: LaunchProblem;
   /** HTTP status, of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
   /** Upstream provider that the caller must log in to again (`reauthenticate`) or has no access to (`forbidden`). */

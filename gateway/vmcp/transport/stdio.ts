@@ -19,7 +19,10 @@ export interface ProcessesOptions extends StdioProcessOptions {
 }
 
 export interface StdioTransportOptions extends ProcessesOptions {
-  /** What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once. */
+  /**
+   * What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once, or has failed
+   * for good.
+   */
   readonly command: () => Promise<Command>;
   readonly launcher: Pick<Launcher, 'spawn'>;
 }
@@ -34,7 +37,7 @@ export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   let prepared: Promise<Command> | undefined;
   const command = () =>
     (prepared ??= options.command().catch((error: unknown) => {
-      prepared = undefined;
+      if (!(error instanceof LaunchError && error.problem.permanent)) prepared = undefined;
       throw error;
     }));
   return processTransport(options, (closing) =>
@@ -78,7 +81,8 @@ export function processTransport(
 }
 
 function refuseLaunch(error: unknown): never {
-  if (error instanceof LaunchError) throw new BackendError({ kind: 'unavailable', detail: error.message });
+  if (error instanceof LaunchError)
+    throw new BackendError({ kind: 'unavailable', detail: error.message, launch: error.problem });
   throw error;
 }
 

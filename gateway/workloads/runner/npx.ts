@@ -106,10 +106,10 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
   const command = { file: npm, args, env: installerEnvironment(tools.hostEnv), cwd: dir };
   const { code, stderr } = await tools.run(command, workload, INSTALL_TIMEOUT_MS);
   if (code === 0) return;
-  tools.log.warn('package not installed', { workload, package: wanted, output: stderr });
   if (/code E404|code ETARGET|code EINVALIDPACKAGENAME/.test(stderr)) {
     throw new LaunchError('PackageNotFound', `npm has no package ${wanted}: check its name and version`);
   }
+  tools.log.warn('package not installed', { workload, package: wanted, output: stderr });
   throw new LaunchError(
     'InstallFailed',
     `npm install ${wanted} failed (${firstError(stderr)}): see the log, then try again`,

@@ -89,6 +89,19 @@ export type LaunchReason =
   | 'EnvironmentFileUnreadable'
   | 'LauncherClosed';
 
+/** Only another image reference helps: what failed is not tried again. Every other failure may pass. */
+const PERMANENT: ReadonlySet<LaunchReason> = new Set(['InvalidImageReference', 'PackageNotFound', 'PackageHasNoBin']);
+
+/** Messages of these quote a tool, whose output may hold the credentials of a registry. */
+const QUOTES_TOOL: ReadonlySet<LaunchReason> = new Set(['InstallFailed', 'ImagePullFailed']);
+
+/** Why a workload does not run, fit for `/status`. */
+export interface LaunchProblem {
+  readonly reason: LaunchReason;
+  readonly message: string;
+  readonly permanent: boolean;
+}
+
 /** Why a workload cannot be started, in one sentence that says what to do. Never holds an environment value. */
 export class LaunchError extends Error {
   readonly reason: LaunchReason;
@@ -97,6 +110,12 @@ export class LaunchError extends Error {
     super(message, options);
     this.name = 'LaunchError';
     this.reason = reason;
+  }
+
+  get problem(): LaunchProblem {
+    const { reason } = this;
+    const message = QUOTES_TOOL.has(reason) ? 'it is tried again, and the log says why it failed' : this.message;
+    return { reason, message, permanent: PERMANENT.has(reason) };
   }
 }
 

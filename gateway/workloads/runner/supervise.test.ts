@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openPortBook } from './ports.ts';
+import { LaunchError } from './runner.ts';
 import { supervise, type SuperviseOptions, type Workload } from './supervise.ts';
 import { isRunning, openFixture, recordingLog, until, type Fixture, type LogEntry } from './testdata/fixture.ts';
 
@@ -112,12 +113,45 @@ describe('supervise', () => {
     expect(workload.state()).toMatchObject({ status: 'stopped', restarts: 0, lastExit: { code: 1 } });
   });
 
-  it('keeps trying what cannot be prepared and says why', async () => {
-    const workload = await start(LISTEN, { process: { image: 'Not/An Image' } });
-    await until(() => workload.state().restarts >= 1);
-    expect(workload.state().problem).toMatchObject({ reason: 'InvalidImageReference' });
-    expect(logged).toContainEqual(expect.objectContaining({ level: 'warn', message: 'workload not started' }));
+  const failsToPrepare = (failure: LaunchError, onPrepare: () => void) => ({
+    prepare: () => {
+      onPrepare();
+      return Promise.reject(failure);
+    },
+    spawn: () => fail(),
+    close: () => Promise.resolve(),
   });
+  const refusals = () => logged.filter(({ message }) => message === 'workload not started');
+
+  it('keeps trying what could not be prepared and may pass, and shows why', async () => {
+    let prepared = 0;
+    const failure = new LaunchError('InstallFailed', 'npm install x failed (https://user:canary@registry): try again');
+    const workload = await start('', { launcher: failsToPrepare(failure, () => (prepared += 1)) });
+    await until(() => workload.state().restarts >= 2);
+    expect(prepared).toBeGreaterThanOrEqual(2);
+    expect(workload.state().problem).toEqual({
+      reason: 'InstallFailed',
+      message: 'it is tried again, and the log says why it failed',
+      permanent: false,
+    });
+  });
+
+  it.each(['PackageNotFound', 'PackageHasNoBin', 'InvalidImageReference'] as const)(
+    'gives up at once when the reason is %s, which it logs once and shows',
+    async (reason) => {
+      let prepared = 0;
+      const message = 'npm has no package x: check its name';
+      const launcher = failsToPrepare(new LaunchError(reason, message), () => (prepared += 1));
+      const workload = await start('', { launcher, pauseMs: () => 0 });
+      await until(() => workload.state().status === 'failed');
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(prepared).toBe(1);
+      expect(workload.state().problem).toEqual({ reason, message, permanent: true });
+      expect(refusals()).toMatchObject([{ level: 'warn', fields: { workload: 'demo', reason, error: message } }]);
+      await workload.stop();
+      expect(workload.state().status).toBe('stopped');
+    },
+  );
 
   it('ends when the launcher is closed under it', async () => {
     const workload = await start(LISTEN, { launcher: fixture.launcher, process: { image: EVERYTHING } });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 import { backoffMs, countRestart } from './backoff.ts';
 import { logLines, readLines } from './lines.ts';
-import { LaunchError, type Child, type Exit, type Launcher, type WorkloadLog } from './runner.ts';
+import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher, type WorkloadLog } from './runner.ts';
 
 /** An HTTP server that is kept running. */
 export interface Workload {
@@ -15,13 +15,16 @@ export interface Workload {
 }
 
 export interface WorkloadState {
-  /** `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. */
-  readonly status: 'starting' | 'running' | 'backoff' | 'stopped';
+  /**
+   * `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. `failed`: it cannot
+   * be started as it is configured, and is not tried again.
+   */
+  readonly status: 'starting' | 'running' | 'backoff' | 'failed' | 'stopped';
   /** Restarts since the start of the supervision. */
   readonly restarts: number;
   readonly lastExit?: Exit;
   /** Why it could not be started at all. */
-  readonly problem?: { readonly reason: string; readonly message: string };
+  readonly problem?: LaunchProblem;
 }
 
 export interface SuperviseOptions {
@@ -42,7 +45,7 @@ export interface SuperviseOptions {
 const PROBE_MS = 50;
 const OPEN_WITHIN_MS = 30_000;
 
-/** Starts the server and restarts it whenever it ends. Every crash is one log line. */
+/** Starts the server and restarts it whenever it ends, unless it cannot be started at all. Every crash is one log line. */
 export function supervise(options: SuperviseOptions): Workload {
   const { name, port } = options;
   const ended = new AbortController();
@@ -89,8 +92,12 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
     });
     end = next.end;
     const over = stopped() || end.problem?.reason === 'LauncherClosed';
-    enter(over ? 'stopped' : 'backoff');
-    if (over) return;
+    if (over || end.problem?.permanent === true) {
+      enter(over ? 'stopped' : 'failed');
+      if (!over) log.warn(message, { workload: name, ...fields });
+      return;
+    }
+    enter('backoff');
     inARow = countRestart(inARow, now() - startedAt);
     const restartInMs = pauseMs(inARow);
     log.warn(message, { workload: name, ...fields, restartInMs });
@@ -104,7 +111,7 @@ interface Outcome {
   readonly end: End;
 }
 
-/** From prepare to exit. A failed prepare counts as a crash: a registry or an engine may come back. */
+/** From prepare to exit. A failed prepare counts as a crash, unless it is permanent: a registry or an engine may come back. */
 async function runOnce(
   options: SuperviseOptions,
   signal: AbortSignal,
@@ -126,9 +133,9 @@ async function runOnce(
       end: { lastExit },
     };
   } catch (error) {
-    const reason = error instanceof LaunchError ? error.reason : 'InstallFailed';
-    const problem = { reason, message: error instanceof Error ? error.message : String(error) };
-    return { message: 'workload not started', fields: { reason, error: problem.message }, end: { problem } };
+    const failure = error instanceof LaunchError ? error : new LaunchError('InstallFailed', String(error));
+    const { reason, message, problem } = failure;
+    return { message: 'workload not started', fields: { reason, error: message }, end: { problem } };
   }
 }
 

@@ -60,6 +60,24 @@ describe('uvx://', () => {
     await expect(output(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
   });
 
+  it.each([
+    ['ERROR: No matching distribution found for x', 'PackageNotFound', 0],
+    [
+      "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\nERROR: No matching distribution found for x",
+      'InstallFailed',
+      1,
+    ],
+  ])('takes an index out of reach for no answer: %j is %s', async (output, reason, dumps) => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-index-'));
+    const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
+    writeFileSync(join(folder, 'uv'), `#!/bin/sh\n[ "$1" = venv ] && exit 0\ncat >&2 <<'E'\n${output}\nE\nexit 1\n`);
+    chmodSync(join(folder, 'uv'), 0o755);
+    await expect(own.launcher.prepare({ image: 'uvx://x' }, 'demo')).rejects.toMatchObject({ reason });
+    expect(own.logged.filter(({ message }) => message === 'package not installed')).toHaveLength(dumps);
+    await own.close();
+    rmSync(folder, { recursive: true });
+  });
+
   it('says what to install when there is no Python, or one without venv', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-no-python-'));
     const bare = openFixture({ hostEnv: { PATH: folder } });

@@ -17,6 +17,8 @@ const SPEC =
   /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(\[[A-Za-z0-9._,-]+\])?(?:==([A-Za-z0-9][A-Za-z0-9.!+_-]*))?$/;
 const INSTALL_TIMEOUT_MS = 300_000;
 const NOT_FOUND = /No matching distribution|not found in the package registry|no version of|no versions of/i;
+/** pip says "No matching distribution" of an index that it could not reach, too: these lines come before. */
+const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
 
 /**
  * `uvx://PACKAGE[==VERSION]`: a virtual environment below the state folder, made by `uv` when it is on PATH and by
@@ -59,8 +61,10 @@ async function install({ requirement }: PythonSpec, dir: string, workload: strin
   const python = join(dir, 'bin', 'python');
   const expectDone = (result: RunResult, step: string) => {
     if (result.code === 0) return;
-    tools.log.warn('package not installed', { workload, package: requirement, output: result.stderr });
-    throw installFailure(result, requirement, step);
+    const failure = installFailure(result, requirement, step);
+    if (failure.reason !== 'PackageNotFound')
+      tools.log.warn('package not installed', { workload, package: requirement, output: result.stderr });
+    throw failure;
   };
   if (uv === undefined) await makeVenv(dir, run, tools);
   else expectDone(await run(uv, ['venv', '--quiet', dir]), 'uv venv');
@@ -86,7 +90,7 @@ async function makeVenv(
 }
 
 function installFailure({ stderr }: RunResult, requirement: string, step: string): LaunchError {
-  if (NOT_FOUND.test(stderr)) {
+  if (NOT_FOUND.test(stderr) && !NOT_REACHED.test(stderr)) {
     return new LaunchError('PackageNotFound', `PyPI has no package ${requirement}: check its name and version`);
   }
   const reason = stderr.trim().split('\n').at(-1) ?? '';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend, BackendProcess, GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import type { PortBook } from '../../../gateway/workloads/runner/ports.ts';
-import type { Launcher, WorkloadLog } from '../../../gateway/workloads/runner/runner.ts';
+import type { Launcher, LaunchProblem, WorkloadLog } from '../../../gateway/workloads/runner/runner.ts';
 import { supervise, type Workload } from '../../../gateway/workloads/runner/supervise.ts';
 
 export interface HttpWorkloadsOptions {
@@ -15,6 +15,8 @@ export interface HttpWorkloadsOptions {
 export interface HttpWorkloads {
   /** Runs what the configurations need and nothing else; returns them with the URLs of what runs here. */
   run(configs: readonly GatewayConfig[]): Promise<GatewayConfig[]>;
+  /** Why a workload could not be started. */
+  problem(namespace: string, name: string): LaunchProblem | undefined;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,12 @@ interface Running {
 
 const runsHere = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
 
+/** Whether what runs is what is wanted; a workload that failed for good is started anew, whatever has changed. */
+const fits = (present: Running, transport: Running['transport'], process: BackendProcess): boolean =>
+  present.transport === transport &&
+  isDeepStrictEqual(present.process, process) &&
+  present.workload.state().status !== 'failed';
+
 /** The MCPServers of a folder that speak HTTP: one supervised process each, however many groups use it. */
 export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloadsOptions): HttpWorkloads {
   const running = new Map<string, Running>();
@@ -35,7 +43,7 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
     if (!process || transport === 'stdio') throw new Error(`${name} is no HTTP workload`);
     const key = `${namespace}/${name}`;
     const present = running.get(key);
-    if (!present || present.transport !== transport || !isDeepStrictEqual(present.process, process)) {
+    if (!present || !fits(present, transport, process)) {
       await present?.workload.stop();
       const port = await ports.portFor(key, process.target_port);
       running.set(key, {
@@ -61,6 +69,10 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
   };
 
   return {
+    problem(namespace, name) {
+      const state = running.get(`${namespace}/${name}`)?.workload.state();
+      return state?.status === 'running' ? undefined : state?.problem;
+    },
     async run(configs) {
       const wanted = new Set(
         configs.flatMap(({ vmcp }) =>
