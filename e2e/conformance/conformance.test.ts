@@ -8,6 +8,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope, testScope, type Scope } from '../harness/scope.ts';
 import { root, startVmcp } from '../harness/vmcp.ts';
 import { startConformanceServer, startConformanceSse } from './fixture/host.ts';
+import { startPollingServer } from './fixture/polling-host.ts';
 import { runConformance, scenariosOf, type ConformanceRun } from './runner.ts';
 
 const stdioFixture = join(root, 'e2e/conformance/fixture/serve-stdio.ts');
@@ -91,4 +92,17 @@ describe('the gateway in front of the fixture', () => {
 it('a backend that ends the stream of a call before its reply is asked for the rest (SEP-1699)', async () => {
   const session = await openSession(gateway);
   expect(textOf(await session.call('test_reconnection'))).toBe('Reconnection test completed');
+});
+
+it('a backend on SDK 1.29 that names a long wait and keeps no reply is asked for the rest at once', async () => {
+  const { url } = await startPollingServer(testScope());
+  const polling = await runConformance(testScope(), url, ['--scenario', 'server-sse-polling']);
+  expect(findings(polling), polling.output).toEqual([]);
+  expect(successes(polling)).toBe(3);
+  const config = { aggregation: { conflictResolution: 'none' } };
+  const over = await startVmcp(testScope(), { files: gatewayOver([entry('polling', url)], config) });
+  const session = await openSession(over.url);
+  const began = performance.now();
+  expect(textOf(await session.call('test_reconnection'))).toBe('Reconnection test completed');
+  expect(performance.now() - began).toBeLessThan(5_000);
 });

@@ -15,8 +15,14 @@ import { mediaTypeOf } from './media-type.ts';
 import { replyFault } from './reply.ts';
 import { createSseParser, type SseParser } from './sse-parser.ts';
 
-/** Wait before a broken stream is gone on with, when the backend names no other. */
+/**
+ * Wait before a broken stream is resumed, when the backend names no other. Before a wait of this length or longer the
+ * backend is asked once at once, although MCP 2025-11-25 wants the client to wait: @modelcontextprotocol/sdk 1.29 drops
+ * a reply that is ready while no stream is open, so a client that waits never gets it.
+ */
 const RESUME_AFTER_MS = 1_000;
+/** Statuses that refuse a resumption for now: the wait that the backend named was meant. */
+const isPassing = (status: number): boolean => status >= 500 || status === 409 || status === 429;
 /** A backend that names a shorter wait would be asked in a hot loop. */
 const SHORTEST_WAIT_MS = 50;
 
@@ -74,6 +80,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #lastEventId: string | undefined;
   #retryMs = RESUME_AFTER_MS;
   #resuming: NodeJS.Timeout | undefined;
+  #resumed = false;
+  /** The stream was asked for before the wait that the backend named, and has not been opened. */
+  #early = false;
   /** Why the stream is gone on with. */
   #brokenBy: BackendFailure | undefined;
   #rewriter: ReplyRewriter | undefined;
@@ -139,6 +148,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
+    this.#early &&= isPassing(status);
+    if (this.#early) return;
     this.#status = status;
     this.#host.replyHeaders?.(headers);
     const type = mediaTypeOf(headers['content-type']);
@@ -158,7 +169,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#done) return;
+    if (this.#done || this.#early) return;
     this.#received += chunk.length;
     try {
       if (this.#events) this.#events.push(chunk);
@@ -179,7 +190,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       return;
     }
     try {
-      if (this.#events)
+      if (this.#events || this.#early)
         this.#onStreamBroken({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
       else if (this.#rewriter) {
         this.#rewriter.end();
@@ -214,24 +225,29 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
    */
   #onStreamBroken(failure: BackendFailure): void {
     const lastEventId = this.#lastEventId;
-    if (lastEventId === undefined || !this.#events) {
+    if (lastEventId === undefined || !(this.#events || this.#early)) {
       this.fail(failure);
       return;
     }
     this.#events = undefined;
     this.#brokenBy = failure;
-    this.#resuming = setTimeout(() => {
-      const { dispatcher, origin, path } = this.#host;
-      this.#host.resumeHeaders(lastEventId).then(
-        (headers) => {
-          if (this.#done) return;
-          dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
-        },
-        () => {
-          this.fail(failure);
-        },
-      );
-    }, this.#retryMs);
+    this.#early = !this.#resumed && this.#retryMs >= RESUME_AFTER_MS;
+    this.#resumed = true;
+    this.#resuming = setTimeout(
+      () => {
+        const { dispatcher, origin, path } = this.#host;
+        this.#host.resumeHeaders(lastEventId).then(
+          (headers) => {
+            if (this.#done) return;
+            dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
+          },
+          () => {
+            this.fail(failure);
+          },
+        );
+      },
+      this.#early ? 0 : this.#retryMs,
+    );
   }
 
   #restartTimer(ms: number): void {
