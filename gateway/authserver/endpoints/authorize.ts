@@ -19,13 +19,12 @@ import { formOf, queryOf } from '../http/request-body.ts';
 import { ask, isAsked, leave } from '../login/approval.ts';
 import { giveFlowCookie } from '../login/flow-cookie.ts';
 import { sealVisit } from '../login/sealed-visit.ts';
+import { newTsid } from '../login/tsid.ts';
 import { begin, bind, stepMs } from '../login/transition.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import type { Transaction } from '../storage/records.ts';
 
 const HANDLE_BYTES = 32;
-/** 128 bits: useless outside of issued tokens, but nobody shall guess it either. */
-const TSID_BYTES = 16;
 const BUSY_SECONDS = 5;
 
 /** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
@@ -117,25 +116,23 @@ const openingOf = ({ urls, consentUrl }: AuthServerSettings): Open =>
   new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? askHere : sendToConsent;
 
 const askHere: Open = async (req, res, { client, request }, context) => {
-  const cookie = giveFlowCookie(res, context);
+  const cookie = giveFlowCookie(req, res, context);
   const transaction = bind(newVisit(request, context), cookie.hash);
   if (isAsked(req, transaction, context)) {
     ask(res, { handle: sealVisit(transaction, context), transaction, cookie }, client, context);
-  } else await leave(res, { transaction, cookie }, context);
+  } else await leave(req, res, { transaction, cookie }, context);
 };
 
 const sendToConsent: Open = async (_req, res, { request }, context) => {
   const { settings, random, store, now } = context;
   const transaction = newVisit(request, context);
   const handle = random(HANDLE_BYTES).toString('base64url');
-  if (!(await store.transactions.put(handle, transaction, stepMs(transaction, now()))))
-    throw new Error('a fresh handle is in use');
+  const isKept = await store.transactions.put(handle, transaction, stepMs(transaction, now()));
   const url = new URL(settings.consentUrl);
-  url.searchParams.set('transaction', handle);
+  url.searchParams.set('transaction', isKept ? handle : sealVisit(transaction, context));
   redirectTo(res, url.href);
 };
 
 function newVisit(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): Transaction {
-  const tsid = random(TSID_BYTES).toString('base64url');
-  return begin(request, { tsid, providers: settings.providers, now: now() });
+  return begin(request, { tsid: newTsid(random), providers: settings.providers, now: now() });
 }

@@ -1,12 +1,13 @@
 import type { Request } from 'express';
 import type { AuthServerContext } from '../context.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import { redirectTo } from '../http/answers.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { PageRefused } from '../http/refused.ts';
 import { queryOf } from '../http/request-body.ts';
-import { clearFlowCookie, flowCookieHashes } from '../login/flow-cookie.ts';
+import { followWay } from '../login/approval.ts';
+import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../login/flow-cookie.ts';
 import { completeLeg } from '../login/legs.ts';
+import { markAnswered, openLeg } from '../login/sealed-visit.ts';
 import type { Leg, Transaction } from '../storage/records.ts';
 
 const PARAMETERS = ['state', 'code', 'iss', 'error', 'error_description'];
@@ -15,7 +16,7 @@ const PARAMETERS = ['state', 'code', 'iss', 'error', 'error_description'];
 interface Answered {
   readonly transaction: Transaction;
   readonly leg: Leg;
-  readonly cookieHash: string;
+  readonly cookie: FlowCookie;
 }
 
 /**
@@ -30,10 +31,9 @@ export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
     async GET(req, res) {
       const asked = queryOf(req);
       const state = stateOf(asked);
-      const { transaction, leg, cookieHash } = await take(req, state, context);
-      const { location, over } = await completeLeg(context, transaction, leg, callbackOf(asked, state));
-      if (over) clearFlowCookie(res, cookieHash, context);
-      redirectTo(res, location);
+      const { transaction, leg, cookie } = await take(req, state, context);
+      const way = await completeLeg(context, transaction, leg, callbackOf(asked, state));
+      followWay(req, res, way, cookie, context);
     },
   },
 });
@@ -48,14 +48,22 @@ function stateOf(asked: RequestParameters): string {
 async function take(req: Request, state: string, context: AuthServerContext): Promise<Answered> {
   const { store, emit } = context;
   const found = await store.transactions.takeOwn(state, flowCookieHashes(req, context));
-  if (found.kind === 'unknown') throw new PageRefused('sign_in_over');
-  const { transaction } = found;
-  const { leg, cookieHash } = transaction;
-  if (!leg || cookieHash === undefined) throw new PageRefused('sign_in_over');
-  if (found.kind === 'taken') return { transaction, leg, cookieHash };
+  const transaction = found.kind === 'unknown' ? await takeCarried(req, state, context) : found.transaction;
+  if (!transaction?.leg || transaction.cookieHash === undefined) throw new PageRefused('sign_in_over');
+  const { leg } = transaction;
+  const cookie = flowCookieOf(req, transaction, context);
+  if (found.kind !== 'foreign' && cookie) return { transaction, leg, cookie };
   const facts = { client_id: transaction.clientId, provider: leg.provider };
   emit('login_foreign_browser', { endpoint: 'callback', ...facts });
   throw new PageRefused('other_browser', facts);
+}
+
+/** A login attempt that the store had no room for comes back with the browser. Once: the second finds a mark. */
+async function takeCarried(req: Request, state: string, context: AuthServerContext): Promise<Transaction | undefined> {
+  const carried = carriedInCookies(req, context)
+    .map(({ hash, sealed }) => ({ hash, transaction: openLeg(state, sealed, context) }))
+    .find(({ hash, transaction }) => transaction?.cookieHash === hash);
+  return carried && (await markAnswered(state, context)) ? carried.transaction : undefined;
 }
 
 const callbackOf = (asked: RequestParameters, state: string) => ({

@@ -12,7 +12,8 @@ import { ask, isAsked, leave, type Visit } from '../login/approval.ts';
 import { refusalUrl } from '../login/code.ts';
 import { rememberConsent } from '../login/consent-cookie.ts';
 import { clearFlowCookie, flowCookieOf, giveFlowCookie, isCsrfToken } from '../login/flow-cookie.ts';
-import { isSealed, markAnswered, openSealed } from '../login/sealed-visit.ts';
+import { isSealed, markAnswered, openSealed, sealVisit } from '../login/sealed-visit.ts';
+import { newTsid } from '../login/tsid.ts';
 import { bind, isBeforeConsent, stepMs } from '../login/transition.ts';
 import type { Transaction } from '../storage/records.ts';
 
@@ -29,7 +30,7 @@ export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
       const visit = await openVisit(req, res, context);
       const client = await clientOf(visit, context);
       if (isAsked(req, visit.transaction, context)) ask(res, visit, client, context);
-      else await leave(res, await take(visit, context, 'sign_in_over'), context);
+      else await leave(req, res, await take(visit, context, 'sign_in_over'), context);
     },
     async POST(req, res) {
       refuseForeignOrigin(req, context);
@@ -50,19 +51,30 @@ async function openVisit(req: Request, res: Response, context: AuthServerContext
   const { transactions } = context.store;
   const handle = queryOf(req).one('transaction');
   if (handle === undefined) throw new PageRefused('bad_request', { parameter: 'transaction' });
-  const found = await transactions.get(handle);
+  const found = await unanswered(handle, context);
   if (!found || !isBeforeConsent(found)) throw new PageRefused('sign_in_over');
   if (found.cookieHash !== undefined) {
     const cookie = flowCookieOf(req, found, context);
     if (!cookie) throw foreignBrowser(found, context, 'other_browser');
     return { handle, transaction: found, cookie };
   }
+  if (isSealed(handle)) return beginAnew(req, res, found, context);
   const unbound = await transactions.take(handle); // of two browsers at once, one gets it
   if (!unbound) throw new PageRefused('sign_in_over');
-  const cookie = giveFlowCookie(res, context);
+  const cookie = giveFlowCookie(req, res, context);
   const transaction = bind(unbound, cookie.hash);
-  await transactions.put(handle, transaction, stepMs(transaction, context.now()));
-  return { handle, transaction, cookie };
+  const isKept = await transactions.put(handle, transaction, stepMs(transaction, context.now()));
+  return { handle: isKept ? handle : sealVisit(transaction, context), transaction, cookie };
+}
+
+/**
+ * A sealed address was never in the store, so that several browsers may open it, as they may the authorization request
+ * itself: each begins a login attempt of its own.
+ */
+function beginAnew(req: Request, res: Response, found: Transaction, context: AuthServerContext): Visit {
+  const cookie = giveFlowCookie(req, res, context);
+  const transaction = bind({ ...found, tsid: newTsid(context.random) }, cookie.hash);
+  return { handle: sealVisit(transaction, context), transaction, cookie };
 }
 
 function foreignBrowser(
@@ -117,7 +129,7 @@ async function approve(req: Request, res: Response, visit: Visit, context: AuthS
   const taken = await take(visit, context, 'consent_out_of_date');
   context.emit('consent_granted', { client_id: transaction.clientId, scopes: transaction.scopes });
   if (mayRemember(transaction, context.settings.consent.mode)) rememberConsent(req, res, transaction, context);
-  await leave(res, taken, context);
+  await leave(req, res, taken, context);
 }
 
 async function deny(res: Response, visit: Visit, context: AuthServerContext): Promise<void> {

@@ -55,7 +55,8 @@ function metadataOf(body: string, { settings }: AuthServerContext): ClientMetada
 }
 
 async function keep({ store, settings }: AuthServerContext, client: Parameters<typeof store.clients.register>[0]) {
-  const outcome = await store.clients.register(client, CLIENT_LIFE_MS.unused, settings.clients.maxRegistered);
+  const { unused, contested } = CLIENT_LIFE_MS;
+  const outcome = await store.clients.register(client, unused, settings.clients.maxRegistered, contested);
   switch (outcome.kind) {
     case 'registered':
       return;

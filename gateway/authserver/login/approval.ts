@@ -5,10 +5,11 @@ import { isTrusted, mayRemember } from '../consent/remembering.ts';
 import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
 import { redirectTo, sendPage } from '../http/answers.ts';
+import { Refused } from '../http/refused.ts';
 import type { Transaction } from '../storage/records.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
-import { clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
-import { goOn } from './legs.ts';
+import { carryInCookie, clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
+import { goOn, type Way } from './legs.ts';
 
 /** A visit before consent, in the browser that it belongs to. */
 export interface Visit {
@@ -57,11 +58,26 @@ export function ask(res: Response, visit: Visit, client: Client, context: AuthSe
 
 /** To the first provider; back to the client if that cannot be asked. */
 export async function leave(
+  req: Request,
   res: Response,
   { transaction, cookie }: Omit<Visit, 'handle'>,
   context: AuthServerContext,
 ): Promise<void> {
-  const { location, over } = await goOn(context, transaction);
+  followWay(req, res, await goOn(context, transaction), cookie, context);
+}
+
+const BUSY_SECONDS = 5;
+
+/** Sends the browser on, with what it keeps of its login attempt. Throws `Refused` when nobody can keep that. */
+export function followWay(
+  req: Request,
+  res: Response,
+  { location, over, carried }: Way,
+  cookie: FlowCookie,
+  context: AuthServerContext,
+): void {
   if (over) clearFlowCookie(res, cookie.hash, context);
+  if (carried !== undefined && !carryInCookie(req, res, cookie, carried, context))
+    throw new Refused('rate_limited', { retryAfterSeconds: BUSY_SECONDS });
   redirectTo(res, location);
 }

@@ -6,6 +6,7 @@ import type { Callback, Upstream, UpstreamLogin } from '../upstream/upstream.ts'
 import { clientAnswer, UpstreamError, type ClientAnswer } from '../upstream/upstream-error.ts';
 import { codeUrl, refusalUrl } from './code.ts';
 import { lacksRefreshToken, reuseGrants, withEarlierRefreshToken } from './earlier-grants.ts';
+import { sealLeg } from './sealed-visit.ts';
 import { beginLeg, endLeg, identify, nextStep, remainingMs, stepMs } from './transition.ts';
 import { filterUpstreams } from './upstream-filter.ts';
 import { excludedRow, loginRow } from './upstream-row.ts';
@@ -16,6 +17,8 @@ export interface Way {
   readonly location: string;
   /** Back to the client, with a code or a refusal: the visit has ended. */
   readonly over: boolean;
+  /** The login attempt, sealed: the store has no room for it, so that the browser must keep it. */
+  readonly carried?: string;
 }
 
 const SECRET_BYTES = 32;
@@ -75,8 +78,8 @@ async function visit(context: AuthServerContext, transaction: Transaction, provi
   const begun = beginLeg(transaction, { provider, codeVerifier, nonce });
   const ttlMs = stepMs(begun, now());
   if (ttlMs <= 0) throw new PageRefused('sign_in_over');
-  if (!(await store.transactions.put(state, begun, ttlMs))) throw new Error('a fresh state is in use');
-  return { location, over: false };
+  if (await store.transactions.put(state, begun, ttlMs)) return { location, over: false };
+  return { location, over: false, carried: sealLeg(state, begun, now() + ttlMs, context) };
 }
 
 const secretBy = (random: AuthServerContext['random']): string => random(SECRET_BYTES).toString('base64url');

@@ -32,6 +32,20 @@ export function openSealed(handle: string, context: AuthServerContext): Transact
   return transaction && context.now() - transaction.createdAt < STEP_MS ? transaction : undefined;
 }
 
+const legName = (state: string): string => `leg ${storageKeyOf(state)}`;
+
+/** A login attempt at a provider, for the browser to keep: the store has no room. It opens with this `state` only. */
+export const sealLeg = (state: string, transaction: Transaction, until: number, context: AuthServerContext): string =>
+  sealerOf(context).seal(legName(state), JSON.stringify({ transaction, until }));
+
+/** Undefined: not sealed here, for another `state`, or too old. */
+export function openLeg(state: string, sealed: string, context: AuthServerContext): Transaction | undefined {
+  const text = sealerOf(context).open(legName(state), sealed);
+  if (text === undefined) return undefined;
+  const { transaction, until } = JSON.parse(text) as { readonly transaction: Transaction; readonly until: number };
+  return context.now() < until ? transaction : undefined;
+}
+
 /** False: it was answered before. The mark lasts as long as the visit could be opened. */
 export const markAnswered = async (handle: string, { store }: AuthServerContext): Promise<boolean> =>
   (await store.locks.acquire(`answered:${storageKeyOf(handle)}`, STEP_MS)) !== undefined;

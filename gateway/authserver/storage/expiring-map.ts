@@ -59,6 +59,21 @@ export class ExpiringMap<Value> {
     }
   }
 
+  /** Returns true when one more makes `max` at most. */
+  hasRoom(max: number): boolean {
+    if (this.#items.size >= max) this.sweep();
+    return this.#items.size < max;
+  }
+
+  /** Key and value of the one that was set first. */
+  oldest(): readonly [string, Value] | undefined {
+    for (const key of this.#items.keys()) {
+      const item = this.#live(key);
+      if (item) return [key, item.value];
+    }
+    return undefined;
+  }
+
   /** Those that are there. */
   *values(): Generator<Value> {
     for (const key of this.#items.keys()) {

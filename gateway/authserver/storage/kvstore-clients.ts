@@ -4,20 +4,42 @@ import { KEEP_AT_LEAST, texts, whole, type Records } from './kvstore-records.ts'
 import type { User } from './records.ts';
 import type { Clients, Registration, Users } from './store.ts';
 
-/** KEYS client, index; ARGV id, record, TTL, most that may live (0: any), now. */
+/**
+ * KEYS client, index by end, index of the unused by registration; ARGV id, record, TTL, most that may live (0: any), now,
+ * how long an unused client is safe, key prefix of clients. A client whose end has moved was used: an older version may
+ * have renewed it.
+ */
 const REGISTER: Script = {
   name: 'vmcpClientRegister',
   lua: `${KEEP_AT_LEAST}
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
-local now, max = tonumber(ARGV[5]), tonumber(ARGV[4])
+local ttl, max, now, keep = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-if max > 0 and redis.call('ZCARD', KEYS[2]) >= max then
-  local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-  return {'full', tostring(math.ceil(tonumber(first[2]) - now))}
+local function oldest_unused()
+  while true do
+    local found = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+    if #found == 0 then return nil end
+    local ends = redis.call('ZSCORE', KEYS[2], found[1])
+    if ends and tonumber(ends) <= tonumber(found[2]) + ttl then return found[1], tonumber(found[2]) end
+    redis.call('ZREM', KEYS[3], found[1])
+  end
 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-redis.call('ZADD', KEYS[2], now + tonumber(ARGV[3]), ARGV[1])
-keep_at_least(KEYS[2], tonumber(ARGV[3]))
+if max > 0 and redis.call('ZCARD', KEYS[2]) >= max then
+  local oldest, at = oldest_unused()
+  if not oldest or at + keep > now then
+    local wait = tonumber(redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]) - now
+    if oldest then wait = math.min(wait, at + keep - now) end
+    return {'full', tostring(math.ceil(wait))}
+  end
+  redis.call('ZREM', KEYS[2], oldest)
+  redis.call('ZREM', KEYS[3], oldest)
+  redis.call('DEL', ARGV[7] .. oldest)
+end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ttl)
+redis.call('ZADD', KEYS[2], now + ttl, ARGV[1])
+redis.call('ZADD', KEYS[3], now, ARGV[1])
+keep_at_least(KEYS[2], ttl)
+keep_at_least(KEYS[3], ttl)
 return {'registered'}`,
 };
 
@@ -29,10 +51,11 @@ local left = redis.call('PTTL', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(left, tonumber(ARGV[2])))`,
 };
 
-/** KEYS client, index; ARGV id, TTL, now. */
+/** KEYS client, index, unused; ARGV id, TTL, now. */
 const RENEW: Script = {
   name: 'vmcpClientRenew',
   lua: `${KEEP_AT_LEAST}
+redis.call('ZREM', KEYS[3], ARGV[1])
 if redis.call('PEXPIRE', KEYS[1], ARGV[2]) == 0 then return 0 end
 if redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   redis.call('ZADD', KEYS[2], tonumber(ARGV[3]) + tonumber(ARGV[2]), ARGV[1])
@@ -41,11 +64,12 @@ end
 return 1`,
 };
 
-/** KEYS client, index; ARGV id. */
+/** KEYS client, index, unused; ARGV id. */
 const DELETE: Script = {
   name: 'vmcpClientDelete',
   lua: `
 redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('ZREM', KEYS[3], ARGV[1])
 return redis.call('DEL', KEYS[1])`,
 };
 
@@ -59,12 +83,13 @@ return redis.call('ZCARD', KEYS[1])`,
 
 export function kvstoreClients(records: Records): Clients {
   const keyOf = (clientId: string): string => records.key('client', clientId);
-  const index = records.key('clients');
+  const indexes = [records.key('clients'), records.key('clients-unused')];
+  const [index = ''] = indexes;
   return {
-    async register(client, ttlMs, max): Promise<Registration> {
+    async register(client, ttlMs, max, keepMs = ttlMs): Promise<Registration> {
       const { client_id: clientId } = client;
-      const args = [clientId, JSON.stringify(client), whole(ttlMs), max, records.now()];
-      const [kind, ms] = texts(await records.run(REGISTER, [keyOf(clientId), index], ...args));
+      const args = [clientId, JSON.stringify(client), whole(ttlMs), max, records.now(), whole(keepMs), keyOf('')];
+      const [kind, ms] = texts(await records.run(REGISTER, [keyOf(clientId), ...indexes], ...args));
       if (kind === 'full') return { kind, retryAfterMs: Math.max(1, Number(ms)) };
       return { kind: kind === 'registered' ? 'registered' : 'exists' };
     },
@@ -73,8 +98,8 @@ export function kvstoreClients(records: Records): Clients {
     },
     get: (clientId) => records.get<Client>(keyOf(clientId)),
     renew: async (clientId, ttlMs) =>
-      (await records.run(RENEW, [keyOf(clientId), index], clientId, whole(ttlMs), records.now())) === 1,
-    delete: async (clientId) => (await records.run(DELETE, [keyOf(clientId), index], clientId)) === 1,
+      (await records.run(RENEW, [keyOf(clientId), ...indexes], clientId, whole(ttlMs), records.now())) === 1,
+    delete: async (clientId) => (await records.run(DELETE, [keyOf(clientId), ...indexes], clientId)) === 1,
     count: async () => Number(await records.run(COUNT, [index], records.now())),
   };
 }

@@ -114,6 +114,7 @@ it('shows no usable secret to who dumps the store, and puts an end to every key 
     new Set(
       ['txn:', 'code:', 'usedcode:', 'fam:', 'famwindow:', 'famuser:', 'famclient:', 'rt:', 'live:'].concat([
         'client:',
+        'clients-unused',
         'clients',
         'usr:',
         'idp:',

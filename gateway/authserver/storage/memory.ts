@@ -35,7 +35,10 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
   };
 }
 
-/** Visits that no browser has opened cost nobody anything: however many there are, they push out none that one has. */
+/**
+ * Login attempts that no browser has opened, and the others. The store never drops one: an attempt for which there is no
+ * room is kept by the browser, sealed.
+ */
 function memoryTransactions(now: () => number, max: number): Transactions {
   const unopened = new ExpiringMap<Transaction>(now);
   const opened = new ExpiringMap<Transaction>(now);
@@ -43,7 +46,7 @@ function memoryTransactions(now: () => number, max: number): Transactions {
     async put(handle, transaction, ttlMs) {
       if (unopened.has(handle) || opened.has(handle)) return false;
       const items = transaction.cookieHash === undefined ? unopened : opened;
-      items.dropOldest(max);
+      if (!items.hasRoom(max)) return false;
       items.set(handle, transaction, ttlMs);
       return true;
     },
@@ -84,14 +87,22 @@ function memoryCodes(now: () => number): Codes {
 
 function memoryClients(now: () => number): Clients {
   const registered = new ExpiringMap<Client>(now);
+  /** When those were registered that nobody has renewed; the oldest comes first. */
+  const unused = new ExpiringMap<number>(now);
   const documents = new ExpiringMap<Client>(now);
   const homeOf = (clientId: string): ExpiringMap<Client> => (registered.has(clientId) ? registered : documents);
   return {
-    async register(client, ttlMs, max) {
+    async register(client, ttlMs, max, keepMs = ttlMs) {
       if (registered.has(client.client_id) || documents.has(client.client_id)) return { kind: 'exists' };
       const { size, nextMs } = max > 0 && registered.size >= max ? registered.census() : { size: 0, nextMs: 0 };
-      if (max > 0 && size >= max) return { kind: 'full', retryAfterMs: nextMs };
+      if (max > 0 && size >= max) {
+        const [oldest, at] = unused.oldest() ?? ['', Infinity];
+        if (at + keepMs > now()) return { kind: 'full', retryAfterMs: Math.min(nextMs, at + keepMs - now()) };
+        registered.delete(oldest);
+        unused.delete(oldest);
+      }
       registered.set(client.client_id, client, ttlMs);
+      unused.set(client.client_id, now(), ttlMs);
       return { kind: 'registered' };
     },
     async put(client, ttlMs) {
@@ -103,9 +114,13 @@ function memoryClients(now: () => number): Clients {
       const home = homeOf(clientId);
       const client = home.get(clientId);
       if (client) home.set(clientId, client, ttlMs);
+      unused.delete(clientId);
       return client !== undefined;
     },
-    delete: async (clientId) => homeOf(clientId).delete(clientId),
+    async delete(clientId) {
+      unused.delete(clientId);
+      return homeOf(clientId).delete(clientId);
+    },
     count: async () => registered.census().size,
   };
 }

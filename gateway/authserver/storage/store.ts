@@ -40,7 +40,7 @@ export type OwnTransaction =
 
 /** Visits of browsers by a handle that changes with every step: the id of the consent page, then the `state` of each leg. */
 export interface Transactions {
-  /** False, and nothing written: the handle is in use. */
+  /** False, and nothing written: the handle is in use, or there is no room. Nothing is pushed out. */
   put(handle: string, transaction: Transaction, ttlMs: number): Promise<boolean>;
   /** Leaves it where it is: for pages that may be loaded again. */
   get(handle: string): Promise<Transaction | undefined>;
@@ -128,8 +128,11 @@ export type Registration =
   | { readonly kind: 'exists' };
 
 export interface Clients {
-  /** Counts towards `max` (0: no limit) while it lives. Nobody is pushed out. */
-  register(client: Client, ttlMs: number, max: number): Promise<Registration>;
+  /**
+   * Counts towards `max` (0: no limit) while it lives. At the limit, the oldest client that was never renewed makes room
+   * if it was registered `keepMs` ago or earlier; clients in use are never pushed out.
+   */
+  register(client: Client, ttlMs: number, max: number, keepMs?: number): Promise<Registration>;
   /**
    * Keeps or replaces a copy that does not count: a client metadata document. What is kept for longer already stays as
    * long: a copy is made anew at each login, and must not end what use has prolonged.

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Client } from '../../clients/client.ts';
 import { upstreamLock } from '../store.ts';
 import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
 import { client, HOUR_MS, unique, upstreamRow, user } from './samples.ts';
@@ -30,6 +31,23 @@ export function clientConformance(current: () => Fixture): void {
     expect(await store.clients.count()).toBe(1);
     expect(await store.clients.register(client(), HOUR_MS, 2)).toEqual({ kind: 'registered' });
     expect(await store.clients.get(staying.client_id)).toEqual(staying);
+  });
+
+  it('makes room at the limit by the oldest client that nobody has used, once it is old enough', async () => {
+    const { store, elapse } = current();
+    const [used, oldest, newer] = [client(), client(), client()];
+    const register = (each: Client) => store.clients.register(each, HOUR_MS, 3, SHORT_MS);
+    for (const each of [used, oldest]) await register(each);
+    await store.clients.renew(used.client_id, HOUR_MS);
+    await elapse(PAST_SHORT_MS);
+    await register(newer);
+    expect(await register(client())).toEqual({ kind: 'registered' });
+    const full = await register(client());
+    expect(full.kind === 'full' && full.retryAfterMs > 0 && full.retryAfterMs <= SHORT_MS).toBe(true);
+    expect(await store.clients.get(oldest.client_id)).toBeUndefined();
+    expect(await store.clients.get(used.client_id)).toEqual(used);
+    expect(await store.clients.get(newer.client_id)).toEqual(newer);
+    expect(await store.clients.count()).toBe(3);
   });
 
   it('holds the limit when many register at once', async () => {
