@@ -21,7 +21,12 @@ beforeAll(async () => {
   gateway = await startAuthServer(scope, { authServer: { rateLimits: GENEROUS } });
   client = await OAuthClient.register(gateway.issuer);
   other = await OAuthClient.register(gateway.issuer);
+  approving = new ScriptedBrowser({ user: 'ann' });
+  await approving.login(new URL(authorizeUrl()));
 }, 60_000);
+
+/** A browser whose user has approved the client: refusals go back to the client. */
+let approving: ScriptedBrowser;
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
@@ -120,9 +125,9 @@ describe('an authorization request', () => {
     ['a scope with a line break', { scope: 'openid\r\nx' }, '', 'invalid_scope'],
     ['names of the language', { scope: '__proto__ constructor' }, '&__proto__=x&toString=y', 'invalid_scope'],
   ] as const)('%s: the client hears it, with state and iss', async (_what, changes, more, error) => {
-    const { status, headers } = await authorize(changes, more);
-    expect(status).toBe(303);
-    const url = new URL(headers.location ?? '');
+    const stranger = await authorize(changes, more);
+    expect([stranger.status, stranger.headers.location]).toEqual([400, undefined]);
+    const url = await approving.login(new URL(authorizeUrl(changes, more)));
     expect(url.href.startsWith(`${CLIENT_URL}?`)).toBe(true);
     expect(url.searchParams.get('error')).toBe(error);
     expect(url.searchParams.get('iss')).toBe(gateway.issuer);
@@ -132,9 +137,9 @@ describe('an authorization request', () => {
   it.each(['a\r\nX-Injected: 1', 'a\0b', '☃\u2028é', '<script>', 'a&error=b#c'])(
     'row 28: gives state %j back as it was, in the URL alone',
     async (state) => {
-      const { headers } = await authorize({ state, scope: 'nothing' });
-      expect(new URL(headers.location ?? '').searchParams.getAll('state')).toEqual([state]);
-      expect(Object.keys(headers)).not.toContain('x-injected');
+      const url = await approving.login(new URL(authorizeUrl({ state, scope: 'nothing' })));
+      expect(url.searchParams.getAll('state')).toEqual([state]);
+      expect((await authorize({ state, scope: 'nothing' })).body).not.toContain('X-Injected');
     },
   );
 });

@@ -95,8 +95,10 @@ describe('oauth4webapi, which knows the issuer alone', () => {
 
   it('row 28: finds the issuer on a refusal too', async () => {
     const client = await OAuthClient.register(gateway.issuer);
+    const browser = browserOf('ann');
+    await client.login(browser);
     const flow = await client.begin({ scope: 'openid no-such-scope' });
-    const callback = await browserOf('ann').login(flow.url);
+    const callback = await browser.login(flow.url);
     expect(callback.searchParams.get('iss')).toBe(gateway.issuer);
     expect(callback.searchParams.get('state')).toBe(flow.state);
     expect(() => oauth.validateAuthResponse(client.server, client.client, callback, flow.state)).toThrow(
@@ -107,8 +109,10 @@ describe('oauth4webapi, which knows the issuer alone', () => {
 
   it('is not logged in without the user', async () => {
     const client = await OAuthClient.register(gateway.issuer);
+    const browser = browserOf('ann');
+    await client.login(browser);
     const flow = await client.begin({ scope: 'openid', prompt: 'none' });
-    expect((await browserOf('ann').login(flow.url)).searchParams.get('error')).toBe('login_required');
+    expect((await browser.login(flow.url)).searchParams.get('error')).toBe('login_required');
   });
 });
 

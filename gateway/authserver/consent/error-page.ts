@@ -102,14 +102,18 @@ export interface ErrorPageFacts {
   /** Finds the refusal in the log. */
   readonly requestId: string;
   readonly retryAfterSeconds?: number | undefined;
+  /** For whoever builds the application, in place of the code of the page. Nothing of a request. */
+  readonly cause?: { readonly error: string; readonly description: string } | undefined;
 }
 
-export function errorPage(name: ErrorPageName, { server, requestId, retryAfterSeconds }: ErrorPageFacts): Page {
+export function errorPage(name: ErrorPageName, facts: ErrorPageFacts): Page {
+  const { server, requestId, retryAfterSeconds, cause } = facts;
   const { status, code, title, what, advice } = ERROR_PAGES[name];
   const main = markup`<h1>${title}</h1>
 <p>${what}</p>
 <p><strong>${advice}</strong></p>`;
-  const footer = markup`<p>Error <code>${code}</code>, number <code>${requestId}</code></p>`;
+  const reason = cause && markup`<p>${cause.description}.</p>`;
+  const footer = markup`${reason}<p>Error <code>${cause?.error ?? code}</code>, number <code>${requestId}</code></p>`;
   const page = renderPage({ status, title, server, main, footer, form: false });
   if (retryAfterSeconds === undefined) return page;
   return { ...page, headers: { ...page.headers, 'Retry-After': String(retryAfterSeconds) } };

@@ -25,6 +25,10 @@ export function consentKey({ clientId, redirectUri, scopes, resource }: Consent)
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
+/** The same for the same client and redirect host, whatever it asks for. */
+export const clientKey = ({ clientId, redirectUri }: Pick<Consent, 'clientId' | 'redirectUri'>): string =>
+  hash('sha256', JSON.stringify([clientId, redirectHost(redirectUri)]), 'base64url');
+
 /** Without the port: that of a loopback host changes with every sign-in. */
 const redirectHost = (uri: string): string => {
   const { protocol, hostname } = new URL(uri);

@@ -11,7 +11,13 @@ import { kvstoreStore } from '../storage/kvstore.ts';
 import { createSealer } from '../storage/sealing.ts';
 import { settingsOf, silent, single } from '../storage/testdata/redis-store.ts';
 import { json, raw, scriptedProvider, type Answer } from '../upstream/testdata/scripted-provider.ts';
-import { browserServer, CLIENT_REDIRECT, type BrowserServer, type ServerOptions } from './testdata/browser-server.ts';
+import {
+  browserServer,
+  CLIENT,
+  CLIENT_REDIRECT,
+  type BrowserServer,
+  type ServerOptions,
+} from './testdata/browser-server.ts';
 import { scriptedOidc } from './testdata/scripted-login.ts';
 
 async function started(options: ServerOptions = {}): Promise<BrowserServer> {
@@ -67,7 +73,38 @@ describe('until the redirect URI is known to be the client’s there is a page a
   });
 });
 
-describe('after that a refusal goes to the client', () => {
+const trusting: ServerOptions = {
+  settings: { consent: { mode: 'remember', trustedClients: new Set([CLIENT.client_id]) } },
+};
+
+describe('a refusal that could go to a client that nobody knows', () => {
+  it.each([
+    ['a bad response_type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['prompt=none', { prompt: 'none' }, 'login_required'],
+    ['a wrong scope', { scope: 'admin' }, 'invalid_scope'],
+  ])('is a page for %s', async (_what, changes, code) => {
+    const { status, page, location } = await ask(await started(), changes);
+    expect([status, location]).toEqual([400, undefined]);
+    expect(page).toContain(`<code>${code}</code>`);
+  });
+
+  it('goes back once the user has approved something for the client at this host', async () => {
+    const corp = await scriptedOidc('corp');
+    const server = await browserServer(() => ({ corp: corp.entry }));
+    const browser = server.browser();
+    const refused = (changes = {}) => browser.visit(server.authorizeUrl({ prompt: 'none', ...changes }));
+    expect((await refused()).location).toBeUndefined();
+    await server.toProvider(browser);
+    expect((await refused()).location).toContain('error=login_required');
+    expect((await refused({ redirect_uri: 'http://127.0.0.1:7000/cb' })).location).toBeUndefined();
+    const stranger = server.browser();
+    expect((await stranger.visit(server.authorizeUrl({ prompt: 'none' }))).location).toBeUndefined();
+    server.advance(31 * 86_400_000);
+    expect((await refused()).location).toBeUndefined();
+  });
+});
+
+describe('after that a refusal goes to a client that is known', () => {
   it.each([
     ['row 13: two state', {}, '&state=x', 'invalid_request', undefined],
     [
@@ -87,7 +124,7 @@ describe('after that a refusal goes to the client', () => {
   ])(
     '%s, with state and iss (row 28), by 303 (row 65), kept nowhere (row 64)',
     async (_what, changes, more, error, state) => {
-      const server = await started();
+      const server = await started(trusting);
       const { status, headers, location, page } = await ask(server, { state: 's', ...changes }, more);
       expect(status).toBe(303);
       expect(page).toBe('');

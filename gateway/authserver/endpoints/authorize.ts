@@ -16,7 +16,9 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
 import { formOf, queryOf } from '../http/request-body.ts';
+import { isTrusted } from '../consent/remembering.ts';
 import { ask, isAsked, leave } from '../login/approval.ts';
+import { isClientKnown } from '../login/consent-cookie.ts';
 import { giveFlowCookie } from '../login/flow-cookie.ts';
 import { sealVisit } from '../login/sealed-visit.ts';
 import { newTsid } from '../login/tsid.ts';
@@ -41,7 +43,7 @@ export function authorizeEndpoint(context: AuthServerContext): Endpoint {
     const client = await clientOf(asked, address, context);
     const outcome = judge(asked, client, context);
     if (outcome.ok) await open(req, res, { client, request: outcome.request }, context);
-    else redirectTo(res, refusalUrl(req, outcome, context));
+    else redirectTo(res, refusalUrl(req, client, outcome, context));
   };
   return {
     paths: [...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname])],
@@ -92,14 +94,23 @@ const judge = (asked: RequestParameters, client: Client, { settings }: AuthServe
     matchesRedirectUri,
   });
 
-/** Back to the client, or, where that is not safe, to a page: then it throws `Refused`. */
+/**
+ * Back to the client, or, where that is not safe, to a page: then it throws `Refused`. Anybody may register a client and
+ * send bad requests, so that only clients that the operator or this user knows may have the browser sent on at once.
+ * @see RFC 9700 §4.11.2
+ */
 function refusalUrl(
-  { path }: Request,
+  req: Request,
+  { client_id: clientId }: Client,
   { refusal }: Extract<AuthorizationOutcome, { ok: false }>,
-  { settings, emit }: AuthServerContext,
+  context: AuthServerContext,
 ): string {
+  const { settings, emit } = context;
   if (refusal.to === 'page') throw new Refused(refusal.reason);
-  emit('request_refused', { path, reason: refusal.reason });
+  const { redirectUri } = refusal;
+  if (!isTrusted(clientId, settings.consent) && !isClientKnown(req, { clientId, redirectUri }, context))
+    throw new Refused(refusal.reason, { facts: { client_id: clientId } });
+  emit('request_refused', { path: req.path, reason: refusal.reason });
   return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
 }
 

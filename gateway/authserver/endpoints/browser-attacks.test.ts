@@ -139,7 +139,9 @@ describe('consent', () => {
     };
     expect(await asks(value)).toBe(false);
     expect(await asks(value.replace(/^\d+/u, '99999999999'))).toBe(true);
-    expect(await asks(`${value.slice(0, -1)}${value.endsWith('A') ? 'B' : 'A'}`)).toBe(true);
+    const [end = '', tag = '', ofClient = ''] = value.split('.');
+    expect(await asks(`${end}.${tag.startsWith('A') ? 'B' : 'A'}${tag.slice(1)}.${ofClient}`)).toBe(true);
+    expect(await asks(`${end}.${ofClient}.${tag}`)).toBe(true);
   });
 
   it.each([

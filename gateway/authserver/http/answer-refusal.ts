@@ -62,7 +62,8 @@ function answerPage({ server }: RefusalDeps, req: Request, res: Response, refuse
   const name = refused instanceof PageRefused ? refused.page : pageFor(refused.reason);
   const requestId = String(res.getHeader('x-request-id') ?? '');
   const retryAfterSeconds = refused instanceof Refused ? refused.details.retryAfterSeconds : undefined;
-  const page = errorPage(name, { server, requestId, retryAfterSeconds });
+  const cause = refused instanceof Refused && name === 'bad_request' ? wireError(refused.reason) : undefined;
+  const page = errorPage(name, { server, requestId, retryAfterSeconds, cause });
   if (!(refused instanceof Refused)) sendPage(res, page);
   else if (refused.reason === 'body_too_large') refuseTooLarge(req, res.set(page.headers), page.body, HTML);
   else sendPage(res, refused.reason === 'not_a_form' ? { ...page, status: wireError(refused.reason).status } : page);

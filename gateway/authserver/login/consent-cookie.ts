@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { consentKey, type Consent } from '../consent/remembering.ts';
+import { clientKey, consentKey, type Consent } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
 import { hasTag, tagOf } from '../core/opaque-token.ts';
 import { cookieName, cookiesLike, cookiesNamed, setCookie } from './cookies.ts';
@@ -10,8 +10,8 @@ export const CONSENT_COOKIE = 'vmcp-consent-';
 
 const DAY_SECONDS = 86_400;
 const NAME_LENGTH = 22;
-/** A browser sends all of them with every request, and a request with 16 KiB of headers is answered with 431. */
-const MAX_REMEMBERED = 40;
+/** A browser sends all of them with every request, and proxies refuse header lines above 8 KiB. */
+const MAX_REMEMBERED = 30;
 /** Each is a line of the answer's header. */
 const MAX_DROPPED = 10;
 
@@ -19,25 +19,46 @@ const nameOf = (key: string, { settings }: AuthServerContext): string =>
   cookieName(`${CONSENT_COOKIE}${key.slice(0, NAME_LENGTH)}`, settings);
 
 const text = (key: string, expiresAt: string): string => `${key} ${expiresAt}`;
+const clientText = (key: string, expiresAt: string): string => `client ${key} ${expiresAt}`;
+const VALUE = /^(\d{1,12})\.([\w-]+)(?:\.([\w-]+))?$/u;
 
-/** Keeps in this browser that its user has agreed. `<end in s since the epoch>.<tag of what and until when>` */
+/**
+ * Keeps in this browser that its user has agreed: `<end in s since the epoch>.<tag of what>.<tag of the client alone>`,
+ * each tag with the end.
+ */
 export function rememberConsent(req: Request, res: Response, consent: Consent, context: AuthServerContext): void {
   const { now, secrets, settings } = context;
   const key = consentKey(consent);
   makeRoom(req, res, nameOf(key, context), context);
   const maxAgeSeconds = REMEMBERED_DAYS * DAY_SECONDS;
   const expiresAt = String(Math.floor(now() / 1_000) + maxAgeSeconds);
-  const value = `${expiresAt}.${tagOf('consent', text(key, expiresAt), secrets())}`;
+  const tags = [text(key, expiresAt), clientText(clientKey(consent), expiresAt)];
+  const value = [expiresAt, ...tags.map((tagged) => tagOf('consent', tagged, secrets()))].join('.');
   setCookie(res, nameOf(key, context), value, { ...settings, maxAgeSeconds });
 }
 
 export function isConsentRemembered(req: Request, consent: Consent, context: AuthServerContext): boolean {
   const key = consentKey(consent);
   return cookiesNamed(req, nameOf(key, context)).some((value) => {
-    const [, expiresAt = '', tag = ''] = /^(\d{1,12})\.([\w-]+)$/u.exec(value) ?? [];
-    return hasTag('consent', text(key, expiresAt), tag, context.secrets()) && Number(expiresAt) * 1_000 > context.now();
+    const [, expiresAt = '', tag = ''] = VALUE.exec(value) ?? [];
+    return hasTag('consent', text(key, expiresAt), tag, context.secrets()) && isAhead(expiresAt, context);
   });
 }
+
+/** Returns true where this browser's user has agreed to anything that the client asked for at this redirect host. */
+export function isClientKnown(
+  req: Request,
+  client: Pick<Consent, 'clientId' | 'redirectUri'>,
+  context: AuthServerContext,
+): boolean {
+  const key = clientKey(client);
+  return cookiesLike(req, cookieName(CONSENT_COOKIE, context.settings)).some(([, value]) => {
+    const [, expiresAt = '', , tag = ''] = VALUE.exec(value) ?? [];
+    return hasTag('consent', clientText(key, expiresAt), tag, context.secrets()) && isAhead(expiresAt, context);
+  });
+}
+
+const isAhead = (expiresAt: string, { now }: AuthServerContext): boolean => Number(expiresAt) * 1_000 > now();
 
 /** Takes the oldest away where there are too many, those of other servers of this host included. */
 function makeRoom(req: Request, res: Response, kept: string, { settings }: AuthServerContext): void {
