@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import type { KubeManifest } from '../harness/control-plane-api.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
@@ -104,6 +104,24 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
     const isOurs = (service: KubeManifest) =>
       service.metadata.labels?.['app.kubernetes.io/managed-by'] === 'vmcp-operator';
     await here.appears('Service', 'vmcp-tools', isOurs);
+  });
+
+  it('at most once a second when another writer insists', async () => {
+    const here = await withTools();
+    const rival = { metadata: { labels: { 'app.kubernetes.io/part-of': 'rival' } } };
+    const seconds = 6;
+    const end = performance.now() + seconds * 1_000;
+    let reverts = -1;
+    while (performance.now() < end) {
+      const service = await here.get('Service', 'vmcp-tools');
+      if (service?.metadata.labels?.['app.kubernetes.io/part-of'] === 'rival') continue;
+      reverts += 1;
+      await here.patch('Service', 'vmcp-tools', rival);
+    }
+    expect(reverts).toBeGreaterThan(3);
+    expect(reverts).toBeLessThanOrEqual(20 + seconds + 1);
+    const text = await (await fetch(`${inject('operator').management}/metrics`)).text();
+    expect(text).toMatch(/^workqueue_paced_total [1-9]/mu);
   });
 
   it.each(['Deployment', 'Service'])('a deleted %s comes back', async (kind) => {

@@ -9,7 +9,7 @@ import { EventRecorder } from './events.ts';
 import type { KindController } from './kind-controller.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';
 import { isOwnKind } from './own-kinds.ts';
-import { WorkQueue } from './queue.ts';
+import { WorkQueue, type QueueHooks } from './queue.ts';
 import { createReconciler, type ClusterView, type ReconcileLog } from './reconcile.ts';
 import { UnreadyPods } from './unready-pods.ts';
 
@@ -108,7 +108,7 @@ export class Controller {
   lead(): void {
     if (this.#lead || this.#isFinished) return;
     const { clock, workers = WORKERS } = this.#options;
-    const queue = new WorkQueue({ run: this.#reconcile, clock, workers, hooks: this.metrics.queue });
+    const queue = new WorkQueue({ run: this.#reconcile, clock, workers, hooks: this.#hooks() });
     this.#lead = { queue, end: new AbortController() };
     for (const { kind, metadata } of this.#resources.values()) {
       queue.add({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
@@ -117,6 +117,17 @@ export class Controller {
     void this.#resting.then(() => {
       queue.start();
     });
+  }
+
+  #hooks(): QueueHooks {
+    const { queue } = this.metrics;
+    return {
+      ...queue,
+      paced: (key) => {
+        queue.paced(key);
+        this.#options.log.warn('a resource changes without a pause: something else may revert what is written', key);
+      },
+    };
   }
 
   /** Begins nothing new and writes nothing more: somebody else may lead soon. */

@@ -88,6 +88,11 @@ function queueMetrics(registers: Registry[]): QueueHooks {
   const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that are due and wait.', registers });
   const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys that were added.', registers });
   const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys that are tried again.', registers });
+  const paced = new Counter({
+    name: 'workqueue_paced_total',
+    help: 'Keys that ran so often that further runs are spaced: somebody else reverts what the operator writes.',
+    registers,
+  });
   const waits = new Histogram({
     name: 'workqueue_queue_duration_seconds',
     help: 'How long keys were due before their run.',
@@ -99,6 +104,7 @@ function queueMetrics(registers: Registry[]): QueueHooks {
     added: () => adds.inc(),
     retried: () => retries.inc(),
     started: (waitedMs) => waits.observe(waitedMs / 1_000),
+    paced: () => paced.inc(),
   };
 }
 

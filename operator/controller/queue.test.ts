@@ -20,7 +20,7 @@ function setUp(workers = 2) {
   const clock = new ManualClock();
   const runs: Run[] = [];
   const names: string[] = [];
-  const seen = { added: 0, retried: 0, waited: [] as number[], depth: 0 };
+  const seen = { added: 0, retried: 0, waited: [] as number[], depth: 0, paced: [] as string[] };
   const queue = new WorkQueue({
     workers,
     clock,
@@ -29,6 +29,7 @@ function setUp(workers = 2) {
       added: () => (seen.added += 1),
       retried: () => (seen.retried += 1),
       started: (waitedMs) => seen.waited.push(waitedMs),
+      paced: ({ name }) => seen.paced.push(name),
     },
     run: ({ name }, failures) =>
       new Promise((resolve, reject) => {
@@ -74,6 +75,44 @@ describe('WorkQueue', () => {
     queue.add({ ...key('a'), namespace: 'other' });
     queue.start();
     expect(names).toEqual(['a', 'a', 'a']);
+  });
+
+  it('spaces the runs of a key that has news during every run, and no other', async () => {
+    const { queue, names, runs, seen, clock } = setUp();
+    queue.start();
+    queue.add(key('fought over'));
+    /** Ends every run as soon as it has begun, with news of the same key. */
+    const fight = async (): Promise<void> => {
+      for (let last = runs.at(-1); last && runs.length < 1_000; last = runs.at(-1)) {
+        queue.add(key(last.name));
+        await last.end();
+        if (runs.at(-1) === last) return;
+      }
+    };
+    await fight();
+    expect(names).toHaveLength(20);
+    expect(seen.paced).toEqual(['fought over']);
+    for (let second = 0; second < 60; second += 1) {
+      clock.advance(1_000);
+      await fight();
+    }
+    expect(names).toHaveLength(80);
+    expect(seen.paced).toEqual(['fought over']);
+    queue.add(key('other'));
+    expect(names.at(-1)).toBe('other');
+  });
+
+  it('runs a key at once again after it was quiet', async () => {
+    const { queue, names, runs, clock } = setUp();
+    queue.start();
+    for (let run = 0; run < 60; run += 1) {
+      queue.add(key('a'));
+      clock.advance(1_000);
+      expect(names).toHaveLength(run + 1);
+      await runs.at(-1)?.end();
+    }
+    queue.add(key('a'));
+    expect(names).toHaveLength(61);
   });
 
   it('runs no more keys at a time than there are workers', async () => {

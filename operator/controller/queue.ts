@@ -18,6 +18,8 @@ export interface QueueHooks {
   retried(): void;
   /** How long a key was due before its run began. */
   started(waitedMs: number): void;
+  /** A key has run so often that its next run is delayed; called once until it is quiet again. */
+  paced(key: ObjectRef): void;
 }
 
 export interface QueueOptions {
@@ -50,6 +52,13 @@ const LAST_BACKOFF_MS = 300_000;
 /** What changed during a run that failed may be what cures it. */
 const NEWS_BACKOFF_MS = 1_000;
 
+/**
+ * Runs of one key that may follow each other without a pause, and the pause between further ones. Somebody else who
+ * reverts what was written brings about a run at once, for ever: each run is one write at least.
+ */
+const UNPACED_RUNS = 20;
+const PACE_MS = 1_000;
+
 /** `firstMs` after the first failure, twice as long after each further one, 5 min at most. */
 export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
   Math.min(LAST_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
@@ -61,6 +70,7 @@ export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number 
 export class WorkQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
+  readonly #pace: Pace;
   /** Insertion order is the order of work. */
   readonly #ready = new Set<Entry>();
   #running = 0;
@@ -70,6 +80,7 @@ export class WorkQueue {
 
   constructor(options: QueueOptions) {
     this.#options = options;
+    this.#pace = new Pace(options.clock);
   }
 
   /** Keys that are due and not running. */
@@ -106,18 +117,20 @@ export class WorkQueue {
   }
 
   #schedule(entry: Entry, delayMs: number): void {
-    const { clock } = this.#options;
-    const dueAt = clock.now() + delayMs;
+    const { clock, hooks } = this.#options;
+    const pauseMs = this.#pace.pauseMs(entry.key, (key) => hooks?.paced(key));
+    const waitMs = Math.max(delayMs, pauseMs);
+    const dueAt = clock.now() + waitMs;
     if (entry.state === 'ready' || (entry.state === 'delayed' && entry.dueAt <= dueAt)) return;
     entry.cancel?.();
     entry.cancel = undefined;
     entry.dueAt = dueAt;
-    if (delayMs <= 0) {
+    if (waitMs <= 0) {
       this.#makeReady(entry);
       return;
     }
     entry.state = 'delayed';
-    entry.cancel = clock.after(delayMs, () => {
+    entry.cancel = clock.after(waitMs, () => {
       entry.cancel = undefined;
       this.#makeReady(entry);
     });
@@ -145,6 +158,7 @@ export class WorkQueue {
     const { run, clock, hooks } = this.#options;
     entry.state = 'running';
     entry.again = false;
+    this.#pace.ran(entry.key);
     this.#running += 1;
     hooks?.started(clock.now() - entry.dueSince);
     const outcome = await run(entry.key, entry.failures).catch((): Outcome => ({ failed: true }));
@@ -183,3 +197,37 @@ const newEntry = (key: ObjectRef): Entry => ({
   dueAt: 0,
   cancel: undefined,
 });
+
+/** Spaces the runs of one key: a token bucket of `UNPACED_RUNS` that gains one token each `PACE_MS`. */
+class Pace {
+  readonly #clock: Clock;
+  /** By key: when its bucket is full again. In the order of the last runs. */
+  readonly #fullAt = new Map<string, { at: number; isPaced: boolean }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  ran(key: ObjectRef): void {
+    const now = this.#clock.now();
+    const id = refKey(key);
+    const { at = now, isPaced = false } = this.#fullAt.get(id) ?? {};
+    this.#fullAt.delete(id);
+    this.#fullAt.set(id, { at: Math.max(at, now) + PACE_MS, isPaced: isPaced && at > now });
+    for (const [oldest, { at: fullAt }] of this.#fullAt) {
+      if (fullAt > now) break;
+      this.#fullAt.delete(oldest);
+    }
+  }
+
+  /** Milliseconds until the key may run again; `onPaced` is called for the first pause since its bucket was full. */
+  pauseMs(key: ObjectRef, onPaced: (key: ObjectRef) => void): number {
+    const state = this.#fullAt.get(refKey(key));
+    const pauseMs = state ? state.at - (UNPACED_RUNS - 1) * PACE_MS - this.#clock.now() : 0;
+    if (state && pauseMs > 0 && !state.isPaced) {
+      state.isPaced = true;
+      onPaced(key);
+    }
+    return Math.max(0, pauseMs);
+  }
+}
