@@ -363,6 +363,25 @@ describe('prompts, resources, templates (contract 4.3)', () => {
       ['ResourceClash', 'b'],
     ]);
   });
+
+  it('serves one of two templates that differ in the names of their variables, and names both owners', () => {
+    const first = catalog('a', { templates: ['x:/{zone}/{?page,size}', 'y:{id}'] });
+    const second = catalog('b', { templates: ['x:/{area}/{?from,most}', 'y:{+id}', 'y:/{id}'] });
+    for (const order of [
+      [first, second],
+      [second, first],
+    ]) {
+      const { view, warnings } = aggregate(order, rules(), []);
+      expect([...view.templates.keys()].sort()).toEqual(['x:/{zone}/{?page,size}', 'y:/{id}', 'y:{+id}', 'y:{id}']);
+      expect(warnings).toEqual([
+        {
+          reason: 'ResourceClash',
+          backend: 'b',
+          message: 'templates of "b" are not served, because "a" has the same URI: "x:/{area}/{?from,most}"',
+        },
+      ]);
+    }
+  });
 });
 
 describe('capabilities', () => {

@@ -39,23 +39,33 @@ export function servePrompts(catalogs: readonly Catalog[], rules: Aggregation, w
   return [...served.values()];
 }
 
-/** Resources and templates: the URI is never rewritten, the first backend in sorted order has it. */
+/**
+ * Resources and templates: the URI is never rewritten, the first backend in sorted order has it. Templates that differ in
+ * the names of their variables alone stand for the same URIs.
+ */
 export function serveUris(
   catalogs: readonly Catalog[],
   kind: 'resources' | 'templates',
   warnings: WarningCollector,
 ): Served[] {
-  const served = new Map<string, Served>();
+  const served: Served[] = [];
+  const owners = new Map<string, string>();
   for (const catalog of catalogs) {
     const { backend } = catalog;
     for (const { key, json } of sorted(catalog[kind])) {
-      const owner = served.get(key)?.route.backend;
-      if (owner === undefined) served.set(key, serve(backend, key, key, json));
+      const space = kind === 'templates' ? withoutNames(key) : key;
+      const owner = owners.get(space) ?? backend;
+      owners.set(space, owner);
+      if (owner === backend) served.push(serve(backend, key, key, json));
       else warnings.add('ResourceClash', backend, clash(kind, backend, owner, 'URI'), key);
     }
   }
-  return [...served.values()];
+  return served;
 }
+
+/** A URI template (RFC 6570) with `_` in place of names and lengths of variables. */
+const withoutNames = (template: string): string =>
+  template.replaceAll(/\{[^{}]*\}/g, (expression) => expression.replaceAll(/[A-Za-z0-9_.%]+/g, '_'));
 
 const sorted = (items: readonly ListItem[]): ListItem[] =>
   [...items].sort((left, right) => (left.key < right.key ? -1 : 1));

@@ -110,7 +110,7 @@ describe('routeResource', () => {
     ['an exact URI that looks like a template', 'x:lit/{id}', 'b x:lit/{id}'],
     ['the text of a template', 'x:t/{id}', 'a x:t/{id}'],
     ['the text of a template that cannot be matched', 'x:{', 'a x:{'],
-    ['the first match in sorted order', 'x:item/1', 'b x:item/{id}'],
+    ['the first backend of equal templates', 'x:item/1', 'a x:item/{other}'],
     ['a match', 'x:other', 'b x:{any}'],
     ['nothing', 'y:other', undefined],
     ['a URI of 2,048 bytes', `x:big/${'a'.repeat(2042)}`, 'a x:big/{+all}'],
