@@ -20,6 +20,8 @@ export function fail(fault: ScanFault, message: string): never {
   throw new ScanError(fault, message);
 }
 
+/** A string that has been plain for so many bytes is read by four bytes at a time. */
+const LONG_STRING_BYTES = 256;
 const MAX_DEPTH = 200;
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
@@ -51,14 +53,35 @@ export const isArray = (text: Buffer, span: Span): boolean => text[span.start] =
 
 /** Offset behind the string that starts at `at`. */
 function skipString(text: Buffer, at: number): number {
+  let longFrom = at + LONG_STRING_BYTES;
   for (let pos = at + 1; pos < text.length;) {
     const byte = text[pos] as number;
-    if (PLAIN[byte] === 1) pos += 1;
-    else if (byte === QUOTE) return pos + 1;
+    if (PLAIN[byte] === 1) {
+      pos += 1;
+      if (pos < longFrom || (text.byteOffset + pos) % 4 !== 0) continue;
+      pos = skipPlainWords(text, pos);
+      longFrom = pos + LONG_STRING_BYTES;
+    } else if (byte === QUOTE) return pos + 1;
     else if (byte === BACKSLASH) pos = skipEscape(text, pos);
     else fail('parse', 'a string holds an unescaped control character');
   }
   return fail('parse', 'a string does not end');
+}
+
+/** Offset of the first four bytes, from the aligned offset `at` on, that may hold one that is not plain. */
+function skipPlainWords(text: Buffer, at: number): number {
+  const words = new Int32Array(text.buffer, text.byteOffset + at, (text.length - at) >> 2);
+  let index = 0;
+  for (; index < words.length; index += 1) {
+    const word = words[index] as number;
+    const quotes = word ^ 0x22222222;
+    const backslashes = word ^ 0x5c5c5c5c;
+    // a byte below the one subtracted borrows into its highest bit, which the complement keeps for bytes below 0x80 only
+    const borrowed =
+      ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes);
+    if ((borrowed & 0x80808080) !== 0) break;
+  }
+  return at + index * 4;
 }
 
 function skipEscape(text: Buffer, at: number): number {
