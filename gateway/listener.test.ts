@@ -10,9 +10,10 @@ afterEach(async () => {
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const UNREAD_MS = 500;
+const MOST_CONNECTIONS = 5;
 
 async function serve(app: RequestListener): Promise<number> {
-  const listener = await listen(app, '127.0.0.1', 0, UNREAD_MS);
+  const listener = await listen(app, '127.0.0.1', 0, { maxConnections: MOST_CONNECTIONS, unreadMs: UNREAD_MS });
   cleanups.push(() => listener.close());
   return listener.port;
 }
@@ -74,4 +75,34 @@ it('names the port that is in use', async () => {
   const port = await serve((_req, res) => res.end());
   await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(ListenError);
   await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(`port ${String(port)}`);
+});
+
+it('closes connections above its limit at once, and says so', async () => {
+  let refused = 0;
+  const onRefused = (): void => {
+    refused += 1;
+  };
+  const listener = await listen((_req, res) => res.end('fine'), '127.0.0.1', 0, { maxConnections: 2, onRefused });
+  cleanups.push(() => listener.close());
+  const first = [client(listener.port), client(listener.port)];
+  await Promise.all(first.map((socket) => new Promise((resolve) => socket.once('data', resolve))));
+  const third = client(listener.port);
+  await new Promise((resolve) => third.once('close', resolve));
+  expect(refused).toBe(1);
+  first[0]?.destroy();
+  await expect
+    .poll(
+      () =>
+        new Promise((resolve) => {
+          const next = client(listener.port);
+          next
+            .once('data', () => {
+              resolve('served');
+            })
+            .once('close', () => {
+              resolve('closed');
+            });
+        }),
+    )
+    .toBe('served');
 });

@@ -28,6 +28,15 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+export interface ListenerLimits {
+  /** Connections beyond are closed at once. */
+  readonly maxConnections?: number;
+  readonly onRefused?: () => void;
+  readonly unreadMs?: number;
+}
+
+/** Unless a listener is for MCP clients: for scrapes, probes and people. */
+const MOST_CONNECTIONS = 256;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** A client that takes nothing of what waits for it for so long is cut off. */
 const UNREAD_MS = 30_000;
@@ -37,7 +46,7 @@ export async function listen(
   app: RequestListener,
   host: string,
   port: number,
-  unreadMs = UNREAD_MS,
+  { maxConnections = MOST_CONNECTIONS, unreadMs = UNREAD_MS, onRefused }: ListenerLimits = {},
 ): Promise<Listener> {
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 30_000, headersTimeout: 30_000, keepAliveTimeout: 120_000 },
@@ -47,6 +56,8 @@ export async function listen(
     },
   );
   server.timeout = unreadMs;
+  server.maxConnections = maxConnections;
+  if (onRefused) server.on('drop', onRefused);
   const unanswered = countUnanswered(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {

@@ -57,6 +57,8 @@ export interface PublicServerDeps {
 }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Some 30 KiB each: twice this many would not fit into a pod of 768 MiB. */
+const PUBLIC_CONNECTIONS = 12_000;
 /** Time in which clients may use the connections they keep before these are cut. */
 const IDLE_GRACE_MS = 500;
 const LOOK_EVERY_MS = 20;
@@ -85,7 +87,12 @@ export class PublicServer {
     const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
     let listener: Listener | undefined;
     try {
-      listener = await listen(app, spec.host, spec.port);
+      listener = await listen(app, spec.host, spec.port, {
+        maxConnections: PUBLIC_CONNECTIONS,
+        onRefused: () => {
+          deps.onOverBudget('connections');
+        },
+      });
       return new PublicServer(spec, deps, { virtual, origins, gate, listener });
     } catch (error) {
       await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);

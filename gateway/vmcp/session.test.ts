@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createByteBudgets } from './budgets/account.ts';
+import { Account, createByteBudgets } from './budgets/account.ts';
 import { Sessions } from './session.ts';
 
 const CLIENT = { revision: '2025-11-25', capabilities: '{}', offers: new Set<string>() };
@@ -10,8 +10,8 @@ function fixture(limit = 3) {
     ttlMs: 60_000,
     limit,
     now: () => state.now,
-    budgets: createByteBudgets(),
     newId: () => `s${String((state.ids += 1))}`,
+    accountOf: (principal) => new Account(principal, createByteBudgets(), () => undefined),
     onForeign: () => undefined,
     onEnd: (session) => state.ended.push(session.id),
   });

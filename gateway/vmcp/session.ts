@@ -1,5 +1,5 @@
+import type { Account } from './budgets/account.ts';
 import { SessionStreams } from './edge/event-stream.ts';
-import type { ByteBudgets } from './budgets/account.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
@@ -22,6 +22,8 @@ export interface Session {
   readonly id: string;
   /** Who opened it: issuer and subject, or `anonymous`. Nobody else may use it. */
   readonly principal: string;
+  /** Budgets of its principal. */
+  readonly account: Account;
   /** As the latest request of the session proved it; undefined: anonymous. */
   identity: Identity | undefined;
   /** Why the caller must log in again, where a stream that had begun could not say it: the next request is told. */
@@ -65,7 +67,7 @@ export interface SessionsOptions {
   readonly limit: number;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly budgets: ByteBudgets;
+  readonly accountOf: (principal: string) => Account;
   /** Somebody else's id was presented: a stolen one, perhaps. */
   readonly onForeign: () => void;
   /** Called once for every session that ends, whatever the reason. */
@@ -100,9 +102,11 @@ export class Sessions {
   }
 
   create(principal: string, client: ClientFacts): Session {
+    const account = this.#options.accountOf(principal);
     const session: Session = {
       id: this.#options.newId(),
       principal,
+      account,
       identity: undefined,
       owedChallenge: undefined,
       ...client,
@@ -112,8 +116,8 @@ export class Sessions {
       channels: new Map(),
       running: new Set(),
       requests: new ServerRequests(),
-      streams: new SessionStreams(),
-      subscriptions: new Subscriptions(this.#options.budgets.subscriptions.open(principal)),
+      streams: new SessionStreams(account),
+      subscriptions: new Subscriptions(account.subscriptions()),
       seen: undefined,
     };
     this.#live.set(session.id, session);

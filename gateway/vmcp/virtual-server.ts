@@ -12,7 +12,7 @@ import type { Route } from './aggregation/view.ts';
 import { BackendCall, type OnFailure } from './backends/backend-call.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
-import type { ByteBudgets } from './budgets/account.ts';
+import { Account, type ByteBudgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import type { Answer } from './edge/answer.ts';
@@ -61,6 +61,7 @@ export class VirtualServer {
   readonly log: Logger;
   /** Counts a refusal because of a budget. */
   readonly refused: (budget: Budget) => void;
+  readonly #budgets: ByteBudgets;
   /** What is wrong with the newest configuration: because of it an older one is in use. */
   configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
@@ -75,6 +76,7 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
     this.#boundary = deps.boundary;
+    this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#launchProblem = deps.launchProblem;
     this.sessions = new Sessions({
@@ -82,7 +84,7 @@ export class VirtualServer {
       limit: SESSION_LIMIT,
       now: deps.now,
       newId: deps.newId,
-      budgets: deps.budgets,
+      accountOf: (principal) => this.accountOf(principal),
       onForeign: deps.onForeignSession,
       onEnd: (session) => {
         this.#release(session);
@@ -165,6 +167,10 @@ export class VirtualServer {
   /** Its backends come from the cluster, and have not come yet. */
   get awaitsBackends(): boolean {
     return this.#awaitsBackends;
+  }
+
+  accountOf(principal: string): Account {
+    return new Account(principal, this.#budgets, this.refused);
   }
 
   get runningCalls(): number {
@@ -265,6 +271,7 @@ export class VirtualServer {
       answer,
       onFailure,
       onReply,
+      request.held,
     ).start();
   }
 

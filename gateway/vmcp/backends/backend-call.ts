@@ -1,6 +1,9 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { Identity } from '../../contract/identity.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
+import type { QueuedCall } from '../budgets/call-gate.ts';
+import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
 import type { Answer } from '../edge/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
@@ -15,11 +18,11 @@ export type OnFailure = (
 ) => void;
 
 /**
- * One client request on its way through one backend: opens the session's channel when there is none, asks again once
+ * One client request on its way through one backend: waits for its turn when too many are running, opens the session's channel when there is none, asks again once
  * when the backend forgot its session (it did not execute the request then), keeps the circuit informed, and gives the
  * client the backend's bytes.
  */
-export class BackendCall implements ReplySink, RunningCall {
+export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   readonly id: string;
   readonly #backend: BackendRuntime;
   readonly #session: Session;
@@ -29,10 +32,25 @@ export class BackendCall implements ReplySink, RunningCall {
   readonly #onFailure: OnFailure;
   readonly #onReply: ((message: Buffer) => void) | undefined;
   readonly #startedAt: number;
+  /** Of the body that `#request` is a part of. */
+  #held: HeldBytes | undefined;
+  /** Of a reply that is collected before it is passed on. */
+  #collected: HeldBytes | undefined;
+  #collectedBytes = 0;
+  /** Runs while the call is queued. */
+  #queueTimer: NodeJS.Timeout | undefined;
+  /** One of the running calls of the backend, as its gate counts them. */
+  #hasPlace = false;
+  /** The backend was told of it, and is told its end. */
+  #started = false;
+  /** The budget that the call did not fit into. */
+  #overBudget: Budget | undefined;
   #channel: Channel | undefined;
   #handle: RequestHandle | undefined;
   #cancelled: string | undefined;
   #retried = false;
+  /** The body is not kept any more. */
+  #taken = false;
   /** The credential of the last attempt. */
   #sent: CredentialHeaders | undefined;
   #retriedCredential = false;
@@ -47,7 +65,9 @@ export class BackendCall implements ReplySink, RunningCall {
     answer: Answer,
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
+    held?: HeldBytes,
   ) {
+    this.#held = held;
     this.#backend = backend;
     this.#session = session;
     this.#caller = caller;
@@ -60,21 +80,44 @@ export class BackendCall implements ReplySink, RunningCall {
   }
 
   start(): void {
-    const retryAfterSeconds = this.#backend.circuit.refuses();
-    if (retryAfterSeconds !== undefined) {
-      this.#onFailure(
-        this.#answer,
-        { kind: 'circuit_open', detail: 'the circuit is open', retryAfterSeconds },
-        this.#backend,
-      );
+    const entered = this.#backend.gate.enter(this.#session.principal, this);
+    if (entered === 'full') {
+      this.#session.account.refused('queued_calls');
+      this.#onFailure(this.#answer, overloaded('queued_calls'), this.#backend);
       return;
     }
+    this.#held?.retain();
     this.#session.running.add(this);
+    this.#hasPlace = entered === 'running';
+    if (this.#hasPlace) this.admitted();
+    else this.#queueTimer = setTimeout(onQueuedTooLong, this.#request.timeoutMs, this);
+    if (!this.#ended) this.#answer.watchClient(this);
+  }
+
+  admitted(): void {
+    clearTimeout(this.#queueTimer);
+    this.#hasPlace = true;
+    const retryAfterSeconds = this.#backend.circuit.refuses();
+    if (retryAfterSeconds !== undefined) {
+      this.fail({ kind: 'circuit_open', detail: 'the circuit is open', retryAfterSeconds });
+      return;
+    }
+    this.#started = true;
     this.#backend.started();
     this.#send();
   }
 
+  queuedTooLong(): void {
+    this.#session.account.refused('queued_calls');
+    this.fail(overloaded('queued_calls'));
+  }
+
+  clientLeft(): void {
+    this.cancel('the client has left');
+  }
+
   cancel(reason: string): void {
+    if (this.#ended) return;
     this.#cancelled = reason;
     if (this.#handle) this.#handle.cancel(reason);
     else this.fail({ kind: 'cancelled', detail: reason });
@@ -92,6 +135,21 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#handle?.proceed();
   }
 
+  /** Nothing can repeat the request from now on: its body is free. */
+  taken(): void {
+    this.#taken = true;
+    this.#request = { ...this.#request, params: undefined };
+    this.#releaseBody();
+  }
+
+  collecting(bytes: number): boolean {
+    this.#collected ??= this.#session.account.reply();
+    if (this.#collected.resize(bytes)) return true;
+    this.#overBudget = 'reply_bytes';
+    this.#session.account.refused('reply_bytes');
+    return false;
+  }
+
   reply(message: Buffer): void {
     this.#done('ok');
     this.#onReply?.(message);
@@ -100,6 +158,10 @@ export class BackendCall implements ReplySink, RunningCall {
 
   part(piece: Buffer): boolean {
     this.#partSent = true;
+    if (this.#answer.collects && !this.collecting((this.#collectedBytes += piece.length))) {
+      this.#handle?.cancel('the reply does not fit into the budget');
+      return true;
+    }
     const flowing = this.#answer.part(piece);
     if (!flowing) {
       this.#answer.onDrain(() => {
@@ -121,7 +183,7 @@ export class BackendCall implements ReplySink, RunningCall {
 
   fail(failure: BackendFailure): void {
     if (this.#ended) return;
-    if (failure.kind === 'session_lost' && !this.#retried && !this.#answer.started) {
+    if (failure.kind === 'session_lost' && !this.#retried && !this.#taken && !this.#answer.started) {
       this.#retried = true;
       this.#request = { ...this.#request, repeated: true };
       this.#handle = undefined;
@@ -134,7 +196,7 @@ export class BackendCall implements ReplySink, RunningCall {
       this.#send();
       return;
     }
-    const told = this.#backend.credentials.asCallerSees(failure);
+    const told = this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asCallerSees(failure);
     this.#done(told.kind, told.detail);
     if (this.#partSent) this.#answer.cut();
     else if (this.#cancelled === undefined) this.#onFailure(this.#answer, told, this.#backend);
@@ -144,7 +206,7 @@ export class BackendCall implements ReplySink, RunningCall {
 
   /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */
   #mayRetryCredential(): boolean {
-    if (this.#retriedCredential || this.#answer.started) return false;
+    if (this.#retriedCredential || this.#taken || this.#answer.started) return false;
     return this.#backend.credentials.refused(this.#caller, this.#sent);
   }
 
@@ -206,6 +268,35 @@ export class BackendCall implements ReplySink, RunningCall {
     this.#ended = true;
     this.#session.running.delete(this);
     this.#session.requests.release(this);
-    this.#backend.settled(outcome, this.#session.principal, this.#backend.now() - this.#startedAt, detail);
+    this.#releaseBody();
+    this.#collected?.release();
+    this.#leaveGate();
+    const { principal } = this.#session;
+    if (this.#started) this.#backend.settled(outcome, principal, this.#backend.now() - this.#startedAt, detail);
+  }
+
+  #releaseBody(): void {
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  #leaveGate(): void {
+    const { gate } = this.#backend;
+    if (this.#hasPlace) gate.leave(this.#session.principal);
+    else {
+      clearTimeout(this.#queueTimer);
+      gate.withdraw(this.#session.principal, this);
+    }
   }
 }
+
+function onQueuedTooLong(call: BackendCall): void {
+  call.queuedTooLong();
+}
+
+const overloaded = (budget: Budget): BackendFailure => ({
+  kind: 'overloaded',
+  detail: `over the budget of ${budget}`,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+  budget,
+});

@@ -4,6 +4,8 @@ import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { CallObserver } from '../../telemetry/call-metrics.ts';
 import type { Envelope } from '../../http/json-scan.ts';
+import { CallGate } from '../budgets/call-gate.ts';
+import { CALL_LIMITS } from '../budgets/limits.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { LONGEST_TIMER_MS } from '../health/clock.ts';
 import { LOG_LEVELS } from '../log-level.ts';
@@ -47,6 +49,7 @@ export class BackendRuntime {
   readonly name: string;
   readonly config: Backend;
   readonly circuit: Circuit;
+  readonly gate = new CallGate(CALL_LIMITS);
   readonly credentials: Credentials;
   /** The last call found that no credential can be made until an operator mends the configuration. */
   misconfigured = false;
@@ -195,7 +198,7 @@ export class BackendRuntime {
     this.circuit.settled(outcome, caller);
     this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
     if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
-    if (outcome === 'ok' || outcome === 'cancelled') return;
+    if (outcome === 'ok' || outcome === 'cancelled' || outcome === 'overloaded') return;
     this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
   }
@@ -266,6 +269,7 @@ export class BackendRuntime {
     const owner: ChannelOwner & { readonly principal: string } = {
       key: session?.id ?? DISCOVERY,
       principal: session?.principal ?? 'anonymous',
+      account: session?.account,
       capabilities: session?.capabilities ?? '{}',
       revision: session?.revision ?? LATEST_REVISION,
       authorize: this.credentials.authorizeFor(session),

@@ -1,5 +1,5 @@
+import { Account, createByteBudgets } from '../budgets/account.ts';
 import { PassThrough } from 'node:stream';
-import { createByteBudgets } from '../budgets/account.ts';
 import { expect, it } from 'vitest';
 import { startPersonalBackend } from '../../../e2e/harness/backends/personal.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
@@ -50,8 +50,8 @@ it('names the provider of a login that a backend refuses twice', async () => {
     ttlMs: 60_000,
     limit: 1,
     now,
-    budgets: createByteBudgets(),
     newId: () => 's',
+    accountOf: (principal) => new Account(principal, createByteBudgets(), nothing),
     onForeign: nothing,
     onEnd: nothing,
   });

@@ -3,10 +3,12 @@ import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import type { Session } from '../session.ts';
 import type { ReplySink } from '../transport/channel.ts';
+import { RETRY_AFTER_SECONDS as BUSY_RETRY_AFTER_SECONDS, UNCOUNTED_BYTES, type Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
-import { refuse } from './refuse.ts';
+import { overBudget, refuse } from './refuse.ts';
 import { onceDrained, type EventStream } from './event-stream.ts';
+import type { WatchingCall } from './watching-call.ts';
 
 /** Where the reply to one client request goes, whatever the client's transport is. */
 export interface Answer extends Omit<ReplySink, 'fail'> {
@@ -19,6 +21,12 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   challenge(description: string): boolean;
   /** Answers 503. False when it is too late for a status. */
   unavailable(description: string): boolean;
+  /** Answers 503 because a budget is used up. False when it is too late for a status. */
+  busy(description: string, budget: Budget): boolean;
+  /** Pieces of a long reply are kept until its end. */
+  readonly collects: boolean;
+  /** Tells `call` when the client has left and cannot get the reply any more. */
+  watchClient(call: WatchingCall): void;
   /** Nobody waits for a reply any more: the exchange ends without one. */
   drop(): void;
   /** The reply broke off after a part of it was sent: the client's stream is cut. */
@@ -46,6 +54,7 @@ export class PostAnswer implements Answer {
   readonly #session: Session | undefined;
   readonly #caller: Identity | undefined;
   readonly #onChallenge: OnChallenge;
+  readonly collects = false;
   #stream: EventStream | undefined;
   #inPart = false;
 
@@ -85,8 +94,20 @@ export class PostAnswer implements Answer {
       this.#stream.end();
       return;
     }
-    this.#res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
-    this.#res.end(message);
+    const res = this.#res;
+    const unread = message.length > UNCOUNTED_BYTES ? this.#session?.account.reply() : undefined;
+    if (unread?.resize(message.length) === false) {
+      this.#session?.account.refused('unread_bytes');
+      this.busy('the replies that clients have not read yet fill the memory of the gateway: try again', 'unread_bytes');
+      return;
+    }
+    if (unread) {
+      res.once('close', () => {
+        unread.release();
+      });
+    }
+    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    res.end(message);
   }
 
   challenge(description: string): boolean {
@@ -103,6 +124,24 @@ export class PostAnswer implements Answer {
     this.#res.setHeader('retry-after', String(RETRY_AFTER_SECONDS));
     refuse(this.#res, 503, CODE.internal, description);
     return true;
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    if (this.#res.headersSent) return false;
+    this.#res.setHeader('retry-after', String(BUSY_RETRY_AFTER_SECONDS));
+    refuse(this.#res, 503, CODE.internal, description, overBudget(budget));
+    return true;
+  }
+
+  /** A client whose reply is a stream may come back with `Last-Event-ID`; one that waits for JSON cannot. */
+  watchClient(call: WatchingCall): void {
+    const res = this.#res;
+    const onClose = (): void => {
+      if (this.#stream && !this.#inPart) this.#stream.onAbandoned(call);
+      else if (!res.writableFinished) call.clientLeft();
+    };
+    if (res.destroyed) onClose();
+    else res.on('close', onClose);
   }
 
   part(piece: Buffer): boolean {

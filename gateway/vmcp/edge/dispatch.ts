@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import { paramsOf, readString, type ClientEnvelope, type Envelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import { METHODS } from '../methods/index.ts';
 import type { Session } from '../session.ts';
@@ -17,6 +18,7 @@ export function serveRequest(
   body: Buffer,
   envelope: ClientEnvelope,
   answer: Answer,
+  held?: HeldBytes,
 ): void {
   const method = METHODS.get(envelope.method ?? '');
   if (!method) {
@@ -24,7 +26,7 @@ export function serveRequest(
     return;
   }
   const params = paramsOf(envelope);
-  method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers) }, answer);
+  method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers), held }, answer);
 }
 
 /** Takes what wants no reply: a notification, or the response to a request of a backend. */

@@ -1,7 +1,10 @@
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Account, createByteBudgets } from '../budgets/account.ts';
 import { readEventId, SessionStreams } from './event-stream.ts';
+
+const account = (): Account => new Account('alice', createByteBudgets(), () => undefined);
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
@@ -32,7 +35,7 @@ const message = (bytes: number): Buffer => Buffer.from(JSON.stringify({ text: 'x
 describe('EventStream', () => {
   it('cuts the connection of a client that reads nothing, before its unread bytes fill the memory', async () => {
     const { res } = await connection();
-    const stream = new SessionStreams().open();
+    const stream = new SessionStreams(account()).open();
     stream.attach(res);
     for (let count = 0; count < 100; count += 1) stream.send(message(1_000_000));
     expect(res.destroyed).toBe(true);
@@ -42,7 +45,7 @@ describe('EventStream', () => {
 
   it('gives one long reply to a client however slowly it reads', async () => {
     const { res, client } = await connection();
-    const stream = new SessionStreams().open();
+    const stream = new SessionStreams(account()).open();
     stream.attach(res);
     stream.send(message(30_000_000));
     stream.end();
@@ -64,14 +67,14 @@ describe('SessionStreams', () => {
   }
 
   it('keeps no more bytes of ended streams than of one, the newest first', async () => {
-    const streams = new SessionStreams();
+    const streams = new SessionStreams(account());
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.push(await ended(streams, 400_000));
     expect(ids.map((id) => streams.find(id) !== undefined)).toEqual([false, false, false, true, true]);
   });
 
   it('keeps a stream that still runs whatever ends beside it', async () => {
-    const streams = new SessionStreams();
+    const streams = new SessionStreams(account());
     const running = streams.open();
     for (let count = 0; count < 40; count += 1) await ended(streams, 10);
     expect(streams.find(running.id)).toBe(running);

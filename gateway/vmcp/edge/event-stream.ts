@@ -1,5 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
+import type { Account } from '../budgets/account.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
+import type { WatchingCall } from './watching-call.ts';
+import { RESUME_WITHIN_MS, UNCOUNTED_BYTES } from '../budgets/limits.ts';
 
 /** Most bytes and events of one stream that are kept for a client that comes back. */
 const KEPT_BYTES = 1024 * 1024;
@@ -30,10 +34,19 @@ export class EventStream {
   /** A long event is being written: nothing may come between. */
   #inPart = false;
   #ended = false;
+  readonly #account: Account;
   readonly #onEnd: () => void;
+  /** Of `#kept`; present once there is something. */
+  #keptHeld: HeldBytes | undefined;
+  /** Of what the connection has not taken. */
+  #unread: HeldBytes | undefined;
+  /** The call whose reply this stream carries. */
+  #call: WatchingCall | undefined;
+  #abandonTimer: NodeJS.Timeout | undefined;
 
-  constructor(id: string, onEnd: () => void = () => undefined) {
+  constructor(id: string, account: Account, onEnd: () => void = () => undefined) {
     this.id = id;
+    this.#account = account;
     this.#onEnd = onEnd;
   }
 
@@ -57,14 +70,18 @@ export class EventStream {
     this.#connection?.end();
     this.#connection = res;
     this.openedBy = caller;
+    this.#unread = undefined; // the connection before this one gives back its own
     this.#listenedTo = true;
+    clearTimeout(this.#abandonTimer);
     res.writeHead(200, SSE_HEADERS);
     res.flushHeaders();
     if (after !== undefined) for (const { sequence, bytes } of this.#kept) if (sequence > after) res.write(bytes);
     if (this.#ended) res.end();
     else {
       res.on('close', () => {
-        if (this.#connection === res) this.#connection = undefined;
+        if (this.#connection !== res) return;
+        this.#connection = undefined;
+        if (this.#call) this.onAbandoned(this.#call);
       });
     }
     return true;
@@ -75,6 +92,23 @@ export class EventStream {
     this.#connection = res;
     this.openedBy = caller;
     this.#listenedTo = true;
+  }
+
+  /** Tells `call` when the client stays away for longer than it may take to resume. */
+  onAbandoned(call: WatchingCall): void {
+    this.#call = call;
+    clearTimeout(this.#abandonTimer);
+    if (this.#ended || this.connected) return;
+    this.#abandonTimer = setTimeout(() => {
+      call.clientLeft();
+    }, RESUME_WITHIN_MS).unref();
+  }
+
+  /** Gives back what is kept for a client that comes back. */
+  forget(): void {
+    this.#kept = [];
+    this.#keptBytes = 0;
+    this.#keptHeld?.resize(0);
   }
 
   /** An event without data whose id lets the client come back before anything else was sent. */
@@ -112,6 +146,7 @@ export class EventStream {
 
   end(): void {
     this.#ended = true;
+    clearTimeout(this.#abandonTimer);
     this.#connection?.end();
     this.#connection = undefined;
     this.#onEnd();
@@ -120,6 +155,7 @@ export class EventStream {
   /** Cuts the connection in the middle of an event. */
   cut(): void {
     this.#ended = true;
+    clearTimeout(this.#abandonTimer);
     this.#connection?.destroy();
     this.#onEnd();
   }
@@ -146,12 +182,32 @@ export class EventStream {
   #write(bytes: Buffer | string): boolean {
     const res = this.#connection;
     if (!res) return true;
-    if (res.writableLength > MOST_UNREAD_BYTES) {
+    if (res.writableLength > MOST_UNREAD_BYTES || !this.#holdUnread(res, bytes.length)) {
       this.#connection = undefined;
       res.destroy();
       return true;
     }
     return res.write(bytes) || res.destroyed;
+  }
+
+  /** Counts what the connection has not taken, until it has. False: there is no room for `more` bytes. */
+  #holdUnread(res: ServerResponse, more: number): boolean {
+    const unread = res.writableLength + more;
+    if (unread <= UNCOUNTED_BYTES) return true;
+    const isHeld = this.#unread !== undefined;
+    const held = (this.#unread ??= this.#account.reply());
+    if (!held.resize(unread)) {
+      this.#account.refused('unread_bytes');
+      return false;
+    }
+    if (!isHeld) {
+      const release = (): void => {
+        held.release();
+        if (this.#unread === held) this.#unread = undefined;
+      };
+      onceDrained(res, release);
+    }
+    return true;
   }
 
   #keep(event: KeptEvent): void {
@@ -160,6 +216,10 @@ export class EventStream {
     while (this.#kept.length > KEPT_EVENTS || (this.#keptBytes > KEPT_BYTES && this.#kept.length > 0)) {
       this.#keptBytes -= this.#kept.shift()?.bytes.length ?? 0;
     }
+    if (this.#keptBytes <= UNCOUNTED_BYTES && !this.#keptHeld) return;
+    if ((this.#keptHeld ??= this.#account.kept()).resize(this.#keptBytes)) return;
+    this.#account.refused('kept_bytes');
+    this.forget();
   }
 }
 
@@ -193,14 +253,20 @@ const ENDED_STREAMS = 32;
 /** The streams of one session: the one that is always there (`get`), and one per reply that became a stream. */
 export class SessionStreams {
   /** What belongs to no call: the client's GET. */
-  readonly main = new EventStream('g');
+  readonly main: EventStream;
+  readonly #account: Account;
   #byCall: Map<string, EventStream> | undefined;
   #last = 0;
+
+  constructor(account: Account) {
+    this.#account = account;
+    this.main = new EventStream('g', account);
+  }
 
   open(): EventStream {
     this.#last += 1;
     const byCall = (this.#byCall ??= new Map<string, EventStream>());
-    const stream = new EventStream(`p${this.#last.toString(36)}`, () => {
+    const stream = new EventStream(`p${this.#last.toString(36)}`, this.#account, () => {
       forgetOldest(byCall);
     });
     byCall.set(stream.id, stream);
@@ -218,8 +284,10 @@ export class SessionStreams {
   }
 
   end(): void {
-    for (const stream of this.#byCall?.values() ?? []) stream.end();
-    this.main.end();
+    for (const stream of [this.main, ...(this.#byCall?.values() ?? [])]) {
+      stream.end();
+      stream.forget();
+    }
   }
 }
 
@@ -229,6 +297,8 @@ function forgetOldest(streams: Map<string, EventStream>): void {
   let bytes = 0;
   for (const [index, { id, keptBytes }] of ended.entries()) {
     bytes += keptBytes;
-    if (index >= ENDED_STREAMS || bytes > KEPT_BYTES) streams.delete(id);
+    if (index < ENDED_STREAMS && bytes <= KEPT_BYTES) continue;
+    streams.get(id)?.forget();
+    streams.delete(id);
   }
 }

@@ -4,6 +4,7 @@ import type { Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
@@ -20,7 +21,7 @@ import {
   refuseType,
   type EdgeOptions,
 } from './post.ts';
-import { refuse, refuseSession } from './refuse.ts';
+import { refuse, refuseBody, refuseSession } from './refuse.ts';
 
 /** A stream whose client does not initialize in this time is ended. */
 const INITIALIZE_WITHIN_MS = 30_000;
@@ -79,15 +80,24 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
         refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
         return;
       }
+      let held: HeldBytes | undefined;
+      const hold = (bytes: number): boolean =>
+        (held ??= server.accountOf(connection.principal).request()).resize(bytes);
       readBody(
         req,
-        { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE },
+        { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE, hold },
         (body) => {
-          onMessage(server, options, connection, req, res, body);
+          onMessage(server, options, connection, req, res, body, held);
+          held?.release();
         },
         (why) => {
+          held?.release();
           if (why === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
           else if (why === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
+          else if (why === 'not_held') {
+            server.refused('request_bytes');
+            refuseBody(req, res);
+          }
         },
       );
     },
@@ -101,6 +111,7 @@ function onMessage(
   req: Request,
   res: Response,
   body: Buffer,
+  held: HeldBytes | undefined,
 ): void {
   try {
     const envelope = scanEnvelope(body);
@@ -119,7 +130,7 @@ function onMessage(
     else {
       const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
       connection.session.identity = identityOf(res);
-      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer);
+      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer, held);
     }
     res.writeHead(202, { 'content-length': 0 });
     res.end();
@@ -162,6 +173,7 @@ class StreamAnswer implements Answer {
   readonly id: Buffer;
   started = false;
   readonly #session: Session;
+  readonly collects = true;
   #parts: Buffer[] = [];
 
   constructor(session: Session, id: Buffer) {
@@ -188,7 +200,9 @@ class StreamAnswer implements Answer {
   }
 
   end(): void {
-    this.reply(Buffer.concat(this.#parts));
+    const reply = Buffer.concat(this.#parts);
+    this.drop();
+    this.reply(reply);
   }
 
   message(message: Buffer): void {
@@ -205,12 +219,21 @@ class StreamAnswer implements Answer {
     return false;
   }
 
+  busy(): boolean {
+    return false;
+  }
+
   drop(): void {
     this.#parts = [];
   }
 
   cut(): void {
+    this.drop();
     this.error(CODE.internal, 'the reply of the backend broke off');
+  }
+
+  watchClient(): void {
+    // the session ends with its stream, and its calls with it
   }
 
   onDrain(callback: () => void): void {

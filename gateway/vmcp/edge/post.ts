@@ -2,7 +2,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
-import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { scanEnvelope, ScanError, type Envelope, type Span } from '../../http/json-scan.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
@@ -10,7 +11,7 @@ import type { VirtualServer } from '../virtual-server.ts';
 import { PostAnswer } from './answer.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { refuse, refuseSession } from './refuse.ts';
+import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
 export interface EdgeOptions {
@@ -33,21 +34,30 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
       return;
     }
     const session = sessionOf(server, req, res);
+    let held: HeldBytes | undefined;
+    const hold = (bytes: number): boolean =>
+      (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
     readBody(
       req,
-      { limit: options.maxBodyBytes, kept: session ? undefined : LONGEST_INITIALIZE },
+      { limit: options.maxBodyBytes, kept: session ? undefined : LONGEST_INITIALIZE, hold },
       (body) => {
         try {
-          onMessage(server, options, session, req, res, body);
+          onMessage(server, options, session, req, res, body, held);
         } catch (error) {
           if (error instanceof ScanError)
             refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
           else answerBug(server, res, error);
         }
+        held?.release();
       },
       (why) => {
+        held?.release();
         if (why === 'too_large') refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
         else if (why === 'not_kept') admit(req, res, undefined);
+        else if (why === 'not_held') {
+          server.refused('request_bytes');
+          refuseBody(req, res);
+        }
       },
     );
   };
@@ -75,6 +85,7 @@ function onMessage(
   req: Request,
   res: Response,
   body: Buffer,
+  held: HeldBytes | undefined,
 ): void {
   const envelope = scanEnvelope(body);
   if (envelope.method === 'initialize') {
@@ -90,9 +101,13 @@ function onMessage(
     return;
   }
   if (challengeOwed(server, session, res)) return;
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), session, server.challenge);
-  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer);
+  const answer = new PostAnswer(res, ownId(body, envelope.id, held), session, server.challenge);
+  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held);
 }
+
+/** The bytes of the client's id: a view of a small body, and of a large one a copy that does not keep it alive. */
+const ownId = (body: Buffer, { start, end }: Span, held: HeldBytes | undefined): Buffer =>
+  held ? Buffer.from(body.subarray(start, end)) : body.subarray(start, end);
 
 /** Answers a request by the challenge that an earlier one of the session could not be given. */
 export function challengeOwed(server: VirtualServer, session: Session, res: Response): boolean {

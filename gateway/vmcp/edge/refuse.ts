@@ -1,12 +1,31 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuseUnread } from '../../http/refuse-too-large.ts';
+import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 
 /** A refusal as one JSON-RPC error without an id. */
-export function refuse(res: ServerResponse, status: number, code: number, message: string): void {
+export function refuse(res: ServerResponse, status: number, code: number, message: string, data?: unknown): void {
   if (res.headersSent) return;
-  const body = errorMessage(null, code, message);
+  const body = errorMessage(null, code, message, data);
   res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
   res.end(body);
+}
+
+/** The `data` of an error for a request that does not fit into a budget: a stable reason, and when to try again. */
+export const overBudget = (budget: Budget): object => ({
+  reason: 'over_budget',
+  budget,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+});
+
+const BODIES_FULL = 'the gateway holds too many large requests at the moment: try again';
+
+/** Answers 503 to a request whose body is still being sent and does not fit into the budget. */
+export function refuseBody(req: IncomingMessage, res: ServerResponse): void {
+  const body = errorMessage(null, CODE.internal, BODIES_FULL, overBudget('request_bytes'));
+  const headers = { 'content-type': 'application/json', 'retry-after': String(RETRY_AFTER_SECONDS) };
+  refuseUnread(req, res, 503, body, headers);
 }
 
 const UNKNOWN_SESSION = 'session not found: send initialize to open a new one\n';

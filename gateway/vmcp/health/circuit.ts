@@ -124,6 +124,7 @@ function verdictOf(outcome: FailureKind | 'ok', { isolated }: CircuitPolicy): Ve
     case 'cancelled':
     case 'session_lost':
     case 'circuit_open':
+    case 'overloaded':
     case 'credential_unavailable':
     case 'reauthenticate':
     case 'forbidden':

@@ -94,6 +94,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
     case 'unavailable':
     case 'refused':
     case 'circuit_open':
+    case 'overloaded':
     case 'store_unavailable':
     case 'credential_unavailable':
       return 'backend_unavailable';

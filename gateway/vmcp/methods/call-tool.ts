@@ -30,6 +30,7 @@ export const callTool: Method = (server, session, request, answer) => {
   else
     later(
       server,
+      request,
       answer,
       whenFound(view, ({ tools }) => tools.get(name)),
       (late) => {

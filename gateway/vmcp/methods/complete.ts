@@ -13,7 +13,7 @@ export const complete: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
     return;
   }
-  later(server, answer, server.view(session).whenSettled(), () => {
+  later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeReference(server.view(session).current, reference);
     if (route && server.completes(session, route.backend)) {
       const name = reference.type === 'ref/prompt' ? reference.value : undefined;

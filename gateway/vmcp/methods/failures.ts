@@ -1,6 +1,7 @@
 import type { OnFailure } from '../backends/backend-call.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import { RETRY_AFTER_SECONDS, type Answer } from '../edge/answer.ts';
+import { overBudget } from '../edge/refuse.ts';
 import { CODE } from '../error-codes.ts';
 
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
@@ -27,6 +28,7 @@ function sentence(
       return `your account has no access to provider "${String(provider)}", which backend "${backend.name}" needs`;
     case 'misconfigured':
       return `the gateway has no working credential for backend "${backend.name}": its operator must look at the log`;
+    case 'overloaded':
     case 'reauthenticate':
     case 'store_unavailable':
     case 'credential_unavailable':
@@ -57,9 +59,21 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
   return true;
 }
 
+/** Refuses a call that does not fit into a budget: 503 while nothing was sent, else a JSON-RPC error. */
+function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { readonly name: string }): boolean {
+  const { kind, budget = 'queued_calls' } = failure;
+  if (kind !== 'overloaded') return false;
+  const message =
+    budget === 'queued_calls'
+      ? `too many calls of backend "${backend.name}" are running and waiting: try again`
+      : 'the gateway holds too many large replies at the moment: try again';
+  if (!answer.busy(message, budget)) answer.error(CODE.internal, message, overBudget(budget));
+  return true;
+}
+
 /** `tools/call`: a result that the model can read, not a protocol error. */
 export const failToolCall: OnFailure = (answer, failure, backend) => {
-  if (refuseCredential(answer, failure)) return;
+  if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;
   const text = sentence(failure, backend);
   const retry =
     failure.retryAfterSeconds === undefined
@@ -70,7 +84,7 @@ export const failToolCall: OnFailure = (answer, failure, backend) => {
 
 /** Reads, prompts and completion: a JSON-RPC error. */
 export const failRequest: OnFailure = (answer, failure, backend) => {
-  if (refuseCredential(answer, failure)) return;
+  if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;
   const data = failure.retryAfterSeconds === undefined ? undefined : { retryAfterSeconds: failure.retryAfterSeconds };
   answer.error(failure.kind === 'timeout' ? CODE.timeout : CODE.internal, sentence(failure, backend), data);
 };

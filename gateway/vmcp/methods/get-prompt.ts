@@ -11,7 +11,7 @@ export const getPrompt: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
     return;
   }
-  later(server, answer, server.view(session).whenSettled(), () => {
+  later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = server.view(session).current.prompts.get(name);
     if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
     else answer.error(CODE.invalidParams, 'unknown prompt');

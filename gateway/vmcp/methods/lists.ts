@@ -16,7 +16,7 @@ export const list =
     server.views.renew(session);
     if (view.settled) answerPage(server, view.current, kind, request, answer);
     else {
-      later(server, answer, view.whenSettled(), () => {
+      later(server, request, answer, view.whenSettled(), () => {
         answerPage(server, view.current, kind, request, answer);
       });
     }

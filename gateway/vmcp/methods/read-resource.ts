@@ -12,7 +12,7 @@ export const readResource: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'resources/read needs a "uri" that is a string');
     return;
   }
-  later(server, answer, server.view(session).whenSettled(), () => {
+  later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeResource(server.view(session).current, uri);
     if (route) server.forward(session, request, route, undefined, answer, failRequest);
     else answer.error(CODE.resourceNotFound, 'resource not found', { uri });

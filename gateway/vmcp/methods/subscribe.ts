@@ -28,7 +28,7 @@ export const subscription =
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    later(server, answer, server.view(session).whenSettled(), () => {
+    later(server, request, answer, server.view(session).whenSettled(), () => {
       if (!subscribe) session.subscriptions.delete(uri); // also when its resource or backend is gone
       const route = routeResource(server.view(session).current, uri);
       if (!route) answer.error(CODE.resourceNotFound, 'resource not found', { uri });

@@ -1,4 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
+import type { Account } from '../budgets/account.ts';
+import type { Budget } from '../budgets/limits.ts';
 import type { CredentialFault, CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { LaunchProblem } from '../../workloads/runner/runner.ts';
 
@@ -13,6 +15,7 @@ export type FailureKind =
   | 'garbage' // not MCP: no JSON, wrong content type, wrong id
   | 'session_lost'
   | 'circuit_open'
+  | 'overloaded' // a budget of the gateway is used up: says nothing of the backend
   | Exclude<CredentialFault, 'unavailable'> // no credential for the backend could be obtained
   | 'credential_unavailable'; // whoever gives it cannot be asked now: that says nothing of the backend
 
@@ -23,6 +26,8 @@ export interface BackendFailure {
   readonly retryAfterSeconds?: number;
   /** Why the backend's process could not be started. */
   readonly launch?: LaunchProblem;
+  /** The budget that is used up (`overloaded`). */
+  readonly budget?: Budget;
   /** HTTP status, of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
   /** Upstream provider that the caller must log in to again (`reauthenticate`) or has no access to (`forbidden`). */
@@ -78,6 +83,10 @@ export interface ReplySink {
   part(piece: Buffer): boolean;
   /** The long reply is complete. */
   end(): void;
+  /** The backend has taken the request: it is not sent again, and `params` are not needed any more. */
+  taken?(): void;
+  /** So many bytes of a reply are collected before they can be passed on; false: there is no room for them. */
+  collecting?(bytes: number): boolean;
   /** A notification or a request of the backend that belongs to this request (progress, log, elicitation). */
   message(message: Buffer, envelope: Envelope): void;
   /** After `part` was called this means a broken reply: the client's stream must be cut, not completed. */
@@ -124,6 +133,8 @@ export interface ChannelOwner {
   readonly revision: string;
   /** Notifications and requests of the backend that belong to no running request (list_changed, GET stream). */
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  /** Budgets of the principal; absent for the gateway's own channel. */
+  readonly account?: Account | undefined;
   /** The credential for what the channel sends on its own account: handshake, notifications, streams, the end. */
   readonly authorize?: (() => CredentialHeaders | Promise<CredentialHeaders>) | undefined;
 }

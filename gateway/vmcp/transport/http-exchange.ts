@@ -13,6 +13,7 @@ import {
 import { failureOfError, failureOfStatus } from './http-failure.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { replyFault } from './reply.ts';
+import { LARGE_BODY_BYTES, type BodyPieces } from './body-pieces.ts';
 import { createSseParser, type SseParser } from './sse-parser.ts';
 
 /**
@@ -56,7 +57,8 @@ export interface ExchangeHost {
 /** What is sent: flat list of header names and values, and the message that carries `ownId`. */
 export interface Outgoing {
   readonly headers: string[];
-  readonly body: Buffer;
+  /** A large one is given in pieces, which are released as they are sent. */
+  readonly body: Buffer | BodyPieces;
   readonly ownId: string;
 }
 
@@ -65,7 +67,7 @@ export interface Outgoing {
  * reply. The sink gets the reply with the id of `request`.
  */
 export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
-  readonly #request: BackendRequest;
+  #request: BackendRequest;
   readonly #sink: ReplySink;
   readonly #host: ExchangeHost;
   readonly #ownId: string;
@@ -87,6 +89,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #brokenBy: BackendFailure | undefined;
   #rewriter: ReplyRewriter | undefined;
   #done = false;
+  #isCollecting = false;
   /** The client does not take what has arrived. */
   #paused = false;
 
@@ -96,7 +99,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#host = host;
     this.#ownId = outgoing.ownId;
     this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
-    const { headers, body } = outgoing;
+    const { headers } = outgoing;
+    const body = outgoing.body as Buffer; // iterables are taken too, which the types do not say
     host.dispatcher.dispatch(
       { origin: host.origin, path: host.path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       this,
@@ -151,6 +155,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#early &&= isPassing(status);
     if (this.#early) return;
     this.#status = status;
+    if (status < 300) this.#releaseBody();
     this.#host.replyHeaders?.(headers);
     const type = mediaTypeOf(headers['content-type']);
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
@@ -172,16 +177,37 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (this.#done || this.#early) return;
     this.#received += chunk.length;
     try {
-      if (this.#events) this.#events.push(chunk);
-      else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
+      if (this.#events) {
+        this.#events.push(chunk);
+        if (this.#collecting(this.#events.pending())) this.#takeTurns(controller);
+      } else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
       else if (this.#rewriter) this.#pass(controller, this.#rewriter, chunk);
       else {
         this.#pieces.push(chunk);
-        if (this.#received > STREAM_ABOVE_BYTES && this.#status === 200) this.#startStreaming(controller);
+        if (this.#status !== 200) this.#collecting(this.#received);
+        else if (this.#received > STREAM_ABOVE_BYTES) this.#startStreaming(controller);
       }
     } catch (error) {
       this.#failGarbage(error);
     }
+  }
+
+  /** Counts a reply that can only be passed on as a whole; true while a long one arrives. */
+  #collecting(bytes: number): boolean {
+    if (this.#done || (bytes <= STREAM_ABOVE_BYTES && !this.#isCollecting)) return false;
+    this.#isCollecting = bytes > STREAM_ABOVE_BYTES;
+    if (this.#sink.collecting?.(this.#isCollecting ? bytes : 0) !== false) return this.#isCollecting;
+    this.#host.cancelled(this.#ownId);
+    this.fail({ kind: 'overloaded', detail: 'the reply does not fit into the budget', budget: 'reply_bytes' });
+    return false;
+  }
+
+  /** After a 2xx the request is not sent again. */
+  #releaseBody(): void {
+    const { params } = this.#request;
+    if (params === undefined || params.length <= LARGE_BODY_BYTES) return;
+    this.#request = { ...this.#request, params: undefined };
+    this.#sink.taken?.();
   }
 
   onResponseEnd(): void {
@@ -270,9 +296,13 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
     this.#paused = !this.#sink.part(rewriter.push(chunk));
+    this.#takeTurns(controller);
+  }
+
+  /** One piece in a turn of the event loop: a socket that always has more must not keep it from all other calls. */
+  #takeTurns(controller: Dispatcher.DispatchController): void {
     controller.pause();
     if (this.#paused) return;
-    // One piece in a turn of the event loop: a socket that always has more must not keep it from all other calls.
     if (this.#received < LONG_BYTES) setImmediate(onTurn, this);
     else setTimeout(onTurn, LONG_PAUSE_MS, this);
   }

@@ -1,6 +1,9 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from 'winston';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import type { Account } from '../budgets/account.ts';
+import { Collected } from '../budgets/collected.ts';
+import type { StreamPlaces } from '../budgets/stream-places.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { createSseParser } from './sse-parser.ts';
 
@@ -13,6 +16,9 @@ export interface ListenerOptions {
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
   /** A stream that was open once is answered 404. */
   readonly onSessionLost: () => void;
+  readonly places: StreamPlaces;
+  /** Of the session that listens; undefined: the gateway itself. */
+  readonly account: Account | undefined;
   readonly log: Logger;
 }
 
@@ -68,6 +74,27 @@ export class StreamListener {
   }
 
   async #connect(): Promise<void> {
+    const { account, places } = this.#options;
+    if (!account) {
+      await this.#receive(undefined);
+      return;
+    }
+    if (!places.take(account.principal)) {
+      account.refused('streams');
+      this.#retryMs = LONGEST_RETRY_MS;
+      throw new Error('too many streams are open at this backend');
+    }
+    const collected = new Collected(account);
+    try {
+      await this.#receive(collected);
+    } finally {
+      collected.release();
+      places.leave(account.principal);
+    }
+  }
+
+  /** Reads one stream to its end. */
+  async #receive(collected: Collected | undefined): Promise<void> {
     const { dispatcher, path, maxEventBytes } = this.#options;
     const sent = await this.#options.headers();
     const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
@@ -92,7 +119,10 @@ export class StreamListener {
         this.#retryMs = Math.min(Math.max(event.retry, SHORTEST_RETRY_MS), LONGEST_RETRY_MS);
       this.#onData(event.data);
     }, maxEventBytes);
-    for await (const chunk of body) parser.push(chunk as Buffer);
+    for await (const chunk of body) {
+      parser.push(chunk as Buffer);
+      if (collected?.fits(parser.pending()) === false) throw new Error('an event does not fit into the budget');
+    }
     this.#retryMs = FIRST_RETRY_MS;
   }
 

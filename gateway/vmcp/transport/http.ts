@@ -13,8 +13,11 @@ import type {
   ServerFacts,
   Transport,
 } from './channel.ts';
+import { MOST_UNSENT_MESSAGES, STREAM_LIMITS } from '../budgets/limits.ts';
+import { StreamPlaces } from '../budgets/stream-places.ts';
 import { unlessAborted } from './abort.ts';
 import { BackendError } from './channel.ts';
+import { BodyPieces, LARGE_BODY_BYTES } from './body-pieces.ts';
 import { withHeaderFiles, type HeaderFiles } from './header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
 import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
@@ -39,6 +42,8 @@ export interface HttpTransportOptions {
 }
 
 const CONNECTIONS = 128;
+/** One for each stream, and one for the gateway's own. */
+const STREAM_CONNECTIONS = STREAM_LIMITS.total + 1;
 /** Shorter than the 5 s of Node's and Python's servers: a call on a connection that is just being closed is lost. */
 const KEEP_ALIVE_MS = 4_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -47,6 +52,9 @@ const CLOSE_TIMEOUT_MS = 2_000;
 interface Pools {
   readonly calls: Dispatcher;
   readonly streams: Dispatcher;
+  readonly places: StreamPlaces;
+  /** Messages of all channels that the backend has not taken yet. */
+  readonly unsent: { count: number };
 }
 
 /** Streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per channel. */
@@ -58,9 +66,10 @@ export function httpTransport(options: HttpTransportOptions): Transport {
     connect: guardedConnector(policy, { caFile, log, timeoutMs }),
   };
   const calls = withHeaderFiles(new Pool(url.origin, { ...common, connections: CONNECTIONS }), headerFiles);
-  const streams = withHeaderFiles(new Pool(url.origin, common), headerFiles);
+  const streams = withHeaderFiles(new Pool(url.origin, { ...common, connections: STREAM_CONNECTIONS }), headerFiles);
+  const pools: Pools = { calls, streams, places: new StreamPlaces(STREAM_LIMITS), unsent: { count: 0 } };
   return {
-    open: (owner, signal) => new HttpChannel(options, { calls, streams }, owner).open(signal),
+    open: (owner, signal) => new HttpChannel(options, pools, owner).open(signal),
     close: async () => {
       await Promise.all([calls.destroy(), streams.destroy()]);
     },
@@ -85,6 +94,8 @@ class HttpChannel implements Channel, ExchangeHost {
   readonly maxReplyBytes: number;
   readonly #options: HttpTransportOptions;
   readonly #streams: Dispatcher;
+  readonly #places: StreamPlaces;
+  readonly #unsent: { count: number };
   readonly #owner: ChannelOwner;
   readonly #headers: string[];
   #sessionId: string | undefined;
@@ -95,10 +106,12 @@ class HttpChannel implements Channel, ExchangeHost {
   #method = '';
   #methodPrefix = '';
 
-  constructor(options: HttpTransportOptions, { calls, streams }: Pools, owner: ChannelOwner) {
+  constructor(options: HttpTransportOptions, { calls, streams, places, unsent }: Pools, owner: ChannelOwner) {
     this.#options = options;
     this.dispatcher = calls;
     this.#streams = streams;
+    this.#places = places;
+    this.#unsent = unsent;
     this.origin = options.url.origin;
     this.path = options.url.pathname + options.url.search;
     this.maxReplyBytes = options.maxReplyBytes;
@@ -133,7 +146,12 @@ class HttpChannel implements Channel, ExchangeHost {
     const extra = request.headers;
     const plain = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
     const headers = withCredential(plain, request.credential);
-    return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
+    const { params } = request;
+    const isLarge = params !== undefined && params.length > LARGE_BODY_BYTES;
+    if (!isLarge) return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
+    const body = this.#pieces(ownId, request.method, params);
+    const sized = [...headers, 'content-length', String(body.length)];
+    return new HttpExchange(request, sink, this, { headers: sized, body, ownId });
   }
 
   /** A header that the gateway sets itself is not taken from a client. */
@@ -171,11 +189,19 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   send(message: Buffer): void {
+    if (this.#unsent.count >= MOST_UNSENT_MESSAGES) {
+      this.#options.log.debug('message to backend lost', { error: 'too many others wait' });
+      return;
+    }
+    this.#unsent.count += 1;
     const sent = this.#post(message)
       .catch((error: unknown) => {
         this.#options.log.debug('message to backend lost', { error: String(error) });
       })
-      .finally(() => this.#sending.delete(sent));
+      .finally(() => {
+        this.#unsent.count -= 1;
+        this.#sending.delete(sent);
+      });
     this.#sending.add(sent);
   }
 
@@ -200,13 +226,20 @@ class HttpChannel implements Channel, ExchangeHost {
     }
   }
 
-  #body(ownId: string, request: BackendRequest): Buffer {
-    const { method, params } = request;
+  #head(ownId: string, method: string): string {
     if (method !== this.#method) {
       this.#method = method;
       this.#methodPrefix = `,"method":${JSON.stringify(method)}`;
     }
-    const head = `{"jsonrpc":"2.0","id":${ownId}${this.#methodPrefix}`;
+    return `{"jsonrpc":"2.0","id":${ownId}${this.#methodPrefix}`;
+  }
+
+  #pieces(ownId: string, method: string, params: Buffer): BodyPieces {
+    return new BodyPieces([Buffer.from(`${this.#head(ownId, method)},"params":`), params, Buffer.from('}')]);
+  }
+
+  #body(ownId: string, { method, params }: BackendRequest): Buffer {
+    const head = this.#head(ownId, method);
     if (params === undefined) return Buffer.from(`${head}}`);
     const body = Buffer.allocUnsafe(head.length + 10 + params.length + 1);
     let at = body.write(head, 'latin1');
@@ -247,6 +280,8 @@ class HttpChannel implements Channel, ExchangeHost {
       onSessionLost: () => {
         if (this.hasSession) this.sessionLost();
       },
+      places: this.#places,
+      account: this.#owner.account,
       log: this.#options.log,
     });
   }

@@ -22,6 +22,8 @@ export interface SseParser {
    * @throws BackendError `too_large` when one block holds more than `maxEventBytes`; the parser is of no use afterwards
    */
   push(chunk: Buffer): void;
+  /** Bytes held of a block that is not complete. */
+  pending(): number;
 }
 
 const LF = 0x0a;
@@ -57,6 +59,7 @@ export function createSseParser(onEvent: (event: SseEvent) => void, maxEventByte
   };
 
   return {
+    pending: () => blocks.bytes() + unfinishedBytes,
     push(chunk) {
       let at = 0;
       if (skipLineFeed && chunk[0] === LF) at = 1;

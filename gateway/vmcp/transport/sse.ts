@@ -10,6 +10,7 @@ import type {
   ServerFacts,
   Transport,
 } from './channel.ts';
+import { Collected } from '../budgets/collected.ts';
 import { failureOfAbort, unlessAborted } from './abort.ts';
 import { BackendError } from './channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from './handshake.ts';
@@ -178,11 +179,18 @@ class SseChannel implements Channel {
     const parser = createSseParser((event) => {
       this.#onEvent(event);
     }, this.#options.maxMessageBytes);
+    const collected = this.#owner.account && new Collected(this.#owner.account);
     try {
-      for await (const chunk of body) parser.push(chunk as Buffer);
+      for await (const chunk of body) {
+        parser.push(chunk as Buffer);
+        if (collected?.fits(parser.pending()) !== false) continue;
+        throw new BackendError({ kind: 'overloaded', detail: 'a message does not fit', budget: 'reply_bytes' });
+      }
       this.#fail({ kind: 'unavailable', detail: 'the backend ended the event stream' });
     } catch (error) {
       this.#fail(failureOfError(error));
+    } finally {
+      collected?.release();
     }
   }
 

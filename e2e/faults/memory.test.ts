@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { usage } from '../bench/usage.ts';
+import { openSession } from '../harness/clients/raw.ts';
+import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope, type Scope } from '../harness/scope.ts';
+import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
+import { besides } from './healthy-load.ts';
+import { startMcpServer } from './mcp-server.ts';
+
+/** `ATTACK_SECONDS=120` for the long version, which also judges the latency of healthy calls. */
+const SECONDS = Number(process.env['ATTACK_SECONDS'] ?? 5);
+const CLIENTS = 50;
+/** Memory limit of a gateway pod. */
+const LIMIT_MB = 768;
+const CGROUPS = '/sys/fs/cgroup/memory';
+
+/** Has the kernel end the process above the limit, where cgroup v1 can be written; elsewhere the reading must do. */
+function limitMemory(scope: Scope, { pid, stop }: Vmcp): void {
+  const folder = `${CGROUPS}/vmcp-memory-${String(pid)}`;
+  if (!existsSync(`${CGROUPS}/memory.limit_in_bytes`)) return;
+  try {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/memory.limit_in_bytes`, String(LIMIT_MB * 1024 * 1024));
+    writeFileSync(`${folder}/cgroup.procs`, String(pid));
+  } catch {
+    return;
+  }
+  scope.defer(async () => {
+    await stop();
+    await eventually('the group is empty', () => readFileSync(`${folder}/cgroup.procs`, 'utf8') === '');
+    rmdirSync(folder);
+  });
+}
+
+async function startAttacker(scope: Scope) {
+  const child = spawn(process.execPath, [new URL('memory-attacker.ts', import.meta.url).pathname], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  scope.defer(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout });
+  const next = async (): Promise<string> => String((await once(lines, 'line'))[0]);
+  const port = await next();
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    attack: async (kind: string, url: string): Promise<unknown> => {
+      child.stdin.write(`${kind} ${String(CLIENTS)} ${String(SECONDS)} ${url}\n`);
+      return JSON.parse(await next());
+    },
+  };
+}
+
+/** Refusals by budget. */
+async function refusals(management: string): Promise<Record<string, number>> {
+  const metrics = await (await fetch(`${management}/metrics`)).text();
+  const found = metrics.matchAll(/^vmcp_budget_refusals_total\{.*budget="(\w+)"\} (\d+)$/gmu);
+  return Object.fromEntries([...found].map(([, budget = '', value]) => [budget, Number(value)]));
+}
+
+it.each([
+  ['8 MiB of arguments for a slow tool, hung up on', 'uploads', 'request_bytes'],
+  ['replies of 32 MiB that nobody reads', 'unread', 'reply_bytes'],
+])(
+  `stays below ${String(LIMIT_MB)} MiB when ${String(CLIENTS)} clients repeat: %s`,
+  async (_, kind, budget) => {
+    const scope = testScope();
+    const [attacker, good] = [await startAttacker(scope), await startMcpServer(scope, 'good')];
+    const vmcp = await startVmcp(scope, { files: gatewayOver([entry('bad', attacker.url), entry('good', good.url)]) });
+    limitMemory(scope, vmcp);
+    const session = await openSession(vmcp.url);
+    await besides(vmcp.pid, session, ['good_tool'], () => sleep(1_000));
+    const alone = await besides(vmcp.pid, session, ['good_tool'], () => sleep(SECONDS * 300));
+    const startMb = usage(vmcp.pid)?.rssMb ?? 0;
+    const beside = await besides(vmcp.pid, session, ['good_tool'], () => attacker.attack(kind, vmcp.url));
+    const refused = await refusals(vmcp.management);
+    const figures = { kind, seconds: SECONDS, startMb, peakMb: startMb + beside.grownMb, refused, seen: beside.value };
+    process.stdout.write(`${JSON.stringify({ ...figures, aloneP99: alone.p99Ms, besideP99: beside.p99Ms })}\n`);
+    expect(vmcp.running()).toBe(true);
+    expect(beside.wrong).toEqual([]);
+    expect(figures.peakMb).toBeLessThan(LIMIT_MB);
+    expect(refused[budget]).toBeGreaterThan(0);
+    if (SECONDS >= 60) expect(beside.p99Ms).toBeLessThan(2 * alone.p99Ms);
+  },
+  60_000 + SECONDS * 2_000,
+);

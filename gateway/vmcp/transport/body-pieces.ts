@@ -1,0 +1,22 @@
+/** Bodies above this are sent in pieces, without a copy of their own. */
+export const LARGE_BODY_BYTES = 16 * 1024;
+
+/** A request body that forgets each piece when it is sent; can be read once. */
+export class BodyPieces implements Iterable<Buffer> {
+  readonly length: number;
+  readonly #pieces: Buffer[];
+
+  constructor(pieces: Buffer[]) {
+    this.#pieces = pieces;
+    this.length = pieces.reduce((bytes, piece) => bytes + piece.length, 0);
+  }
+
+  [Symbol.iterator](): Iterator<Buffer> {
+    return {
+      next: () => {
+        const value = this.#pieces.shift();
+        return value === undefined ? { done: true, value } : { done: false, value };
+      },
+    };
+  }
+}
