@@ -5,7 +5,9 @@ import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
+import { logRefusals } from './http/log-refusals.ts';
 import { requestId } from './http/request-id.ts';
+import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
 import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
 import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
@@ -17,6 +19,7 @@ export interface AppOptions {
   readonly origins: CurrentOrigins;
   /** Starts every request id of this process. */
   readonly requestIdPrefix: string;
+  readonly refusals: RefusalLog;
 }
 
 /** Boundary 1 as the configuration describes it now. */
@@ -43,6 +46,7 @@ export function createPublicApp(
   options: AppOptions,
 ): Express {
   const app = bareApp();
+  logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
   app.get(['/health', '/ping'], liveness); // before anything that can refuse
   app.get('/readyz', readiness(server));
@@ -89,6 +93,7 @@ export function createManagementApp(
   options: AppOptions,
 ): Express {
   const app = bareApp();
+  logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix));
   app.use(hostGuard(options.origins), originGuard(options.origins));
   app.get('/metrics', async (_req, res) => {

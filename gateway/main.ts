@@ -16,6 +16,7 @@ import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
+import { RefusalLog } from './telemetry/refusal-log.ts';
 import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
@@ -147,6 +148,7 @@ export class Gateway {
       log: this.#options.log,
       origins: { current: managementOrigins(management.host) },
       requestIdPrefix: this.#requestIdPrefix,
+      refusals: new RefusalLog(this.#options.log),
     });
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
@@ -209,6 +211,7 @@ export class Gateway {
       log,
       version,
       requestIdPrefix: this.#requestIdPrefix,
+      refusals: new RefusalLog(log.child({ server: spec.config.name })),
       metrics: this.#metrics.of(key(spec)),
       budgets: this.#budgets,
       onOverBudget: this.#budgetRefusals.of(key(spec)),

@@ -15,6 +15,7 @@ import { originsOf } from './origins-of.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { StrategyDeps } from './outgoing/authenticator.ts';
+import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
@@ -35,6 +36,7 @@ export interface PublicServerDeps {
   readonly log: Logger;
   readonly version: string;
   readonly requestIdPrefix: string;
+  readonly refusals: RefusalLog;
   readonly metrics: CallObserver;
   /** Of the process. */
   readonly budgets: ByteBudgets;
@@ -83,7 +85,12 @@ export class PublicServer {
     };
     gate.authServer.current = await openAuthServer(spec.config, deps, gate);
     const virtual = virtualServer(spec.config, deps, gate);
-    const options: AppOptions = { log: deps.log, origins, requestIdPrefix: deps.requestIdPrefix };
+    const options: AppOptions = {
+      log: deps.log,
+      origins,
+      requestIdPrefix: deps.requestIdPrefix,
+      refusals: deps.refusals,
+    };
     const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
     let listener: Listener | undefined;
     try {
@@ -224,7 +231,7 @@ interface CurrentGate {
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 async function openAuthServer(
   config: GatewayConfig,
-  { log, strategies, env, onAuthServerEvent, observeUpstream }: PublicServerDeps,
+  { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
   gate: Pick<CurrentGate, 'onLoginEnded'>,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
@@ -236,7 +243,7 @@ async function openAuthServer(
     env,
     outbound: createOutbound,
     readSecret: strategies.readSecret,
-    emit: auditTo(child, onAuthServerEvent),
+    emit: auditTo(child, onAuthServerEvent, refusals),
     observeUpstream,
     onLoginEnded: (tsid: string) => {
       gate.onLoginEnded(tsid);

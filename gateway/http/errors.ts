@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'winston';
+import { loggedPath, markLogged, requestIdOf } from './log-refusals.ts';
 import { stackOf } from '../telemetry/log.ts';
 
 /** `hint`: what the caller probably wants. */
@@ -20,18 +21,15 @@ export const methodNotAllowed =
 /** The only place that turns a throw into a response: no stack, no message of ours. */
 export const fail =
   (log: Logger): ErrorRequestHandler =>
-  (error: unknown, _req, res, next) => {
+  (error: unknown, req, res, next) => {
     const status = (error as { status?: unknown } | undefined)?.status;
     if (typeof status === 'number' && status >= 400 && status < 500) {
       if (!res.headersSent) res.status(status).json({ error: 'bad_request', message: 'the request could not be read' });
       return;
     }
-    log.error('request failed unexpectedly', {
-      error: stackOf(error),
-    });
+    const request_id = requestIdOf(res);
+    log.error('request failed unexpectedly', { error: stackOf(error), path: loggedPath(req), request_id });
+    markLogged(res);
     if (res.headersSent) next(error);
-    else
-      res
-        .status(500)
-        .json({ error: 'internal_error', message: 'internal error', request_id: res.getHeader('x-request-id') });
+    else res.status(500).json({ error: 'internal_error', message: 'internal error', request_id });
   };

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { setRefusalReason } from './log-refusals.ts';
 
 export interface OriginGuardOptions {
   /** Host names that a request may name in `Host`, without port; undefined: any. */
@@ -65,6 +66,7 @@ export function hostGuard(origins: CurrentOrigins): RequestHandler {
       next();
       return;
     }
+    setRefusalReason(res, 'host');
     res.status(403).json({
       error: 'host_not_allowed',
       message: 'this Host is not served here: add it to incomingAuth.allowedHosts',
@@ -85,6 +87,7 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
       return;
     }
     if (!options.allowedOrigins.has(origin) && !(options.allowLoopbackOrigins && isLoopbackOrigin(origin))) {
+      setRefusalReason(res, 'origin');
       res.status(403).json({
         error: 'origin_not_allowed',
         message: 'this Origin may not call: add it to incomingAuth.allowedOrigins',

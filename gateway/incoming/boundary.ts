@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
+import { markLogged, requestIdOf, setRefusalReason } from '../http/log-refusals.ts';
 import { framesOf } from '../telemetry/log.ts';
 import { readBearer, type Bearer } from './bearer-header.ts';
 import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
@@ -116,6 +117,8 @@ function anonymousBoundary({ onOutcome }: BoundaryOptions): Boundary {
 
 const NO_CREDENTIALS = 'a bearer token is required: log in at the authorization server that the metadata names';
 const MALFORMED = 'the request must have one Authorization header of the form: Bearer TOKEN';
+/** Message of the log. */
+const TOKEN_REFUSED = 'bearer token refused';
 const BAD_TOKEN = 'the token is not valid here: log in again';
 const MISSING_SCOPE = 'the token lacks a scope that is required here: log in again and ask for every scope named';
 
@@ -182,7 +185,7 @@ class ProtectedBoundary implements Boundary {
     const { requiredScopes } = this.#protection;
     if (!requiredScopes.every((scope) => identity.scopes.has(scope))) {
       this.#outcome('insufficient_scope');
-      this.#options.log.debug('bearer token refused', { reason: 'scope' });
+      setRefusalReason(res, 'scope', TOKEN_REFUSED);
       const scopes = requiredScopes;
       this.#challenge(res, { status: 403, error: 'insufficient_scope', description: MISSING_SCOPE, scopes });
       return;
@@ -197,11 +200,12 @@ class ProtectedBoundary implements Boundary {
     switch (bearer.kind) {
       case 'none':
         this.#outcome('no_credentials');
+        setRefusalReason(res, 'no_credentials');
         this.#challenge(res, { status: 401, description: NO_CREDENTIALS });
         return;
       case 'malformed':
         this.#outcome('malformed');
-        this.#options.log.debug('bearer token refused', { reason: bearer.reason });
+        setRefusalReason(res, bearer.reason, TOKEN_REFUSED);
         this.#challenge(res, { status: 400, error: 'invalid_request', description: MALFORMED });
         return;
       case 'not_a_token':
@@ -216,18 +220,20 @@ class ProtectedBoundary implements Boundary {
       this.#refuseToken(res, error.reason);
     } else if (error instanceof DependencyDown) {
       this.#outcome('unavailable');
+      setRefusalReason(res, `${error.dependency}_unavailable`);
       this.#dependencies.down(error.dependency, error.message);
       if (canAnswer(res)) sendUnavailable(res, error.retryAfterSeconds);
     } else {
       this.#outcome('fault');
-      log.error('a token could not be judged', { error: framesOf(error) });
+      log.error('a token could not be judged', { error: framesOf(error), request_id: requestIdOf(res) });
+      markLogged(res);
       if (canAnswer(res)) sendJson(res, 500, { error: 'server_error', error_description: 'internal error' });
     }
   }
 
   #refuseToken(res: Response, reason: string): void {
     this.#outcome('invalid_token');
-    this.#options.log.debug('bearer token refused', { reason });
+    setRefusalReason(res, reason, TOKEN_REFUSED);
     this.#challenge(res, { status: 401, error: 'invalid_token', description: BAD_TOKEN });
   }
 

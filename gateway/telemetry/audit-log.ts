@@ -1,15 +1,21 @@
 import type { Logger } from 'winston';
+import type { RefusalLog } from './refusal-log.ts';
 
-/** What somebody should look at. */
+/** Events that somebody should look at. */
 const WARNINGS: ReadonlySet<string> = new Set(['code_replay', 'refresh_reuse', 'login_foreign_browser']);
-/** What strangers can make as much of as they like: counted, and shown at debug level. */
-const NOISE: ReadonlySet<string> = new Set(['request_refused', 'rate_limited']);
+/** Events that strangers can cause as often as they like. */
+const REFUSALS: ReadonlySet<string> = new Set(['request_refused', 'rate_limited']);
 
-/** Writes what happened at the authorization server to the log, and counts it. */
+/** Logs and counts the events of the authorization server. */
 export const auditTo =
-  (log: Logger, count: (event: string) => void) =>
+  (log: Logger, count: (event: string) => void, refusals: RefusalLog) =>
   (event: string, facts: Readonly<Record<string, unknown>> = {}): void => {
     count(event);
-    const level = WARNINGS.has(event) ? 'warn' : NOISE.has(event) ? 'debug' : 'info';
-    log.log(level, 'audit', { event, ...facts });
+    const line = {
+      level: WARNINGS.has(event) ? 'warn' : 'info',
+      message: 'audit',
+      facts: { event, ...facts },
+    } as const;
+    if (REFUSALS.has(event)) refusals.write({ ...line, kind: `${event} ${String(facts['reason'])}` });
+    else log.log(line.level, line.message, line.facts);
   };

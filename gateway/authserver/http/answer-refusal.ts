@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { framesOf } from '../../telemetry/log.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
@@ -25,7 +26,7 @@ export const answerRefusal =
   (deps: RefusalDeps): AnswerRefusal =>
   (endpoint, req, res, thrown) => {
     const refused = asRefused(thrown);
-    report(deps, req, thrown, refused);
+    report(deps, req, res, thrown, refused);
     if (refused instanceof Refused && refused.reason === 'client_left') res.destroy();
     else if (endpoint.answers === 'json' && refused instanceof Refused) answerJson(req, res, refused);
     else answerPage(deps, req, res, refused);
@@ -37,15 +38,24 @@ function asRefused(thrown: unknown): Refused | PageRefused {
   return new Refused('internal');
 }
 
-function report({ log, emit }: RefusalDeps, req: Request, thrown: unknown, refused: Refused | PageRefused): void {
+/** One line of the log for each refusal, with the number that the answer shows. */
+function report(
+  { log, emit }: RefusalDeps,
+  req: Request,
+  res: Response,
+  thrown: unknown,
+  refused: Refused | PageRefused,
+): void {
+  const where = { path: loggedPath(req), request_id: requestIdOf(res) };
+  markLogged(res);
   if (refused instanceof PageRefused) {
-    emit('request_refused', { path: req.path, reason: refused.page, ...refused.facts });
+    emit('request_refused', { ...where, reason: refused.page, ...refused.facts });
     return;
   }
   const { reason, details } = refused;
-  if (reason === 'internal') log.error('an endpoint failed unexpectedly', { path: req.path, error: framesOf(thrown) });
-  else if (reason === 'store_down') log.warn('the store cannot be asked', { path: req.path, error: String(thrown) });
-  emit(reason === 'rate_limited' ? 'rate_limited' : 'request_refused', { path: req.path, reason, ...details.facts });
+  if (reason === 'internal') log.error('an endpoint failed unexpectedly', { ...where, error: framesOf(thrown) });
+  else if (reason === 'store_down') log.warn('the store cannot be asked', { ...where, error: String(thrown) });
+  emit(reason === 'rate_limited' ? 'rate_limited' : 'request_refused', { ...where, reason, ...details.facts });
 }
 
 function answerJson(req: Request, res: Response, { reason, details }: Refused): void {
@@ -60,10 +70,9 @@ function answerJson(req: Request, res: Response, { reason, details }: Refused): 
 
 function answerPage({ server }: RefusalDeps, req: Request, res: Response, refused: Refused | PageRefused): void {
   const name = refused instanceof PageRefused ? refused.page : pageFor(refused.reason);
-  const requestId = String(res.getHeader('x-request-id') ?? '');
   const retryAfterSeconds = refused instanceof Refused ? refused.details.retryAfterSeconds : undefined;
   const cause = refused instanceof Refused && name === 'bad_request' ? wireError(refused.reason) : undefined;
-  const page = errorPage(name, { server, requestId, retryAfterSeconds, cause });
+  const page = errorPage(name, { server, requestId: requestIdOf(res), retryAfterSeconds, cause });
   if (!(refused instanceof Refused)) sendPage(res, page);
   else if (refused.reason === 'body_too_large') refuseTooLarge(req, res.set(page.headers), page.body, HTML);
   else sendPage(res, refused.reason === 'not_a_form' ? { ...page, status: wireError(refused.reason).status } : page);

@@ -183,9 +183,9 @@ it('rows 58 and 67: says nothing of what went wrong inside, also not in the log 
   expect(logged[0]).toContain('an endpoint failed unexpectedly');
   expect(logged[0]).toContain('router.test.ts');
   expect(events.map(([, facts]) => facts)).toEqual([
-    { path: '/internal', reason: 'internal' },
-    { path: '/odd', reason: 'internal' },
-    { path: '/store', reason: 'store_down' },
+    { path: '/internal', request_id: 'r-42', reason: 'internal' },
+    { path: '/odd', request_id: 'r-42', reason: 'internal' },
+    { path: '/store', request_id: 'r-42', reason: 'store_down' },
   ]);
 });
 

@@ -1,0 +1,48 @@
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Express, Response } from 'express';
+import type { RefusalLog } from '../telemetry/refusal-log.ts';
+
+const PATH_CHARS = 200;
+
+/** Path of a request without its query, short enough for the log. */
+export const loggedPath = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
+  (req.originalUrl ?? req.url ?? '').slice(0, PATH_CHARS).split('?', 1).join();
+
+/** Names the reason of a refusal for the log: one of a few words. */
+export function setRefusalReason(res: Response, reason: string, message = 'request refused'): void {
+  res.locals['refusalReason'] = reason;
+  res.locals['refusalMessage'] = message;
+}
+
+/** Marks an answer that has its line in the log already. */
+export function markLogged(res: Response): void {
+  res.locals['refusalLogged'] = true;
+}
+
+export const requestIdOf = (res: ServerResponse): string => String(res.getHeader('x-request-id') ?? '');
+
+/**
+ * Logs each answer of `app` with a status of 400 or more, with the request id that the client got. The hook is a method
+ * of the prototype that Express gives to every response: an answer that succeeds costs one comparison.
+ */
+export function logRefusals(app: Express, refusals: RefusalLog): void {
+  const { writeHead } = ServerResponse.prototype as { writeHead: (...args: unknown[]) => ServerResponse };
+  const hook = function (this: Response, status: number, message?: unknown, headers?: unknown): ServerResponse {
+    if (status >= 400) report(this, status, refusals);
+    return writeHead.call(this, status, message, headers);
+  };
+  Object.assign(app.response, { writeHead: hook });
+}
+
+function report(res: Response, status: number, refusals: RefusalLog): void {
+  const { req, locals } = res;
+  const path = loggedPath(req);
+  if (locals['refusalLogged'] === true || path === '/readyz') return;
+  const reason = locals['refusalReason'] as string | undefined;
+  refusals.write({
+    kind: `${String(status)} ${reason ?? ''}`.trimEnd(),
+    level: status >= 500 ? 'warn' : 'info',
+    message: (locals['refusalMessage'] as string | undefined) ?? 'request refused',
+    facts: { status, ...(reason !== undefined && { reason }), method: req.method, path, request_id: requestIdOf(res) },
+  });
+}
