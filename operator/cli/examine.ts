@@ -1,6 +1,7 @@
 import { configFiles } from '../../gateway/contract/gateway-config-files.ts';
 import { imageScheme } from '../resolve/images.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
+import { unusedObjects } from '../resolve/unused.ts';
 import { resolveAll, type ResolvedServer } from '../resolve/resolve-all.ts';
 import type { Platform } from '../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../source/files/load.ts';
@@ -43,26 +44,28 @@ export async function examine(
   const manifests = await loadManifests(paths, options);
   const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
   const { servers: resolved, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
-  const secretsAreReal = filesAreHere === true || options.secretsDir !== undefined;
-  const checked = secretsAreReal
-    ? await Promise.all(resolved.map((server) => withItsSecrets(server, manifests)))
-    : resolved;
+  const checked = await Promise.all(resolved.map((server) => withItsSecrets(server, manifests)));
   const servers = filesAreHere === true ? await Promise.all(checked.map(withItsFiles)) : checked;
   const found = [...servers.flatMap(({ problems }) => problems), ...unused];
   const located = locateProblems(
     manifests,
     found.filter(({ reason }) => reason !== CONSEQUENCE_REASON),
   );
-  const warnings = locateProblems(
-    manifests,
-    servers.flatMap((server) => server.warnings),
-  );
+  const warnings = locateProblems(manifests, [...servers.flatMap((server) => server.warnings), ...unusedIn(manifests)]);
   return {
     manifests,
     servers,
     problems: distinctLines([...manifests.problems, ...located]),
     warnings: distinctLines(warnings),
   };
+}
+
+/** Objects of the files that nothing uses. A refused object may be what uses them: then nothing is said. */
+function unusedIn(manifests: Manifests): ObjectProblem[] {
+  if (manifests.problems.length > 0) return [];
+  return [...manifests.snapshots.values()]
+    .flatMap(unusedObjects)
+    .filter((object) => manifests.locate(object, object.path) !== undefined);
 }
 
 /** A server does not start with a key that it would have to refuse. */

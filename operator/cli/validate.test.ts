@@ -346,12 +346,42 @@ describe('keys of an authorization server', () => {
     expect(servers.map(({ config }) => config !== undefined)).toEqual([expected === '']);
   });
 
-  it('may be placeholders where nothing runs, but not in a folder of secrets', async () => {
+  it('are judged wherever their values stand, with an empty --secrets-dir too', async () => {
     await write('a.yaml', LOGIN('placeholder', 'placeholder'));
-    expect((await validateFolder()).code).toBe(0);
     const secretsDir = await mkdtemp(join(tmpdir(), 'vmcp-secrets-'));
     onTestFinished(() => rm(secretsDir, { recursive: true }));
-    const { problems } = await examine([dir], { secretsDir }, '/state');
-    expect(problems.map(({ reason }) => reason)).toEqual(['InvalidKeyFile', 'InvalidKeyFile']);
+    for (const options of [{}, { secretsDir }, { secretsDir, filesAreHere: true }]) {
+      const { problems } = await examine([dir], options, '/state');
+      expect(problems.map(({ reason }) => reason)).toEqual(['InvalidKeyFile', 'InvalidKeyFile']);
+    }
+    expect((await validateFolder()).code).toBe(2);
+  });
+});
+
+describe('objects that nothing uses', () => {
+  it('are warnings, which change no exit code', async () => {
+    const object = (kind: string, name: string, spec: string): string =>
+      `---\n${API}\nkind: ${kind}\nmetadata: {name: ${name}}\nspec: ${spec}\n`;
+    await write(
+      'a.yaml',
+      [
+        TOOLS,
+        object('VirtualMCPServer', 'desk', '{groupRef: {name: tools}, incomingAuth: {type: anonymous}}'),
+        object('MCPServer', 'loner', '{image: "npx://a"}'),
+        object('MCPGroup', 'idle', '{}'),
+        object('MCPExternalAuthConfig', 'idle', '{type: unauthenticated}'),
+        object('MCPOIDCConfig', 'idle', '{type: inline, inline: {issuer: "https://idp.example.com"}}'),
+        '---\napiVersion: v1\nkind: Secret\nmetadata: {name: idle}\nstringData: {a: canary}\n',
+      ].join(''),
+    );
+    const { code, stderr } = await validateFolder();
+    expect(code).toBe(0);
+    expect([...stderr.matchAll(/: (\w+\/\w+): .*\[NotUsed\]/gu)].map(([, found]) => found)).toEqual([
+      'MCPServer/loner',
+      'MCPGroup/idle',
+      'MCPExternalAuthConfig/idle',
+      'MCPOIDCConfig/idle',
+      'Secret/idle',
+    ]);
   });
 });

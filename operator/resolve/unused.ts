@@ -1,0 +1,50 @@
+import type { ObjectProblem } from './problems.ts';
+import { references } from './references.ts';
+import { reportInto } from './scope.ts';
+import type { Resource, Snapshot } from './snapshot.ts';
+
+/** Warns of objects that no virtual server reaches. Of Secrets and ConfigMaps only those that stand in the files matter. */
+export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
+  const found: ObjectProblem[] = [];
+  const resources = resourcesOf(snapshot);
+  const named = new Set(
+    resources.flatMap((object) => references(object).map(({ target, name }) => `${target}/${name}`)),
+  );
+  const texts = new Set(resources.flatMap(({ spec }) => textsOf(spec)));
+  const warn = (kind: string, name: string, path: string, message: string): void => {
+    reportInto({ kind, namespace: snapshot.namespace, name }, [], found).warning('NotUsed', path, message);
+  };
+  for (const [name, { spec }] of snapshot.servers) {
+    const message = 'it is in no group, so that no virtual server serves it: set spec.groupRef.name';
+    if (!spec.groupRef) warn('MCPServer', name, 'spec', message);
+  }
+  const served = new Set([...snapshot.vmcps.values()].map(({ spec }) => spec.groupRef.name));
+  for (const name of snapshot.groups.keys()) {
+    const message = 'no VirtualMCPServer serves this group: set its spec.groupRef.name, or remove the group';
+    if (!served.has(name)) warn('MCPGroup', name, 'metadata.name', message);
+  }
+  const idle = 'nothing refers to it: correct the reference that should, or remove it';
+  for (const name of snapshot.externalAuthConfigs.keys()) {
+    if (!named.has(`MCPExternalAuthConfig/${name}`)) warn('MCPExternalAuthConfig', name, 'metadata.name', idle);
+  }
+  for (const name of snapshot.oidcConfigs.keys()) {
+    if (!named.has(`MCPOIDCConfig/${name}`)) warn('MCPOIDCConfig', name, 'metadata.name', idle);
+  }
+  // Free-form parts, such as podTemplateSpec, name these too.
+  for (const name of snapshot.secrets.keys()) if (!texts.has(name)) warn('Secret', name, 'metadata.name', idle);
+  for (const name of snapshot.configMaps.keys()) if (!texts.has(name)) warn('ConfigMap', name, 'metadata.name', idle);
+  return found;
+}
+
+const resourcesOf = ({ vmcps, servers, entries, oidcConfigs, externalAuthConfigs }: Snapshot): Resource[] => [
+  ...vmcps.values(),
+  ...servers.values(),
+  ...entries.values(),
+  ...oidcConfigs.values(),
+  ...externalAuthConfigs.values(),
+];
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
