@@ -31,9 +31,9 @@ export const UNCOUNTED_BYTES = 64 * 1024;
 export const CALL_LIMITS = {
   running: 100,
   queued: 1_000,
-  /** One principal leaves a fifth of the places to others. */
+  /** One principal leaves a fifth of the places, running and queued, to others. */
   runningPerPrincipal: 80,
-  queuedPerPrincipal: 200,
+  queuedPerPrincipal: 800,
 } as const;
 
 /** Event streams (GET) that sessions hold at one backend; sessions beyond try again after a while. */
