@@ -12,7 +12,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # Where the binaries of the test cluster are.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
-.PHONY: help run test e2e check lint scripts verify generate build images bench soak install python redis chromium promtool \
+.PHONY: help run test e2e check lint scripts verify generate build images bench bench-operator soak install python redis chromium promtool \
   control-plane cluster-binaries clean
 
 help: ## list the targets
@@ -61,7 +61,14 @@ cluster-binaries: ## the same and what a whole node needs (about 8 minutes, once
 
 bench: build ## measure the gateway against a bare proxy (wrk, some minutes), or against another checkout: BASE=DIR
 	@if [ -n "$(BASE)" ]; then $(MAKE) --silent -C "$(BASE)" build && npx --no-install node e2e/bench/paired.ts --base "$(BASE)"; \
-	else npm run --silent bench; fi
+	else npm run --silent bench && $(MAKE) --silent bench-operator; fi
+
+bench-operator: build ## measure the operator against a bare writer, 7 rounds on control planes of their own (20 minutes)
+	@if e2e/cluster/build.sh --check control-plane >/dev/null 2>&1; then \
+	  npx --no-install node e2e/bench/operator.ts --count 300 --rounds 7; \
+	else \
+	  echo 'not applicable: the throughput of the operator needs a control plane (make control-plane)'; \
+	fi
 
 soak: build ## an hour of mixed load: does the heap of the gateway stay flat? (SOAK_MINUTES=60)
 	@npx --no-install node e2e/bench/soak.ts --minutes $(or $(SOAK_MINUTES),60)

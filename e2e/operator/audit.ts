@@ -6,6 +6,8 @@ export interface AuditEvent {
   readonly verb: string;
   readonly user: { readonly username: string };
   readonly requestURI: string;
+  /** When the request had been answered, RFC 3339. */
+  readonly stageTimestamp: string;
   readonly objectRef?: {
     readonly resource: string;
     readonly subresource?: string;

@@ -59,6 +59,27 @@ describe('KubeTarget', () => {
     expect(second.objects).toHaveLength(3);
   });
 
+  it('applies objects that do not need each other at the same time, and ends after the last of them', async () => {
+    const { server, target } = setUp();
+    const ended: string[] = [];
+    const held = Promise.withResolvers<undefined>();
+    const apply = server.apply.bind(server);
+    server.apply = async (request) => {
+      const result = apply(request);
+      if (request.kind === 'Service') await held.promise;
+      return result.finally(() => ended.push(request.kind));
+    };
+    server.refusals.set('ConfigMap', { status: 500, reason: 'InternalError', message: 'busy' });
+    const applied = target.apply(OWNER, ALL);
+    const outcome = expect(applied).rejects.toThrow('busy');
+    await expect.poll(() => ended).toEqual(['ConfigMap']);
+    expect(server.writes).toEqual(['apply ConfigMap/mcp-web', 'apply Service/mcp-web']);
+    void applied.catch(() => ended.push('all'));
+    held.resolve(undefined);
+    await outcome;
+    expect(ended).toEqual(['ConfigMap', 'Service', 'all']);
+  });
+
   it('takes away what is wanted no longer although the watch has not brought yet that it was made', async () => {
     const { server, writesOf } = setUp();
     server.holdWatch();

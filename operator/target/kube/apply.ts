@@ -11,7 +11,7 @@ import type { ObjectProblem } from '../../resolve/problems.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';
-import { inOrder, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
+import { inOrder, inStages, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
 import { anotherOperator, nameTaken, refusalOf } from './refusals.ts';
 import { isNeededByPods, isRolledOut } from './rolled-out.ts';
 import type { WrittenObjects } from './written-objects.ts';
@@ -68,7 +68,12 @@ export interface KubeTargetOptions {
   readonly now: () => number;
 }
 
-type One = { readonly object: KubeObject } | { readonly problem: ObjectProblem; readonly object?: KubeObject } | 'wait';
+interface One {
+  readonly object?: KubeObject;
+  readonly problem?: ObjectProblem;
+  /** Something is on its way out and in the way. */
+  readonly isWaiting?: boolean;
+}
 
 /** resourceVersions start higher: an object that is there is newer, and the request is refused as a conflict. */
 const ONLY_IF_ABSENT = '1';
@@ -106,7 +111,7 @@ export class KubeTarget {
     const turn = this.#others.takeOver(owner, there);
     if (turn) {
       const { other, againInMs } = turn;
-      const objects = inOrder(desired).flatMap((each) => this.#asItIs(each)?.object ?? []);
+      const objects = inOrder(desired).flatMap((each) => this.#asItIs(each).object ?? []);
       const problems = [anotherOperator(owner, other, againInMs)];
       return { objects, problems, waiting: false, ...(againInMs !== undefined && { againInMs }) };
     }
@@ -118,23 +123,22 @@ export class KubeTarget {
   }
 
   async #applyAll(owner: KubeObject, desired: readonly KubeObject[], isTakeOver: boolean): Promise<Applied> {
-    const objects: KubeObject[] = [];
-    const problems: ObjectProblem[] = [];
-    let waiting = false;
-    for (const each of inOrder(desired)) {
+    const done: One[] = [];
+    const isBlocked = () => done.some(({ problem, isWaiting }) => problem !== undefined || isWaiting === true);
+    for (const stage of inStages(desired)) {
       // A workload whose inputs are incomplete would start pods that cannot run; the old ones go on.
-      const one =
-        isWorkload(each) && (problems.length > 0 || waiting)
-          ? this.#asItIs(each)
-          : await this.#one(owner, each, isTakeOver);
-      if (one === 'wait') waiting = true;
-      else {
-        if (one?.object) objects.push(one.object);
-        if (one && 'problem' in one) problems.push(one.problem);
-      }
+      const isLeft = isBlocked();
+      const bring = async (each: KubeObject): Promise<One> =>
+        isLeft && isWorkload(each) ? this.#asItIs(each) : this.#one(owner, each, isTakeOver);
+      done.push(...(await settledAll(stage.map(bring))));
     }
-    if (problems.length === 0 && !waiting) await this.#prune(owner, desired, objects);
-    return { objects, problems, waiting };
+    const objects = done.flatMap(({ object }) => object ?? []);
+    if (!isBlocked()) await this.#prune(owner, desired, objects);
+    return {
+      objects,
+      problems: done.flatMap(({ problem }) => problem ?? []),
+      waiting: done.some(({ isWaiting }) => isWaiting === true),
+    };
   }
 
   /** An object of the owner as it is, for who does not want to change anything. */
@@ -142,21 +146,21 @@ export class KubeTarget {
     return this.#written.latest(type, namespace, name, this.#seen.raw(type, namespace, name));
   }
 
-  #asItIs({ apiVersion, kind, metadata }: KubeObject): { object: KubeObject } | undefined {
+  #asItIs({ apiVersion, kind, metadata }: KubeObject): One {
     const object = this.live(resourceOf({ apiVersion, kind }), metadata.namespace ?? '', metadata.name);
-    return object && { object };
+    return object ? { object } : {};
   }
 
   /** What there is for the owner now, wanted or not. */
   #there(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
-    const wanted = desired.flatMap((each) => this.#asItIs(each)?.object ?? []);
+    const wanted = desired.flatMap((each) => this.#asItIs(each).object ?? []);
     return [...wanted.filter((each) => ownership(each, owner) === 'ours'), ...this.#leftOver(owner, desired)];
   }
 
   #isAllAsWanted(owner: KubeObject, desired: readonly KubeObject[]): boolean {
     if (this.#leftOver(owner, desired).length > 0) return false;
     return desired.every((each) => {
-      const live = this.#asItIs(each)?.object;
+      const live = this.#asItIs(each).object;
       return live !== undefined && this.#isAsWanted(live, each, digestOf(each));
     });
   }
@@ -223,7 +227,7 @@ export class KubeTarget {
         return { problem: nameTaken(owner, desired) };
       }
       if (whose === 'left-over') await this.#remove(live);
-      if (whose === 'left-over' || live.metadata.deletionTimestamp !== undefined) return 'wait';
+      if (whose === 'left-over' || live.metadata.deletionTimestamp !== undefined) return { isWaiting: true };
     }
     this.#taken.delete(objectKey(desired));
     const type = resourceOf(desired);
@@ -334,6 +338,12 @@ function replacementOf(desired: KubeObject, live: KubeObject): object | undefine
   if (drift({ ports }, { ports: there }).length === 0 && ports?.length === there?.length) return undefined;
   const { uid, resourceVersion } = live.metadata;
   return { metadata: { uid, resourceVersion }, spec: { ports } };
+}
+
+/** Waits for all, also when one fails: no write of a reconcile may outlive it. */
+async function settledAll<T>(runs: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(runs);
+  return Promise.all(runs);
 }
 
 const digestOf = (desired: KubeObject): string => hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);

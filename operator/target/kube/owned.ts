@@ -23,6 +23,16 @@ export const isWorkload = ({ kind }: Pick<KubeObject, 'kind'>): boolean => WORKL
 export const inOrder = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.toSorted((a, b) => (RANK.get(a.kind) ?? 0) - (RANK.get(b.kind) ?? 0));
 
+/** Kinds that the API server refuses before the objects that they refer to exist. */
+const FOLLOWERS: ReadonlySet<string> = new Set(['RoleBinding']);
+const stageOf = (object: KubeObject): number => (isWorkload(object) ? 2 : FOLLOWERS.has(object.kind) ? 1 : 0);
+
+/** The objects in groups that are applied one after another: those of one group do not need each other. */
+export function inStages(objects: readonly KubeObject[]): KubeObject[][] {
+  const sorted = inOrder(objects);
+  return [0, 1, 2].map((stage) => sorted.filter((each) => stageOf(each) === stage)).filter(({ length }) => length > 0);
+}
+
 /** The reference that makes `owner` the controller of an object: the object goes when its owner does. */
 export const ownerReferenceOf = ({ apiVersion, kind, metadata }: KubeObject): OwnerReference => ({
   apiVersion,
