@@ -119,7 +119,9 @@ describe('a backend that forgot its sessions', () => {
     const texts = Array.from({ length: 100 }, (_, n) => `tool ${String(n)}`);
     expect((await Promise.all(calls)).map(textOf)).toEqual(texts);
     expect(backend.count('initialize')).toBe(before + 1);
-    expect(backend.count('tools/call')).toBe(1 + 2 * 100);
+    // A call that waited for its turn until the new session was there is sent once.
+    expect(backend.count('tools/call')).toBeGreaterThan(1 + 100);
+    expect(backend.count('tools/call')).toBeLessThanOrEqual(1 + 2 * 100);
   });
 
   it('after every call still works: each call is repeated at most once, and the next one begins anew', async () => {
@@ -262,7 +264,7 @@ describe('cancellation', () => {
     );
   });
 
-  it('is not what the loss of a connection means', async () => {
+  it('follows the loss of a connection whose reply nothing can resume, and leaves the session alone', async () => {
     const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
     const session = await openSession(vmcp.url);
     await raw(vmcp.url, {
@@ -273,7 +275,9 @@ describe('cancellation', () => {
     }).catch(() => undefined);
     expect((await session.request('ping')).result).toEqual({});
     expect(backend.count('tools/call')).toBe(1);
-    expect(backend.told.map(({ message }) => message.method)).not.toContain('notifications/cancelled');
+    await eventually('the backend is told', () =>
+      backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
+    );
     await session.end();
   });
 });
