@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 
 const CLIENT = { id: 'vmcp', secret: 'chat-development-secret' };
 /** Any port: this is for development. */
-const REDIRECT = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/callback$/u;
+const REDIRECT = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/callback\/\w+$/u;
 const HOUR = 3_600;
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '4401' } } });

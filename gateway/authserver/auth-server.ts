@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
+import { ownCallback } from '../contract/auth-server-addresses.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
@@ -261,7 +262,8 @@ function upstreamsOf(config: Config, settings: AuthServerSettings, deps: AuthSer
   return new Map(
     entries.map((entry, index) => {
       const name = settings.providers[index] ?? entry.name ?? 'default';
-      return [name, timed(createUpstream(entry, { name, ...common }), deps.observeUpstream, now)];
+      const ownRedirectUri = index === 0 ? undefined : ownCallback(settings.urls.issuer, name);
+      return [name, timed(createUpstream(entry, { name, ownRedirectUri, ...common }), deps.observeUpstream, now)];
     }),
   );
 }

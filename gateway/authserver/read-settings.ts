@@ -1,5 +1,6 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { durationMs } from '../contract/fields.ts';
+import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config-auth-server.ts';
 import { lifespansOf } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
@@ -80,14 +81,16 @@ function addresses(
 ): Pick<AuthServerSettings, 'urls' | 'consentUrl' | 'callbackUrl' | 'callbackPaths'> {
   const { issuer = '', authorization_endpoint_base_url: base } = config;
   const urls = { issuer, ...(base !== undefined && { authorizationEndpointBaseUrl: base }) };
-  const callbackUrl = endpointUrl('callback', urls);
+  const callbackUrl = sharedCallback(issuer);
   const configured = redirectUris(config).filter((uri) => uri !== undefined);
   const [returned = callbackUrl] = configured;
   const atBase = base !== undefined && originOf(returned) !== originOf(issuer);
   return {
     urls,
     callbackUrl,
-    callbackPaths: [...new Set([callbackUrl, ...configured].map((uri) => new URL(uri).pathname))],
+    callbackPaths: [
+      ...new Set([callbackUrl, ...configured, ...ownCallbacks(config)].map((uri) => new URL(uri).pathname)),
+    ],
     consentUrl: endpointUrl('consent', { issuer: atBase ? base : issuer }),
   };
 }
@@ -95,6 +98,13 @@ function addresses(
 /** Of each provider; undefined where it is the server's own callback. */
 export const redirectUris = ({ upstreams = [] }: EmbeddedAuthServerConfig): (string | undefined)[] =>
   upstreams.map(({ oauth2_config, oidc_config }) => (oauth2_config ?? oidc_config)?.redirect_uri);
+
+/** Of the providers that send browsers back to an address of their own if they do not say who they are. */
+function ownCallbacks(config: EmbeddedAuthServerConfig): string[] {
+  const uris = redirectUris(config);
+  const later = providerNames(config).filter((_name, index) => index > 0 && uris[index] === undefined);
+  return later.map((name) => ownCallback(config.issuer ?? '', name));
+}
 
 const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
 

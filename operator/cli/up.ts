@@ -17,6 +17,7 @@ import { engineAnswers } from '../target/local/container-engine.ts';
 import { examine, type Examination } from './examine.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { issuerPortLines } from './issuer-ports.ts';
+import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from './problems-output.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
 import { untilSignal } from './signals.ts';
@@ -202,7 +203,7 @@ async function place(
     port: ports[names[index] ?? ''] ?? 0,
     local: true,
   }));
-  for (const line of issuerPortLines(specs)) process.stderr.write(`${line}\n`);
+  for (const line of [...issuerPortLines(specs), ...redirectUriLines(configs)]) process.stderr.write(`${line}\n`);
   return specs;
 }
 

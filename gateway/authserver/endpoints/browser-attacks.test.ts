@@ -5,6 +5,7 @@ import {
   browserServer,
   CLIENT,
   CLIENT_REDIRECT,
+  handleOf,
   type BrowserServer,
   type ServerOptions,
 } from './testdata/browser-server.ts';
@@ -37,7 +38,7 @@ async function nothingKept(server: BrowserServer, tsid: string) {
 }
 
 async function tsidOf(server: BrowserServer, location: string): Promise<string> {
-  const transaction = await server.store.transactions.get(new URL(location).searchParams.get('state') ?? '');
+  const transaction = await server.store.transactions.get(handleOf(location, server));
   if (!transaction) throw new Error('there is no such transaction');
   return transaction.tsid;
 }
@@ -419,7 +420,7 @@ it('row 70: a chain that is given up leaves nothing, and 10,000 more do not hurt
   const live = await server.toProvider(browser);
   const flood = Array.from({ length: 9_990 }, (_, index) => index);
   const { transactions } = server.store;
-  const some = await transactions.get(new URL(live).searchParams.get('state') ?? '');
+  const some = await transactions.get(handleOf(live, server));
   if (!some) throw new Error('there is no transaction');
   await Promise.all(flood.map((index) => transactions.put(`flood-${String(index)}`, some, 600_000)));
   expect((await browser.visit(corp.callbackFor(live))).location?.startsWith(git.provider.url('authorize'))).toBe(true);

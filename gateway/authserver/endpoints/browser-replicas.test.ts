@@ -3,7 +3,7 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startRedis, type RedisServer } from '../../../e2e/harness/redis.ts';
 import { blockScope } from '../../../e2e/harness/scope.ts';
 import { redisStore, settingsOf, single } from '../storage/testdata/redis-store.ts';
-import { browserServer } from './testdata/browser-server.ts';
+import { handleOf, browserServer } from './testdata/browser-server.ts';
 import { scriptedOauth2, scriptedOidc } from './testdata/scripted-login.ts';
 
 const scope = blockScope();
@@ -60,7 +60,7 @@ it('row 66: what is in Redis while a visit is under way is of no use to who read
   const first = await browser.visit(form.url, form.body);
   const second = await browser.visit(corp.callbackFor(first.location ?? ''));
   const state = new URL(second.location ?? '').searchParams.get('state') ?? '';
-  const transaction = await one.store.transactions.get(state);
+  const transaction = await one.store.transactions.get(handleOf(second.location ?? '', one));
   const keys = (await redis.cli('--raw', 'KEYS', '*')).split('\n').filter((key) => key !== '');
   const types = await Promise.all(keys.map((key) => redis.cli('TYPE', key)));
   const texts = keys.filter((_, index) => types[index]?.trim() === 'string');

@@ -6,6 +6,7 @@ import { PageRefused } from '../http/refused.ts';
 import { queryOf } from '../http/request-body.ts';
 import { followWay } from '../login/approval.ts';
 import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../login/flow-cookie.ts';
+import { isState, legHandle } from '../login/leg-handle.ts';
 import { completeLeg } from '../login/legs.ts';
 import { markAnswered, openLeg } from '../login/sealed-visit.ts';
 import type { Leg, Transaction } from '../storage/records.ts';
@@ -20,8 +21,9 @@ interface Answered {
 }
 
 /**
- * Providers send browsers back here; `state` says which of them, and for which visit. The order: whose browser is it,
- * then take, then judge. Whoever opens the address in another browser changes nothing. @see contract/auth.md 3.7
+ * Providers send browsers back here; the path and `state` say which of them, and for which visit. A leg that began at
+ * another path is not found. Checked first is whose browser it is; then the visit is taken and judged. A callback that
+ * is opened in another browser changes nothing.
  */
 export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
   paths: context.settings.callbackPaths,
@@ -31,7 +33,7 @@ export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
     async GET(req, res) {
       const asked = queryOf(req);
       const state = stateOf(asked);
-      const { transaction, leg, cookie } = await take(req, state, context);
+      const { transaction, leg, cookie } = await take(req, legHandle(state, req.path, context), context);
       const way = await completeLeg(context, transaction, leg, callbackOf(asked, state));
       followWay(req, res, way, cookie, context);
     },
@@ -40,15 +42,16 @@ export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
 
 function stateOf(asked: RequestParameters): string {
   const state = asked.one('state');
+  if (state !== undefined && !isState(state)) throw new PageRefused('sign_in_over');
   if (state !== undefined && !PARAMETERS.some((name) => asked.isDuplicated(name))) return state;
   throw new PageRefused('bad_request', { parameter: 'state' });
 }
 
 /** Of many callbacks at once, one goes on. One from a browser that the visit does not belong to leaves it where it is. */
-async function take(req: Request, state: string, context: AuthServerContext): Promise<Answered> {
+async function take(req: Request, handle: string, context: AuthServerContext): Promise<Answered> {
   const { store, emit } = context;
-  const found = await store.transactions.takeOwn(state, flowCookieHashes(req, context));
-  const transaction = found.kind === 'unknown' ? await takeCarried(req, state, context) : found.transaction;
+  const found = await store.transactions.takeOwn(handle, flowCookieHashes(req, context));
+  const transaction = found.kind === 'unknown' ? await takeCarried(req, handle, context) : found.transaction;
   if (!transaction?.leg || transaction.cookieHash === undefined) throw new PageRefused('sign_in_over');
   const { leg } = transaction;
   const cookie = flowCookieOf(req, transaction, context);
@@ -59,11 +62,11 @@ async function take(req: Request, state: string, context: AuthServerContext): Pr
 }
 
 /** A login attempt that the store had no room for comes back with the browser. Once: the second finds a mark. */
-async function takeCarried(req: Request, state: string, context: AuthServerContext): Promise<Transaction | undefined> {
+async function takeCarried(req: Request, handle: string, context: AuthServerContext): Promise<Transaction | undefined> {
   const carried = carriedInCookies(req, context)
-    .map(({ hash, sealed }) => ({ hash, transaction: openLeg(state, sealed, context) }))
+    .map(({ hash, sealed }) => ({ hash, transaction: openLeg(handle, sealed, context) }))
     .find(({ hash, transaction }) => transaction?.cookieHash === hash);
-  return carried && (await markAnswered(state, context)) ? carried.transaction : undefined;
+  return carried && (await markAnswered(handle, context)) ? carried.transaction : undefined;
 }
 
 const callbackOf = (asked: RequestParameters, state: string) => ({

@@ -5,6 +5,7 @@ import type { Leg, Login, Transaction } from '../storage/records.ts';
 import type { Callback, Upstream, UpstreamLogin } from '../upstream/upstream.ts';
 import { clientAnswer, UpstreamError, type ClientAnswer } from '../upstream/upstream-error.ts';
 import { codeUrl, refusalUrl } from './code.ts';
+import { legHandle } from './leg-handle.ts';
 import { lacksRefreshToken, reuseGrants, withEarlierRefreshToken } from './earlier-grants.ts';
 import { sealLeg } from './sealed-visit.ts';
 import { beginLeg, endLeg, identify, nextStep, remainingMs, stepMs } from './transition.ts';
@@ -48,11 +49,11 @@ export async function completeLeg(
   leg: Leg,
   { state, ...callback }: Callback & { readonly state: string },
 ): Promise<Way> {
-  const { codeVerifier, nonce, provider } = leg;
+  const { codeVerifier, nonce, provider, redirectUri } = leg;
   let next: Transaction;
   try {
     const upstream = upstreamNamed(context, provider);
-    const result = await upstream.login(callback, { state, codeVerifier, nonce });
+    const result = await upstream.login(callback, { state, codeVerifier, nonce, redirectUri });
     const { login } = transaction;
     next = login
       ? await storeLaterLeg(context, transaction, login, upstream, result)
@@ -69,17 +70,21 @@ async function visit(context: AuthServerContext, transaction: Transaction, provi
   const { store, now, random } = context;
   const [state, codeVerifier, nonce] = [secretBy(random), secretBy(random), secretBy(random)];
   let location: string;
+  let redirectUri: string;
   try {
-    const request = { state, codeVerifier, nonce, forceLogin: transaction.forceLogin };
-    location = await upstreamNamed(context, provider).authorizationUrl(request);
+    const upstream = upstreamNamed(context, provider);
+    redirectUri = await upstream.redirectUri();
+    const request = { state, codeVerifier, nonce, redirectUri, forceLogin: transaction.forceLogin };
+    location = await upstream.authorizationUrl(request);
   } catch (error) {
     return failed(context, transaction, provider, error);
   }
-  const begun = beginLeg(transaction, { provider, codeVerifier, nonce });
+  const begun = beginLeg(transaction, { provider, codeVerifier, nonce, redirectUri });
   const ttlMs = stepMs(begun, now());
   if (ttlMs <= 0) throw new PageRefused('sign_in_over');
-  if (await store.transactions.put(state, begun, ttlMs)) return { location, over: false };
-  return { location, over: false, carried: sealLeg(state, begun, now() + ttlMs, context) };
+  const handle = legHandle(state, new URL(redirectUri).pathname, context);
+  if (await store.transactions.put(handle, begun, ttlMs)) return { location, over: false };
+  return { location, over: false, carried: sealLeg(handle, begun, now() + ttlMs, context) };
 }
 
 const secretBy = (random: AuthServerContext['random']): string => random(SECRET_BYTES).toString('base64url');

@@ -32,15 +32,15 @@ export function openSealed(handle: string, context: AuthServerContext): Transact
   return transaction && context.now() - transaction.createdAt < STEP_MS ? transaction : undefined;
 }
 
-const legName = (state: string): string => `leg ${storageKeyOf(state)}`;
+const legName = (handle: string): string => `leg ${storageKeyOf(handle)}`;
 
-/** A login attempt at a provider, for the browser to keep: the store has no room. It opens with this `state` only. */
-export const sealLeg = (state: string, transaction: Transaction, until: number, context: AuthServerContext): string =>
-  sealerOf(context).seal(legName(state), JSON.stringify({ transaction, until }));
+/** A login attempt at a provider, for the browser to keep: the store has no room. It opens with this handle only. */
+export const sealLeg = (handle: string, transaction: Transaction, until: number, context: AuthServerContext): string =>
+  sealerOf(context).seal(legName(handle), JSON.stringify({ transaction, until }));
 
 /** Undefined: not sealed here, for another `state`, or too old. */
-export function openLeg(state: string, sealed: string, context: AuthServerContext): Transaction | undefined {
-  const text = sealerOf(context).open(legName(state), sealed);
+export function openLeg(handle: string, sealed: string, context: AuthServerContext): Transaction | undefined {
+  const text = sealerOf(context).open(legName(handle), sealed);
   if (text === undefined) return undefined;
   const { transaction, until } = JSON.parse(text) as { readonly transaction: Transaction; readonly until: number };
   return context.now() < until ? transaction : undefined;

@@ -47,6 +47,8 @@ export interface Leg {
   readonly provider: string;
   readonly codeVerifier: string;
   readonly nonce: string;
+  /** Where the provider was asked to send the browser back to. Absent in a leg that an older version began. */
+  readonly redirectUri?: string | undefined;
 }
 
 /** What an authorization code stands for. */

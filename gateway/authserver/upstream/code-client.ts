@@ -67,11 +67,11 @@ export class CodeClient {
   /** `parameters` beside `client_id`, `response_type`, `redirect_uri`, `state` and PKCE. */
   async authorizationUrl(
     { metadata }: Pick<Provider, 'metadata'>,
-    { state, codeVerifier }: LegSecrets,
+    { state, codeVerifier, redirectUri = this.#options.redirectUri }: LegSecrets,
     parameters: Readonly<Record<string, string>>,
   ): Promise<string> {
     const openid = await load();
-    const { clientId, redirectUri } = this.#options;
+    const { clientId } = this.#options;
     let config = this.#ofBrowsers.get(metadata);
     if (!config) {
       config = new openid.Configuration(metadata, clientId);
@@ -88,8 +88,9 @@ export class CodeClient {
     return url.href;
   }
 
-  exchange(provider: Provider, code: string, { codeVerifier, nonce, state }: LegSecrets): Promise<Granted> {
-    const callback = new URL(this.#options.redirectUri);
+  exchange(provider: Provider, code: string, secrets: LegSecrets): Promise<Granted> {
+    const { codeVerifier, nonce, state, redirectUri = this.#options.redirectUri } = secrets;
+    const callback = new URL(redirectUri);
     callback.searchParams.set('code', code);
     callback.searchParams.set('state', state);
     const { authorization_response_iss_parameter_supported: promised, issuer } = provider.metadata;

@@ -13,7 +13,14 @@ import type { Provider } from './provider.ts';
 import type { Guards } from './guards.ts';
 import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity-fields.ts';
 import { oauth2Problems } from './oauth2-config.ts';
-import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
+import {
+  commonSpec,
+  DEFAULT_TIMEOUT_MS,
+  guardsOf,
+  redirectUriOf,
+  resolveCommon,
+  safeUserInfoUrl,
+} from './provider-config.ts';
 import { refreshOutcome, refreshScope } from './refresh.ts';
 import { revokeGrant } from './revoke.ts';
 import {
@@ -145,13 +152,17 @@ class OAuth2Upstream implements Upstream {
     const { token_response_mapping: mapping } = settings;
     this.#client = new CodeClient({
       clientId: this.clientId,
-      redirectUri: settings.redirect_uri ?? deps.redirectUri,
+      redirectUri: redirectUriOf(settings, deps, false),
       authentication: new ClientAuthentication(settings, deps),
       tokenParameters: settings.additional_token_params,
       rules: { openid: false, mapping },
       timeoutMs,
       now,
     });
+  }
+
+  redirectUri(): Promise<string> {
+    return Promise.resolve(redirectUriOf(this.#settings, this.#deps, false));
   }
 
   authorizationUrl(request: AuthorizationRequest): Promise<string> {

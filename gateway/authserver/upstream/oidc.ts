@@ -12,7 +12,14 @@ import type { Provider } from './provider.ts';
 import type { Guards } from './guards.ts';
 import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './oidc-config.ts';
 import { OidcIdentity } from './oidc-identity.ts';
-import { commonSpec, DEFAULT_TIMEOUT_MS, guardsOf, resolveCommon, safeUserInfoUrl } from './provider-config.ts';
+import {
+  commonSpec,
+  DEFAULT_TIMEOUT_MS,
+  guardsOf,
+  redirectUriOf,
+  resolveCommon,
+  safeUserInfoUrl,
+} from './provider-config.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
 import { refreshOutcome, refreshScope } from './refresh.ts';
 import { revokeGrant } from './revoke.ts';
@@ -63,6 +70,10 @@ export const oidc = defineUpstream({
   create: (settings, deps) => new OidcUpstream(settings, deps),
 });
 
+/** @see RFC 9207 §3 */
+const promisesIss = ({ authorization_response_iss_parameter_supported: promised }: ServerMetadata): boolean =>
+  promised === true;
+
 const DEFAULT_SCOPES: readonly string[] = ['openid', 'offline_access'];
 
 class OidcUpstream implements Upstream {
@@ -109,6 +120,10 @@ class OidcUpstream implements Upstream {
     this.#identity = new OidcIdentity(settings, this.#guards, deps);
   }
 
+  async redirectUri(): Promise<string> {
+    return redirectUriOf(this.#settings, this.#deps, promisesIss(await this.#metadata.current()));
+  }
+
   async authorizationUrl(request: AuthorizationRequest): Promise<string> {
     const metadata = await this.#metadata.current();
     const { additional_authorization_params: additional = {} } = this.#settings;
@@ -121,8 +136,8 @@ class OidcUpstream implements Upstream {
 
   async login(callback: Callback, secrets: LegSecrets) {
     const provider = await this.#provider();
-    const { authorization_response_iss_parameter_supported: promised } = provider.metadata;
-    const code = codeOf(callback, exactIssuer(this.#issuer, promised === true));
+    const required = promisesIss(provider.metadata) || this.#isShared(secrets);
+    const code = codeOf(callback, exactIssuer(this.#issuer, required));
     const { grant, claims } = await this.#client.exchange(provider, code, secrets);
     const scopes = this.#scopes(provider.metadata);
     return { grant, identity: await this.#identity.of(claims as IDToken, grant.accessToken, provider, scopes) };
@@ -152,6 +167,12 @@ class OidcUpstream implements Upstream {
   close(): Promise<void> {
     this.#metadata.close();
     return this.#guards.close();
+  }
+
+  /** The leg began at the address of another provider, because `iss` was promised: it is still owed. */
+  #isShared({ redirectUri }: LegSecrets): boolean {
+    const { redirectUri: shared, ownRedirectUri: own } = this.#deps;
+    return this.#settings.redirect_uri === undefined && own !== undefined && redirectUri === shared;
   }
 
   async #provider(): Promise<Provider> {

@@ -13,10 +13,13 @@ import { urlProblems } from '../../contract/url-problems.ts';
 export const commonSpec = {
   clientSecretRef: secretKeyRef('Client secret; absent for a public client.'),
   scopes: texts('Scopes asked for.', { maxItems: 64, ...ATOMIC }),
-  redirectUri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.', {
-    pattern: '^https?://[^\\s#]+$',
-    maxLength: 2048,
-  }),
+  redirectUri: text(
+    'Where the provider sends the user back to. When absent: `<issuer>/oauth/callback`, followed by `/<name>` for a provider that is not the first one and does not promise `iss` (RFC 9207).',
+    {
+      pattern: '^https?://[^\\s#]+$',
+      maxLength: 2048,
+    },
+  ),
   additionalAuthorizationParams: textMap('Further parameters of the authorization request.', { maxProperties: 16 }),
   additionalTokenParams: textMap('Further parameters of token requests: for a code, and for a refresh.', {
     maxProperties: 16,
@@ -115,5 +118,12 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     },
     deps,
   );
+
+/** Where the provider sends browsers back to. @param saysIss its answers hold `iss`, as its metadata promise. */
+export const redirectUriOf = (
+  { redirect_uri: configured }: ProviderConfig,
+  { redirectUri, ownRedirectUri }: UpstreamDeps,
+  saysIss: boolean,
+): string => configured ?? (saysIss ? redirectUri : (ownRedirectUri ?? redirectUri));
 
 export const DEFAULT_TIMEOUT_MS = 10_000;

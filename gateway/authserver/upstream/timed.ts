@@ -20,6 +20,7 @@ export function timed(upstream: Upstream, observe: ObserveUpstream, now: () => n
     name,
     clientId,
     host,
+    redirectUri: () => upstream.redirectUri(),
     authorizationUrl: (request) => upstream.authorizationUrl(request),
     login: (callback, secrets) =>
       measured(

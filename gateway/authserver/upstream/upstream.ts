@@ -46,6 +46,8 @@ export interface LegSecrets {
   readonly codeVerifier: string;
   /** OpenID Connect Core §3.1.2.1; unused by a plain OAuth 2.0 provider. */
   readonly nonce: string;
+  /** As `redirectUri()` said when the leg began; undefined: the shared one. */
+  readonly redirectUri?: string | undefined;
 }
 
 export interface AuthorizationRequest extends LegSecrets {
@@ -93,6 +95,8 @@ export interface Upstream {
   readonly clientId: string;
   /** Where its pages are, for people. */
   readonly host: string;
+  /** Where the provider sends the browser back to: to be registered there. Rejects with `UpstreamError`. */
+  redirectUri(): Promise<string>;
   /** Where the user's browser goes. Rejects with `UpstreamError`. */
   authorizationUrl(request: AuthorizationRequest): Promise<string>;
   /** Judges the callback, exchanges the code, finds out who it is. Rejects with `UpstreamError`. */
@@ -119,6 +123,8 @@ export interface UpstreamDeps {
   readonly name: string;
   /** `<issuer>/oauth/callback`, used where the configuration names no other. */
   readonly redirectUri: string;
+  /** Takes the place of `redirectUri` where the provider sends no `iss`; absent for the first provider. */
+  readonly ownRedirectUri?: string | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;

@@ -1,4 +1,4 @@
-import { redirectUriFaults } from '../../../gateway/contract/auth-server-addresses.ts';
+import { ownCallback, redirectUriFaults, sharedCallback } from '../../../gateway/contract/auth-server-addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
 import { circularProblems } from '../../../gateway/authserver/upstream/circles.ts';
 import { resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
@@ -16,6 +16,7 @@ type Entries = NonNullable<EmbeddedAuthServerConfig['upstreams']>;
 export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries {
   const report = scope.on(scope.vmcp);
   checkRedirects(server, report);
+  checkSharedCallbacks(server, report);
   checkIdentity(server, report);
   return server.upstreamProviders.map((provider, index) => {
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}]`;
@@ -80,6 +81,21 @@ function checkRedirects(server: AuthServerSpec, report: Report): void {
     const block = `${String(server.upstreamProviders[index]?.type)}Config`;
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}].${block}.redirectUri`;
     report.problem('RedirectOriginMismatch', path, fault);
+  });
+}
+
+/** A code of one provider could be taken for one of another, unless both say in `iss` who they are. */
+function checkSharedCallbacks(server: AuthServerSpec, report: Report): void {
+  const holders = new Map<string, string>();
+  server.upstreamProviders.forEach(({ name, type, oidcConfig, oauth2Config }, index) => {
+    const configured = (oauth2Config ?? oidcConfig)?.redirectUri;
+    const own = index === 0 ? sharedCallback(server.issuer) : ownCallback(server.issuer, name);
+    const holder = holders.get(configured ?? own);
+    holders.set(configured ?? own, holder ?? name);
+    if (holder === undefined) return;
+    const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}].${type}Config.redirectUri`;
+    const message = `the provider "${holder}" sends users back to this address, too, so that a code of one could be taken for a code of the other if they do not send iss (RFC 9207): leave redirectUri out, or give each its own`;
+    report.warning('RedirectUriShared', path, message);
   });
 }
 

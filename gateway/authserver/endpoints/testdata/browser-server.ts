@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { onTestFinished } from 'vitest';
+import { ownCallback } from '../../../contract/auth-server-addresses.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import type { Client } from '../../clients/client.ts';
 import { createClientDirectory, type ClientDirectory } from '../../clients/directory.ts';
@@ -14,6 +15,7 @@ import { answerRefusal } from '../../http/answer-refusal.ts';
 import { route } from '../../http/router.ts';
 import { HmacSecrets } from '../../keys/hmac-secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
+import { legHandle } from '../../login/leg-handle.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { createSessions } from '../../sessions/sessions.ts';
 import type { AuthServerSettings } from '../../settings.ts';
@@ -84,6 +86,12 @@ export interface BrowserServer {
   toProvider(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<string>;
 }
 
+/** Handle of the leg that an authorization URL has begun. */
+export function handleOf(authorizationUrl: string, { context }: Pick<BrowserServer, 'context'>): string {
+  const asked = new URL(authorizationUrl).searchParams;
+  return legHandle(asked.get('state') ?? '', new URL(asked.get('redirect_uri') ?? '').pathname, context);
+}
+
 /** The three endpoints of the browser's way on a real listener. Ends with the test. */
 export async function browserServer(entries: Entries, options: ServerOptions = {}): Promise<BrowserServer> {
   const app = express();
@@ -114,7 +122,10 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
   const callbackUrl = `${issuer}/oauth/callback`;
   const named = Object.entries(await entries(callbackUrl));
   const upstreams = new Map(
-    named.map(([name, entry]) => [name, upstreamFor(entry, { name, redirectUri: callbackUrl, now, log }).upstream]),
+    named.map(([name, entry], index) => {
+      const ownRedirectUri = index === 0 ? undefined : ownCallback(issuer, name);
+      return [name, upstreamFor(entry, { name, redirectUri: callbackUrl, ownRedirectUri, now, log }).upstream];
+    }),
   );
   const settings = settingsFor(issuer, [...upstreams.keys()], options);
   const keys = new SigningKeys({ files: [], log });
@@ -149,7 +160,9 @@ function settingsFor(
     urls: { issuer, ...(elsewhere && { authorizationEndpointBaseUrl: 'https://login.example' }) },
     consentUrl: `${https === true ? issuer.replace('http:', 'https:') : issuer}/oauth/consent`,
     callbackUrl: `${issuer}/oauth/callback`,
-    callbackPaths: ['/oauth/callback'],
+    callbackPaths: [`${issuer}/oauth/callback`, ...others.map((name) => ownCallback(issuer, name))].map(
+      (url) => new URL(url).pathname,
+    ),
     audiences: [RESOURCE],
     scopesSupported: METADATA_RULES.scopesSupported,
     lifespans: { accessToken: 3_600, refreshToken: 604_800, code: 60 },

@@ -1,0 +1,13 @@
+import type { AuthServerContext } from '../context.ts';
+
+/**
+ * Handle of a leg that one path brings back: with the `state` of another path's leg, nothing is found, and so nothing is
+ * consumed. At the shared callback it is the `state` alone. @see RFC 9700 §4.4
+ */
+export const legHandle = (state: string, path: string, { settings }: Pick<AuthServerContext, 'settings'>): string =>
+  path === new URL(settings.callbackUrl).pathname ? state : `${state}${SEPARATOR}${path}`;
+
+const SEPARATOR = ' ';
+
+/** Whether a text can be the `state` of a leg: it holds no path, which would make it a handle of another callback. */
+export const isState = (text: string): boolean => !text.includes(SEPARATOR);
