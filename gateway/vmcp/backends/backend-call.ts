@@ -18,9 +18,9 @@ export type OnFailure = (
 ) => void;
 
 /**
- * One client request on its way through one backend: waits for its turn when too many are running, opens the session's channel when there is none, asks again once
- * when the backend forgot its session (it did not execute the request then), keeps the circuit informed, and gives the
- * client the backend's bytes.
+ * One client request on its way through one backend: waits for its turn when too many are running, opens the session's
+ * channel when there is none, repeats the request once when the backend forgot its session (it did not execute it then),
+ * keeps the circuit informed, and forwards the backend's bytes to the client.
  */
 export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   readonly id: string;
@@ -268,6 +268,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
     this.#ended = true;
     this.#session.running.delete(this);
     this.#session.requests.release(this);
+    this.#answer.unwatchClient();
     this.#releaseBody();
     this.#collected?.release();
     this.#leaveGate();

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import type { Session } from '../session.ts';
@@ -7,6 +8,7 @@ import { RETRY_AFTER_SECONDS as BUSY_RETRY_AFTER_SECONDS, UNCOUNTED_BYTES, type 
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
 import { overBudget, refuse } from './refuse.ts';
+import { awaitReply, forgetReply, type AwaitedReply } from './awaited-replies.ts';
 import { onceDrained, type EventStream } from './event-stream.ts';
 import type { WatchingCall } from './watching-call.ts';
 
@@ -25,8 +27,9 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   busy(description: string, budget: Budget): boolean;
   /** Pieces of a long reply are kept until its end. */
   readonly collects: boolean;
-  /** Tells `call` when the client has left and cannot get the reply any more. */
+  /** Tells `call` when the client has left and cannot get the reply any more, until `unwatchClient`. */
   watchClient(call: WatchingCall): void;
+  unwatchClient(): void;
   /** Nobody waits for a reply any more: the exchange ends without one. */
   drop(): void;
   /** The reply broke off after a part of it was sent: the client's stream is cut. */
@@ -48,7 +51,7 @@ const JSON_TYPE = 'application/json';
 const PRIMED_SINCE = '2025-11-25';
 
 /** The reply to a POST: JSON, or an event stream as soon as a message comes before the reply. */
-export class PostAnswer implements Answer {
+export class PostAnswer implements Answer, AwaitedReply {
   readonly id: Buffer;
   readonly #res: ServerResponse;
   readonly #session: Session | undefined;
@@ -57,6 +60,9 @@ export class PostAnswer implements Answer {
   readonly collects = false;
   #stream: EventStream | undefined;
   #inPart = false;
+  /** Both are set while the client is watched. */
+  #watching: WatchingCall | undefined;
+  #socket: Socket | undefined;
 
   /** `session` is undefined for `initialize`, which is never answered by a stream. */
   constructor(res: ServerResponse, id: Buffer, session: Session | undefined, onChallenge: OnChallenge) {
@@ -135,13 +141,31 @@ export class PostAnswer implements Answer {
 
   /** A client whose reply is a stream may come back with `Last-Event-ID`; one that waits for JSON cannot. */
   watchClient(call: WatchingCall): void {
-    const res = this.#res;
-    const onClose = (): void => {
-      if (this.#stream && !this.#inPart) this.#stream.onAbandoned(call);
-      else if (!res.writableFinished) call.clientLeft();
-    };
-    if (res.destroyed) onClose();
-    else res.on('close', onClose);
+    const { socket, destroyed } = this.#res;
+    if (!socket || destroyed) {
+      call.clientLeft();
+      return;
+    }
+    this.#watching = call;
+    this.#socket = socket;
+    awaitReply(socket, this);
+  }
+
+  unwatchClient(): void {
+    if (this.#socket) forgetReply(this.#socket, this);
+    this.#socket = this.#watching = undefined;
+  }
+
+  connectionClosed(): void {
+    if (!this.#stream) this.#watching?.clientLeft();
+  }
+
+  /** A stream may end before the reply, and its connection with it or not. */
+  #streamClosed(): void {
+    const call = this.#watching;
+    if (!call) return;
+    if (!this.#inPart) this.#stream?.onAbandoned(call);
+    else if (!this.#res.writableFinished) call.clientLeft();
   }
 
   part(piece: Buffer): boolean {
@@ -165,6 +189,9 @@ export class PostAnswer implements Answer {
     if (!this.#stream) {
       this.#stream = this.#session.streams.open();
       this.#stream.attach(this.#res, undefined, this.#caller);
+      this.#res.on('close', () => {
+        this.#streamClosed();
+      });
       if (this.#session.revision >= PRIMED_SINCE) this.#stream.prime();
     }
     this.#stream.send(message);

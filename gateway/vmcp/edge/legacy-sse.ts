@@ -236,6 +236,10 @@ class StreamAnswer implements Answer {
     // the session ends with its stream, and its calls with it
   }
 
+  unwatchClient(): void {
+    // see above
+  }
+
   onDrain(callback: () => void): void {
     callback();
   }
