@@ -106,22 +106,26 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
     await here.appears('Service', 'vmcp-tools', isOurs);
   });
 
-  it('at most once a second when another writer insists', async () => {
+  it('at most once a second when another writer insists', { timeout: 60_000 }, async () => {
     const here = await withTools();
     const rival = { metadata: { labels: { 'app.kubernetes.io/part-of': 'rival' } } };
-    const seconds = 6;
-    const end = performance.now() + seconds * 1_000;
+    const paced = async (): Promise<number> => {
+      const text = await (await fetch(`${inject('operator').management}/metrics`)).text();
+      return Number(/^workqueue_paced_total (\d+)/mu.exec(text)?.[1]);
+    };
+    const before = await paced();
+    const start = performance.now();
+    let end = Infinity;
     let reverts = -1;
     while (performance.now() < end) {
       const service = await here.get('Service', 'vmcp-tools');
       if (service?.metadata.labels?.['app.kubernetes.io/part-of'] === 'rival') continue;
       reverts += 1;
       await here.patch('Service', 'vmcp-tools', rival);
+      // How many reverts that takes depends on the speed of the machine: the operator gains one run a second.
+      if (end === Infinity && (await paced()) > before) end = performance.now() + 4_000;
     }
-    expect(reverts).toBeGreaterThan(3);
-    expect(reverts).toBeLessThanOrEqual(20 + seconds + 1);
-    const text = await (await fetch(`${inject('operator').management}/metrics`)).text();
-    expect(text).toMatch(/^workqueue_paced_total [1-9]/mu);
+    expect(reverts).toBeLessThanOrEqual(20 + (performance.now() - start) / 1_000 + 1);
   });
 
   it.each(['Deployment', 'Service'])('a deleted %s comes back', async (kind) => {
