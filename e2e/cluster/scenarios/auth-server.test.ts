@@ -56,10 +56,14 @@ function manifests(
     `${text}\n${' '.repeat(indent)}insecureAllowHTTP: true\n${' '.repeat(indent)}allowPrivateIPs: true`;
   const entryOf = (backend: CredentialBackend | undefined) =>
     `remoteUrl: ${backend?.url ?? ''}\n  insecureAllowHTTP: true\n  allowPrivateEndpoint: true`;
+  const allowedHostOf = (backend: CredentialBackend | undefined) =>
+    `allowedHosts: ['${new URL(backend?.url ?? '').host}']`;
   const sentinels = trio.sentinels.map(({ port }) => `'${HOST}:${String(port)}'`).join(', ');
   return exampleManifests('kubernetes-auth-server', {
     'remoteUrl: https://files.example.com/mcp': entryOf(files),
     'remoteUrl: https://chat.example.com/mcp': entryOf(posts),
+    'allowedHosts: [files.example.com]': allowedHostOf(files),
+    'allowedHosts: [chat.example.com]': allowedHostOf(posts),
     'https://mcp.example.com': issuer,
     'issuerUrl: https://idp.example.com': lax(`issuerUrl: ${corpIssuer}`, 10),
     'authorizationEndpoint: https://chat.example.com/login/oauth/authorize': lax(
