@@ -17,7 +17,7 @@ export const BYTE_LIMITS = {
   /** Bodies of requests, from their first byte until no retry can need them. One body has at most 8 MiB. */
   request: { perPrincipal: 48 * MIB, total: 96 * MIB },
   /** Replies that are collected before they are passed on, and output that clients have not read. One reply has at most 32 MiB. */
-  reply: { perPrincipal: 64 * MIB, total: 128 * MIB },
+  reply: { perPrincipal: 48 * MIB, total: 96 * MIB },
   /** URIs that sessions have subscribed to, with what the gateway keeps beside each. */
   subscriptions: { perPrincipal: 4 * MIB, total: 32 * MIB },
   /** Events kept for clients that come back; the events of a stream are dropped when this is used up. */
