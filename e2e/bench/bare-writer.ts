@@ -11,7 +11,7 @@ export interface Write {
   readonly body: KubeManifest;
 }
 
-/** What the operator did to reach the end state. */
+/** Writes by which the operator reached the end state. */
 export interface Recorded {
   /** Each object, each status and each finalizer once, in its last version. */
   readonly endState: readonly Write[];

@@ -49,7 +49,7 @@ async function exposedSeries(): Promise<string[]> {
   });
 }
 
-/** How many of the failures of one resource, retried as the queue of the operator does, had happened at `second`. */
+/** Counts the failures until `second` of one resource that the queue of the operator retries. */
 function failuresAt(second: number): number {
   let failures = 0;
   for (let at = 0; at <= second * 1_000; at += backoffMs(failures)) failures += 1;

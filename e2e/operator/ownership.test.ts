@@ -122,7 +122,7 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
       if (service?.metadata.labels?.['app.kubernetes.io/part-of'] === 'rival') continue;
       reverts += 1;
       await here.patch('Service', 'vmcp-tools', rival);
-      // How many reverts that takes depends on the speed of the machine: the operator gains one run a second.
+      // The number of reverts that this takes depends on the speed of the machine: the operator gains one run a second.
       if (end === Infinity && (await paced()) > before) end = performance.now() + 4_000;
     }
     expect(reverts).toBeLessThanOrEqual(20 + (performance.now() - start) / 1_000 + 1);

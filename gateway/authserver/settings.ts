@@ -60,7 +60,7 @@ export interface AuthServerSettings {
 }
 
 /**
- * What may be asked before 429. `perAddress`: of one client address, where addresses are known; the limit without it is
+ * Requests that are allowed before 429. `perAddress`: of one client address, where addresses are known; the limit without it is
  * then for registrations alone, and else for everybody together.
  */
 export interface AuthServerLimits {

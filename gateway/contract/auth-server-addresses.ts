@@ -38,10 +38,10 @@ function isBelow(text: string, own: string): boolean {
   return path === base || OWN_FOLDERS.some((folder) => path.startsWith(base + folder));
 }
 
-/** Where the first provider sends users back to, and others that say who they are there. @see RFC 9207 */
+/** Redirect URI of the first provider, and of others whose answers hold `iss`. @see RFC 9207 */
 export const sharedCallback = (issuer: string): string => `${issuer}/oauth/callback`;
 
-/** Where a later provider sends users back to that does not say who it is. @see RFC 9700 §4.4.2.2 */
+/** Redirect URI of a later provider whose answers hold no `iss`. @see RFC 9700 §4.4.2.2 */
 export const ownCallback = (issuer: string, provider: string): string =>
   `${sharedCallback(issuer)}/${encodeURIComponent(provider)}`;
 

@@ -66,7 +66,7 @@ export function checkHeaderSecrets(entry: MCPServerEntry, scope: Scope): void {
 interface Refusal {
   readonly member: MCPServerEntry;
   readonly url: URL;
-  /** What to do, as an imperative. */
+  /** Advice to the user, as an imperative. */
   readonly advice: string;
   /** Another way, which allows this address only. */
   readonly orElse: string;

@@ -41,7 +41,7 @@ export interface ClientDirectoryDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/** How long a client lives. `unused`: until its first token; `contested`: the same, while no more clients fit. */
+/** Lifetimes of a client. `unused`: until its first token; `contested`: the same, while no more clients fit. */
 export const CLIENT_LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS / 6, idle: 30 * 24 * HOUR_MS } as const;
 /** What the store was told within this time it is not told again. */
 const TELL_AGAIN_MS = HOUR_MS;

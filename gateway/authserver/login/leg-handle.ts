@@ -9,5 +9,5 @@ export const legHandle = (state: string, path: string, { settings }: Pick<AuthSe
 
 const SEPARATOR = ' ';
 
-/** Whether a text can be the `state` of a leg: it holds no path, which would make it a handle of another callback. */
+/** Returns true for a text that can be the `state` of a leg: with a path in it, it would be a handle of another callback. */
 export const isState = (text: string): boolean => !text.includes(SEPARATOR);

@@ -47,7 +47,7 @@ export interface Leg {
   readonly provider: string;
   readonly codeVerifier: string;
   readonly nonce: string;
-  /** Where the provider was asked to send the browser back to. Absent in a leg that an older version began. */
+  /** Redirect URI of the request to the provider. Absent in a leg that an older version began. */
   readonly redirectUri?: string | undefined;
 }
 

@@ -119,7 +119,7 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
-/** Where the provider sends browsers back to. @param saysIss its answers hold `iss`, as its metadata promise. */
+/** Redirect URI of a provider. @param saysIss its answers hold `iss`, as its metadata promise. */
 export const redirectUriOf = (
   { redirect_uri: configured }: ProviderConfig,
   { redirectUri, ownRedirectUri }: UpstreamDeps,

@@ -95,7 +95,7 @@ export interface Upstream {
   readonly clientId: string;
   /** Where its pages are, for people. */
   readonly host: string;
-  /** Where the provider sends the browser back to: to be registered there. Rejects with `UpstreamError`. */
+  /** Redirect URI, to be registered at the provider. Rejects with `UpstreamError`. */
   redirectUri(): Promise<string>;
   /** Where the user's browser goes. Rejects with `UpstreamError`. */
   authorizationUrl(request: AuthorizationRequest): Promise<string>;

@@ -33,7 +33,7 @@ export interface PeerOptions {
   /** Backend name, for the log. */
   readonly backend: string;
   /**
-   * Who may use this connection. Unless that is one session alone, requests of the backend are refused: nobody can tell
+   * Sessions that may use this connection. Unless that is one session alone, requests of the backend are refused: nobody can tell
    * which client they are for. Notifications that name no call are dropped, `list_changed` and `updated` excepted: always
    * with `shared`, with `principal` as soon as a second session has come.
    */

@@ -21,7 +21,7 @@ import { requestReply } from './request-reply.ts';
 export interface StdioProcessOptions {
   /** Backend name, for the log. */
   readonly name: string;
-  /** Which client sessions may use the process. */
+  /** Client sessions that may use the process. */
   readonly isolation: Isolation;
   readonly clientInfo: ClientInfo;
   /** Longest wait for the handshake, ms. */

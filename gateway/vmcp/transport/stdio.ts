@@ -20,7 +20,7 @@ export interface ProcessesOptions extends StdioProcessOptions {
 
 export interface StdioTransportOptions extends ProcessesOptions {
   /**
-   * What to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once, or has failed
+   * The command to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once, or has failed
    * for good.
    */
   readonly command: () => Promise<Command>;

@@ -28,7 +28,7 @@ interface Running {
 
 const runsHere = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
 
-/** Whether what runs is what is wanted; a workload that failed for good is started anew, whatever has changed. */
+/** Returns true while the running process is the desired one; a workload that failed for good is started again by any change. */
 const fits = (present: Running, transport: Running['transport'], process: BackendProcess): boolean =>
   present.transport === transport &&
   isDeepStrictEqual(present.process, process) &&
