@@ -85,7 +85,7 @@ async function createLauncherFor(
   if (!config.vmcp.backends.some(({ process: child }) => child !== undefined)) return undefined;
   const { createLauncher } = await import('../../gateway/workloads/runner/launcher.ts');
   const { reapOrphans } = await import('../../gateway/workloads/runner/reaper.ts');
-  const { defaultStateDir } = await import('../target/local/state.ts');
+  const { defaultStateDir } = await import('../local/state.ts');
   const stateDir = state ?? defaultStateDir(process.env);
   await reapOrphans({ stateDir, hostEnv: process.env });
   return createLauncher({ stateDir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });

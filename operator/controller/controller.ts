@@ -1,8 +1,8 @@
 import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
 import { objectKey, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
-import { KubeTarget, type Writer } from '../target/kube/apply.ts';
-import { WrittenObjects } from '../target/kube/written-objects.ts';
+import { KubeTarget, type Writer } from '../apply/apply.ts';
+import { WrittenObjects } from '../apply/written-objects.ts';
 import { affected, type Change, type Lookups } from './affected.ts';
 import type { Clock } from './clock.ts';
 import { EventRecorder } from './events.ts';

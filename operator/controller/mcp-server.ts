@@ -2,7 +2,7 @@ import { RESOURCES } from '../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM, renderMCPServer, type Rendered } from '../render/index.ts';
 import { checkMCPServer, mayRun } from '../resolve/objects.ts';
 import { mcpServerStatus } from '../status/index.ts';
-import { ownerReferenceOf } from '../target/kube/owned.ts';
+import { ownerReferenceOf } from '../apply/owned.ts';
 import type { KindController, Look } from './kind-controller.ts';
 
 /** Pods of one MCP server and what they need. While anything is wrong that keeps new ones from running, the old go on. */

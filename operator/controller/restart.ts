@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import { isWorkload } from '../target/kube/owned.ts';
+import { isWorkload } from '../apply/owned.ts';
 
 /** On a custom resource: a new value rolls its pods. The second name is the one by kind. */
 const NAMES = ({ kind }: KubeObject): readonly string[] => [

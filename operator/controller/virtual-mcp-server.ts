@@ -2,7 +2,7 @@ import { RESOURCES } from '../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM, renderVirtualMCPServer, type Rendered } from '../render/index.ts';
 import { resolve, type Resolution } from '../resolve/vmcp.ts';
 import { virtualMCPServerStatus } from '../status/index.ts';
-import { ownerReferenceOf } from '../target/kube/owned.ts';
+import { ownerReferenceOf } from '../apply/owned.ts';
 import type { KindController, Look } from './kind-controller.ts';
 
 /** The gateway of one virtual server. While anything is wrong with its configuration, what runs goes on as it is. */

@@ -3,7 +3,7 @@ import type { KubeLog } from '../../../gateway/kube/reflector.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { newSnapshot, type Snapshot } from '../../resolve/snapshot.ts';
-import { OWNED_TYPES } from '../../target/kube/owned.ts';
+import { OWNED_TYPES } from '../../apply/owned.ts';
 import { KindWatch, type KindWatchOptions } from './kind-watch.ts';
 import { keptIdentity, keptNamespace, keptOwned, withoutLastApplied } from './kept.ts';
 import { NamespaceReader } from './namespace-reader.ts';

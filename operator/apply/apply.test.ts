@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 import { KubeTarget } from './apply.ts';
 import { ownerReferenceOf } from './owned.ts';
 import { ObjectServer } from './testdata/object-server.ts';

@@ -1,6 +1,6 @@
-import type { ApiError } from '../../../gateway/kube/client.ts';
-import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ApiError } from '../../gateway/kube/client.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../resolve/problems.ts';
 import { isWorkload } from './owned.ts';
 
 const MAX_MESSAGE = 1_000;

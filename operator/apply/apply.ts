@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto';
-import { ApiError } from '../../../gateway/kube/client.ts';
-import {
-  objectKey,
-  RESOURCES,
-  resourceOf,
-  type KubeObject,
-  type ResourceType,
-} from '../../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import { ApiError } from '../../gateway/kube/client.ts';
+import { objectKey, RESOURCES, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../resolve/problems.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { KubeTarget } from './apply.ts';
 import { ownerReferenceOf } from './owned.ts';
 import { ObjectServer } from './testdata/object-server.ts';

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
 
 /** Which operator applied an object last: namespace and name of its Lease. */
 export const APPLIED_BY = 'vmcp.dev/applied-by';

@@ -1,4 +1,4 @@
-import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 
 /** What pods of an earlier spec may still need, and what they come from. */
 const NEEDED_BY_PODS: ReadonlySet<string> = new Set(

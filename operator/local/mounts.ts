@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Mount } from '../../resolve/scope.ts';
-import type { SecretValues } from '../../source/files/file-values.ts';
+import type { Mount } from '../resolve/scope.ts';
+import type { SecretValues } from '../source/files/file-values.ts';
 import { pruneSecrets, writePrivateFile, writeSecrets, type SecretKey } from './secrets.ts';
 
 const secretKey = ({ namespace, name, key }: Mount): SecretKey => ({ namespace, secret: name, key });

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../../gateway/kube/client.ts';
-import type { KubeObject, ResourceType } from '../../../../gateway/kube/resource.ts';
+import { ApiError } from '../../../gateway/kube/client.ts';
+import type { KubeObject, ResourceType } from '../../../gateway/kube/resource.ts';
 import type { Seen, Writer } from '../apply.ts';
 
 interface Refusal {

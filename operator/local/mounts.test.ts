@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Mount } from '../../resolve/scope.ts';
-import { secretValues, valueKey } from '../../source/files/file-values.ts';
+import type { Mount } from '../resolve/scope.ts';
+import { secretValues, valueKey } from '../source/files/file-values.ts';
 import { pruneMounts, writeMounts } from './mounts.ts';
 
 let state: string;

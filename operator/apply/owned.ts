@@ -1,4 +1,4 @@
-import { RESOURCES, type KubeObject, type OwnerReference, type ResourceType } from '../../../gateway/kube/resource.ts';
+import { RESOURCES, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 
 /** Kinds that the operator makes, in the order in which they are applied: a workload comes when all that it uses is there. */
 export const OWNED_TYPES: readonly ResourceType[] = [

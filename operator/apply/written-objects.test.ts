@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 import { WrittenObjects } from './written-objects.ts';
 
 const TYPE = RESOURCES.Service;

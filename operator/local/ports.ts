@@ -1,4 +1,4 @@
-import { isPortFree, readPorts, writePorts } from '../../../gateway/workloads/runner/ports.ts';
+import { isPortFree, readPorts, writePorts } from '../../gateway/workloads/runner/ports.ts';
 
 /** Exit code 2: a port that the user asked for is taken. */
 export class PortInUse extends Error {

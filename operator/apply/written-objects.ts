@@ -1,4 +1,4 @@
-import { isAsNewAs, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
+import { isAsNewAs, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 
 type News = (type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined) => void;
 

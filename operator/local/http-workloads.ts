@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Backend, BackendProcess, GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import type { PortBook } from '../../../gateway/workloads/runner/ports.ts';
-import type { Launcher, LaunchProblem, WorkloadLog } from '../../../gateway/workloads/runner/runner.ts';
-import { supervise, type Workload } from '../../../gateway/workloads/runner/supervise.ts';
+import type { Backend, BackendProcess, GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import type { PortBook } from '../../gateway/workloads/runner/ports.ts';
+import type { Launcher, LaunchProblem, WorkloadLog } from '../../gateway/workloads/runner/runner.ts';
+import { supervise, type Workload } from '../../gateway/workloads/runner/supervise.ts';
 
 export interface HttpWorkloadsOptions {
   readonly launcher: Launcher;

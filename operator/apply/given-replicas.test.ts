@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { KubeObject, ObjectMeta } from '../../../gateway/kube/resource.ts';
+import type { KubeObject, ObjectMeta } from '../../gateway/kube/resource.ts';
 import { replicasToKeep } from './given-replicas.ts';
 
 const live = (...managedFields: object[]): KubeObject => ({

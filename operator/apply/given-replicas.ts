@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
 
 /** Holds the number of replicas of a workload whose owner names none any more, until somebody else changes it. */
 export const REPLICAS_MANAGER = 'vmcp-operator-replicas';
