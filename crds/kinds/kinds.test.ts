@@ -3,7 +3,7 @@ import { mapValues, type Shape } from './defaults.ts';
 import { KINDS } from './index.ts';
 import type { Kind } from './kind.ts';
 
-/** Specification 2.1 to 2.3: kind, field below `spec`, type; `[]` list, `{}` map. */
+/** Public fields of each kind: kind, path below `spec`, type. `[]` marks a list, `{}` a map. */
 const SPECIFICATION = `
 VirtualMCPServer groupRef.name string
 VirtualMCPServer incomingAuth.type anonymous|oidc

@@ -13,7 +13,7 @@ export interface Bench {
   readonly log: (line: string) => void;
 }
 
-/** Whether a number reached its target of DESIGN 7. */
+/** Target of a measured number, with the verdict of this run. */
 export interface Goal {
   readonly text: string;
   readonly met: boolean;

@@ -5,7 +5,6 @@ import { testScope } from '../harness/scope.ts';
 import { startMcpServer } from '../faults/mcp-server.ts';
 import { gateway, rarely } from './gateway.ts';
 
-/** regressions.md 6. */
 describe('headers that pass from client to backend', () => {
   const setup = async () => {
     const backend = await startMcpServer(testScope(), 'one');
@@ -87,7 +86,6 @@ describe('headers that pass from client to backend', () => {
 const tenantCall = (session: RawSession, tenant: string) =>
   session.call('one_tool', { text: `of ${tenant}` }, { headers: { 'x-tenant': tenant } });
 
-/** regressions.md, "also cheap". */
 describe('the management API', () => {
   it.each(['text/plain', 'application/json', 'application/x-www-form-urlencoded'])(
     'refuses a request of another origin, whatever its type (%s)',

@@ -24,7 +24,7 @@ const methodNotFound = (status: number) =>
     JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } }),
   );
 
-/** regressions.md 13: how lists that were promised do not come. */
+/** Failures of a list that the backend advertised, by name. */
 const LIES: Readonly<Record<string, (exchange: Exchange) => void>> = {
   '-32601 in HTTP 200': methodNotFound(200),
   '-32601 in HTTP 404': methodNotFound(404),
@@ -106,7 +106,6 @@ describe('a backend that declares resources and prompts and answers', () => {
   });
 });
 
-/** regressions.md 12. */
 describe('hostile items of a list', () => {
   const long = (bytes: number) => 'x'.repeat(bytes);
   const HOSTILE: Readonly<Record<string, unknown[]>> = {

@@ -8,7 +8,6 @@ import { openGet } from '../faults/event-stream.ts';
 import { startMcpServer } from '../faults/mcp-server.ts';
 import { gatewayOverOne, rarely } from './gateway.ts';
 
-/** regressions.md, "also cheap": #6546. */
 it('a backend that leaves the group loses its sessions and streams, and clients are told', async () => {
   const scope = testScope();
   const [stays, leaves] = [await startMcpServer(scope, 'stays'), await startMcpServer(scope, 'leaves')];

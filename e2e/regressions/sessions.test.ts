@@ -8,7 +8,6 @@ import { gatewayOverOne, notify, post, rarely, toolCall } from './gateway.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-/** regressions.md 1; strangers with a token of their own come with incoming authentication. */
 describe('a session that does not exist', () => {
   it('gets the same 404 whatever is sent, and other sessions live on', async () => {
     const { vmcp } = await gatewayOverOne();
@@ -37,7 +36,6 @@ describe('a session that does not exist', () => {
   });
 });
 
-/** regressions.md 2. */
 describe('requests in flight with the same JSON-RPC id', () => {
   const slow = () =>
     gatewayOverOne({

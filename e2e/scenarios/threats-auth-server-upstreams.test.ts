@@ -62,7 +62,7 @@ const user = (id: unknown) => answerJson({ id, name: SECRET });
 
 type Case = readonly [what: string, member: 'token' | 'user', answer: RequestListener];
 
-/** @see contract/auth.md 5 */
+/** Rows: docs/threats.md. */
 const CASES: readonly Case[] = [
   ['row 69: another kind of token', 'token', token({ token_type: 'mac' })],
   ['row 69: an empty token', 'token', token({ access_token: '' })],

@@ -15,7 +15,7 @@ import { openAs, type OwnedSession } from './threats/session.ts';
 import { BAD_TOKENS, GOOD_TOKENS } from './threats/tokens.ts';
 import { API_KEY, EXCHANGE_HEADER, OTHER_AUDIENCE, refusalOf, startWorld, type World } from './threats/world.ts';
 
-/** Rows of contract/auth.md 5 that are tested in this file; the rest in `ELSEWHERE`. */
+/** Rows of docs/threats.md that are tested in this file; the rest in `ELSEWHERE`. */
 const HERE = new Set([35, 36, 37, 38, 39, 40, 47, 48, 49, 51, 53, 54, 55, 56, 57, 58, 69]);
 
 /** Rows that other tests hold, and rows on what is not built: each says where or when. */

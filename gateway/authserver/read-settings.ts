@@ -28,7 +28,7 @@ const USUAL_LIMITS: AuthServerLimits = {
 
 /**
  * What the server goes by, of a configuration in which `authServerProblems` finds nothing. Throws an Error where there
- * is no `embedded_auth_server_config`. @see contract/auth.md 3.12, 4.2
+ * is no `embedded_auth_server_config`. @see docs/reference/run-config.md
  */
 export function settingsOf({
   name,

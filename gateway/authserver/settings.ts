@@ -7,7 +7,7 @@ import type { RateLimit } from './storage/store.ts';
 /** When somebody is asked. `remember`: once in 30 days and browser; `trusted-only`: not for clients the operator names. */
 export type ConsentMode = 'always' | 'remember' | 'trusted-only';
 
-/** Which providers a login visits after the first one, by a claim of the first. @see contract/auth.md 3.7 */
+/** Which providers a login visits after the first one, by a claim of the first. */
 export interface UpstreamFilter {
   /** Member of the first provider's claims; its value is a list of texts. */
   readonly claim: string;

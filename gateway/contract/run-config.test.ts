@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RunConfig, SCHEMA_VERSION } from './run-config.ts';
 import { exportRunConfig, importRunConfig } from './run-config-document.ts';
 
-/** Specification 2.4, "Run configuration": `field type`, `[]` for the members of a list, `{}` for those of a map. */
+/** Fields of the run configuration that other tools write: path and type. `[]` marks a list, `{}` a map. */
 const SPECIFICATION = `
 allow_container_gateway boolean
 audit_config.component string
@@ -220,7 +220,7 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapping.subject_fields string[]
 `;
 
-/** What the specification does not have. @see DESIGN 3, contract/auth.md 4.2 */
+/** Fields of our own. */
 const ADDITIONS = `
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string

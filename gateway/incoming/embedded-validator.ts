@@ -59,7 +59,7 @@ async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise
   }
 }
 
-/** The signature says who it was; the login may have ended since. @see contract/auth.md 1.8 */
+/** The signature says who it was; the login may have ended since. */
 function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise<Identity> {
   const { tsid, subject: userId, clientId } = identity;
   if (tsid === undefined || clientId === undefined) throw new TokenRefused('login_missing');

@@ -5,7 +5,7 @@ import { decodeObject, type JsonObject, type JwtParts } from './classify.ts';
 import type { KeySet, KeySource } from './key-set.ts';
 import { TokenRefused, type RefusalReason } from './refusal.ts';
 
-/** Of signatures that are believed: asymmetric ones only. @see contract/auth.md 1.3 */
+/** Of signatures that are believed: asymmetric ones only. @see RFC 8725 §3.1 */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
 /** JWTs that are made to be shown to somebody else than a resource server. */

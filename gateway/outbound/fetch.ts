@@ -57,7 +57,7 @@ const CONNECTIONS_PER_ORIGIN = 32;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** One guard with its own keep-alive connections. @see contract/auth.md 1.6 */
+/** One guard with its own keep-alive connections. @see docs/security.md, Outbound requests */
 export function createOutbound({ policy, caFile, log, lookup }: OutboundOptions): Outbound {
   const agent = new Agent({
     allowH2: false,

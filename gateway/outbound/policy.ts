@@ -2,7 +2,7 @@ import { classifyAddress, classifyHost, isApiServerName, type HostClass } from '
 
 /**
  * Where requests of one configuration block may go. Link-local, metadata, multicast and reserved addresses never.
- * @see contract/auth.md 1.6
+ * @see docs/security.md, Outbound requests
  */
 export interface OutboundPolicy {
   /** RFC 1918, CGN, unique local and the other private ranges. */

@@ -35,7 +35,7 @@ const said = new Set(
   ),
 );
 
-/** The conditions of contract/crds-operator.md 2.6, 3.2, 4 to 6 and 11 for what is built, and ours. */
+/** Conditions of each kind: type and status, with every reason that they may have. */
 const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   VirtualMCPServer: {
     'Valid=True': 'ValidationSucceeded',

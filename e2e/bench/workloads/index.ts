@@ -8,7 +8,7 @@ import { badNeighbours } from './w7-bad-neighbours.ts';
 import { codeGrants } from './w8-logins.ts';
 import type { Workload } from '../workload.ts';
 
-/** Every workload of DESIGN 7 that can be run, in the order of the table. A new one is one file and one line. */
+/** All workloads, in the order of the printed table. A new one is one file and one line here. */
 export const WORKLOADS: readonly Workload[] = [
   toolCalls,
   ...authenticatedCalls,

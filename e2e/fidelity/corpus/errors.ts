@@ -36,7 +36,7 @@ const IN_HTTP_400: ReplyCase = {
   status: 400,
 };
 
-/** JSON-RPC errors of a backend: DESIGN 4 passes them with code, message and data unchanged. */
+/** JSON-RPC errors of a backend. The gateway forwards them with code, message and data unchanged. */
 export const REPLY_ERRORS: readonly ReplyCase[] = [
   ...Object.entries(ERRORS).map(([name, [method, json]]): ReplyCase => ({ name, method, member: 'error', json })),
   IN_HTTP_400,

@@ -152,7 +152,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(callback.calls.slice(calls).filter(({ searchParams }) => searchParams.has('code'))).toEqual([]);
   });
 
-  it('row 2 and regression 8: a login of somebody else cannot be finished here, and goes on over there', async () => {
+  it('row 2: a login of somebody else cannot be finished here, and goes on over there', async () => {
     const [attacker, victim] = [await newWindow(), await newWindow()];
     const flow = await begin();
     const isUpstream = (url: string) => url.startsWith(`${gateway.around.corp.issuer}/auth?`);

@@ -18,7 +18,7 @@ function pageOf(end: End): Shown {
   throw new Error(`handed to the client: ${end.client.href}`);
 }
 
-it('regression 8: two servers on two ports share the cookies of a browser, and neither disturbs the other', async () => {
+it('two servers on two ports share the cookies of a browser, and neither disturbs the other', async () => {
   const clients = [
     await OAuthClient.register(gateways[0].issuer),
     await OAuthClient.register(gateways[1].issuer),

@@ -70,7 +70,7 @@ describe('a stored upstream token', () => {
     expect(await statusOf(session, 'posts_whoami')).toBe(200);
   });
 
-  it('that is dead, regression 9: challenges for its backend alone, and refreshing does not go round in circles', async () => {
+  it('that is dead: challenges for its backend alone, and refreshing does not go round in circles', async () => {
     const { session, tokens, browser } = await loggedIn('carl');
     const { chat } = gateway.around;
     expect((await session.post('tools/list')).body).toContain('posts_whoami');

@@ -8,7 +8,7 @@ export interface Refused {
   readonly error?: 'invalid_request' | 'invalid_token' | 'no challenge';
 }
 
-/** A request that must be refused: row of contract/auth.md 5, what is wrong with it, how it is made, how it is refused. */
+/** A request that must be refused: row of docs/threats.md, what is wrong with it, how it is made, how it is refused. */
 export type BadRequest = readonly [
   row: number,
   what: string,

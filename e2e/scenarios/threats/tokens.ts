@@ -4,7 +4,7 @@ import { compactJws, newSigningKey, signatureBy, type SigningKey } from '../../h
 import type { Claims, Issuer } from '../../harness/issuer.ts';
 import { AUDIENCE, type World } from './world.ts';
 
-/** A token that must not be taken: row of contract/auth.md 5, what is wrong with it, how it is made. */
+/** A token that must not be taken: row of docs/threats.md, what is wrong with it, how it is made. */
 export type BadToken = readonly [row: number, what: string, make: (world: World) => string];
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);

@@ -19,7 +19,7 @@ const unusable = (reason: string): { readonly ok: false; readonly reason: string
 
 /**
  * The client that a document describes, the document having been served at `clientId`.
- * @see draft-ietf-oauth-client-id-metadata-document §4, contract/auth.md 3.5
+ * @see draft-ietf-oauth-client-id-metadata-document §4
  */
 export async function readClientDocument(
   clientId: string,

@@ -124,7 +124,7 @@ describe('a client that is a document', () => {
     expect(await other.known(url())).toMatchObject({ client_id: url() });
   });
 
-  it('regression 7: is never fetched for a token request', async () => {
+  it('is never fetched for a token request', async () => {
     const { directory } = world();
     const { url, asked } = await host();
     const clients = directory();

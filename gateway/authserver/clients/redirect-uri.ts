@@ -40,7 +40,7 @@ const DENIED_PREFIXES = /^(?:chrome|ms-|x-apple|itms-)/u;
 
 /**
  * What stands against registering these as `name`. The messages quote nothing of the URIs.
- * @see contract/auth.md 3.3
+ * @see RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3
  */
 export function checkRedirectUris(
   uris: readonly unknown[],

@@ -8,7 +8,7 @@ import { below } from './problem.ts';
 import { providerProblems } from './provider-problems.ts';
 import { storageProblems } from './storage-problems.ts';
 
-/** What the schema cannot say of `embedded_auth_server_config`, and of what it must fit. @see contract/auth.md 4.2, 4.3 */
+/** What the schema cannot say of `embedded_auth_server_config`, and of what it must fit. */
 export function authServerProblems(given: GatewayConfig): Problem[] {
   const { embedded_auth_server_config: config } = given;
   if (!config) return [];

@@ -51,7 +51,7 @@ export const DECISIONS = { approve: 'approve', deny: 'deny' } as const;
 
 const MAX_NAME = 64;
 
-/** @see contract/auth.md 3.6 */
+/** Page that asks the user to approve a client. @see docs/authorization-server.md, Consent */
 export function consentPage(question: ConsentQuestion): Page {
   const { server, client, redirectUri, resource, form } = question;
   const name = shortened(displayText(client.name ?? ''));

@@ -25,7 +25,7 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**
  * `form-action` stays out of a page with a form: browsers apply it to the redirects behind the answer too, and those
- * lead to the client. @see contract/auth.md 3.6
+ * lead to the client. @see CSP Level 3 §6.4.1
  */
 const contentSecurityPolicy = (form: boolean): string =>
   [

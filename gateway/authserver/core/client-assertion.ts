@@ -41,7 +41,7 @@ const MAX_KID_LENGTH = 1024;
 /** Of JWTs of other purposes there is none. */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
-/** @see RFC 7523 §3, OpenID Connect Core §9, contract/auth.md 3.5 */
+/** @see RFC 7523 §3, OpenID Connect Core §9 */
 export function readAssertionClaims(header: JsonObject, claims: JsonObject, rules: AssertionRules): AssertionReading {
   const { jti, exp } = claims;
   const problem = headerProblem(header, rules) ?? partyProblem(claims, rules) ?? timeProblem(claims, rules.now / 1_000);

@@ -204,7 +204,7 @@ describe('an assertion', () => {
     expect(cause(server)).toBe('assertion_expired');
   });
 
-  it('regression 7: makes nobody fetch a document, whoever it names', async () => {
+  it('makes nobody fetch a document, whoever it names', async () => {
     const server = await open();
     const client = await signingClient(ISSUER);
     for (let count = 0; count < 20; count += 1) {

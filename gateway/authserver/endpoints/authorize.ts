@@ -29,7 +29,7 @@ import type { Transaction } from '../storage/records.ts';
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
 
-/** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1, contract/auth.md 3.2 */
+/** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1 */
 export function authorizeEndpoint(context: AuthServerContext): Endpoint {
   const { urls } = context.settings;
   const open = openingOf(context.settings);

@@ -171,7 +171,7 @@ describe('consent', () => {
 });
 
 describe('the callback', () => {
-  it('rows 2, 3: in another browser changes nothing, and the one that began can still finish (regression 8)', async () => {
+  it('rows 2, 3: in another browser changes nothing, and the one that began can still finish', async () => {
     const { corp, server } = await single();
     const [attacker, victim] = [server.browser(), server.browser()];
     const upstreamUrl = await server.toProvider(attacker);
@@ -188,7 +188,7 @@ describe('the callback', () => {
     expect((await attacker.visit(callback)).location).toContain('&code=vac_');
   });
 
-  it('regression 8: two visits of one browser, each with a cookie of its own, end in any order', async () => {
+  it('two visits of one browser, each with a cookie of its own, end in any order', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const [one, two] = [await server.toProvider(browser), await server.toProvider(browser)];

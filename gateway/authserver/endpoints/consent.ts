@@ -19,7 +19,7 @@ import type { Transaction } from '../storage/records.ts';
 
 /**
  * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
- * another origin. @see contract/auth.md 3.6
+ * another origin. @see docs/authorization-server.md, Consent
  */
 export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
   paths: pathsOf(context),

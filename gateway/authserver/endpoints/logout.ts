@@ -15,7 +15,7 @@ import { readIdTokenHint, type IdTokenHint } from '../tokens/presented-token.ts'
 
 /**
  * Ends the login that `id_token_hint` names. Without one, the user may let the browser forget its approvals.
- * @see OpenID Connect RP-Initiated Logout §2, contract/auth.md 3.11
+ * @see OpenID Connect RP-Initiated Logout §2
  */
 export const logoutEndpoint = (context: AuthServerContext): Endpoint => ({
   paths: [endpointPath('logout', context.settings.urls.issuer)],

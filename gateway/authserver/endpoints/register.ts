@@ -13,7 +13,7 @@ import { Refused } from '../http/refused.ts';
 import { jsonTextOf } from '../http/request-body.ts';
 import { registrationUrl } from '../clients/registration-url.ts';
 
-/** @see RFC 7591 §3, contract/auth.md 3.4 */
+/** @see RFC 7591 §3 */
 export function registerEndpoint(context: AuthServerContext): Endpoint {
   const { settings, addressOf, now, random, emit } = context;
   return {

@@ -232,7 +232,7 @@ describe('a flood of registrations', () => {
     expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(8);
   });
 
-  it('regression 11: ends at the cap with 503 and a short Retry-After; no client in use is pushed out', async () => {
+  it('ends at the cap with 503 and a short Retry-After; no client in use is pushed out', async () => {
     const server = await clientServer({
       settings: { clients: { ...settingsFor().clients, maxRegistered: 8 } },
     });

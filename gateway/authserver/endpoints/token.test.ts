@@ -188,7 +188,7 @@ describe('a code is refused', () => {
     expect(server.events).toContainEqual(['code_replay', { client_id: 'vcl_public', family: 'family-1' }]);
   });
 
-  it('regression 7: 100 times in parallel with a wrong verifier, without any token', async () => {
+  it('100 times in parallel with a wrong verifier, without any token', async () => {
     const server = await clientServer();
     const code = await server.code();
     const wrong = { code_verifier: 'w'.repeat(43) };
@@ -259,7 +259,7 @@ describe('a refresh token', () => {
     refusedGrant(await server.refresh(first['refresh_token']));
   });
 
-  it('regression 9: is refused once the first provider has ended its grant', async () => {
+  it('is refused once the first provider has ended its grant', async () => {
     const server = await clientServer();
     const { refresh_token: token } = await server.login({ tsid: 'tsid-1' });
     const row = await server.context.store.upstreamTokens.get('tsid-1', 'idp');

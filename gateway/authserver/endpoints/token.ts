@@ -14,7 +14,7 @@ import { failureBudget } from '../tokens/failure-budget.ts';
 import { GRANTS } from '../tokens/index.ts';
 import type { TokenReply } from '../tokens/issue.ts';
 
-/** @see RFC 6749 §3.2, contract/auth.md 3.9 */
+/** @see RFC 6749 §3.2 */
 export function tokenEndpoint(context: AuthServerContext): Endpoint {
   const budget = failureBudget(context);
   const authenticate = clientOfRequest(context, 'token', budget);

@@ -19,7 +19,7 @@ export interface Visit {
   readonly cookie: FlowCookie;
 }
 
-/** Whether the user must answer before anything reaches an identity provider. @see contract/auth.md 3.6 */
+/** Whether the user must answer before anything reaches an identity provider. @see docs/authorization-server.md, Consent */
 export function isAsked(req: Request, transaction: Transaction, context: AuthServerContext): boolean {
   const { consent } = context.settings;
   if (transaction.askConsent === true) return true;

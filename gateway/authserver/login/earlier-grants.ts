@@ -4,14 +4,14 @@ import type { Transaction, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';
 import { leaveOut, postpone, remainingMs } from './transition.ts';
 
-/** An access token that ends sooner is due for a refresh. @see contract/auth.md 2.5 */
+/** An access token that ends sooner is due for a refresh. */
 const FRESH_MS = 60_000;
 const LOCK_MS = 15_000;
 
 /**
  * Leaves out the legs whose tokens an earlier login of the same user with the same client has left behind. Nothing is
  * taken over before all other legs are done: a sign-in that fails costs the earlier login nothing.
- * @see contract/auth.md 3.7, storage/STORAGE.md
+ * @see ../storage/STORAGE.md
  */
 export async function reuseGrants(context: AuthServerContext, transaction: Transaction): Promise<Transaction> {
   const { login, remaining, forceLogin = false } = transaction;
@@ -32,7 +32,7 @@ export async function reuseGrants(context: AuthServerContext, transaction: Trans
 /**
  * A login for which the provider gave no refresh token gets that of the user's latest login there, if it was the same
  * account and the same client of ours. Providers that give one at the first login only (Google) let every login use it,
- * so it is copied where the other login lives on. @see contract/auth.md 2.5 no. 8
+ * so it is copied where the other login lives on.
  */
 export async function withEarlierRefreshToken(
   context: AuthServerContext,

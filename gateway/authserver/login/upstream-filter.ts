@@ -8,7 +8,7 @@ export type FilterOutcome =
 
 /**
  * Which of the providers behind the first one this user's logins visit. Runs once, on what the first provider says, and
- * only narrows: a provider that is not in the chain is not added. @see contract/auth.md 3.7
+ * only narrows: a provider that is not in the chain is not added.
  */
 export function filterUpstreams(
   filter: UpstreamFilter | undefined,

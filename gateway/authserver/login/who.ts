@@ -6,7 +6,7 @@ const UUID_BYTES = 16;
 
 /**
  * Who the first provider says has logged in. A user is a provider and a subject there, never an e-mail address; who has
- * a made-up subject is nobody that is known again. @see contract/auth.md 3.8
+ * a made-up subject is nobody that is known again.
  */
 export async function whoLoggedIn(
   { store, now, random }: AuthServerContext,

@@ -34,7 +34,7 @@ export interface RowRefreshDeps {
   readonly unwanted: (row: UpstreamRow) => void;
 }
 
-/** Redeems refresh tokens: of all callers in all processes one at a time for each row. @see contract/auth.md 2.5 */
+/** Redeems refresh tokens: of all callers in all processes one at a time for each row. */
 export class RowRefresh {
   readonly #deps: RowRefreshDeps;
   readonly #flights = new Map<string, Promise<Renewal>>();

@@ -80,7 +80,7 @@ describe('the end of a login', () => {
   });
 });
 
-describe('regression 9: a refresh of a login helps nobody', () => {
+describe('a refresh of a login helps nobody', () => {
   it('when the first provider has ended the grant, which is asked now', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: ['dead'] });
     expect(await isDead()).toBe(false);

@@ -25,7 +25,7 @@ export interface Sessions {
   endAllOf(clientId: string): Promise<void>;
   /**
    * Why a refresh of this login would help nobody, asked before its refresh token is rotated. A first provider whose
-   * token has run out is asked now; trouble that may pass does not count. @see contract/auth.md 2.5 no. 7
+   * token has run out is asked now; trouble that may pass does not count.
    */
   isUpstreamDead(tsid: string): Promise<boolean>;
 }

@@ -102,7 +102,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('regression 10: keeps the rotated refresh token when only the keys are away, and never shows the old one again', async () => {
+  it('keeps the rotated refresh token when only the keys are away, and never shows the old one again', async () => {
     await replicas.login(ALICE, 'corp', {
       grant: FIRST,
       refreshes: [{ ...NEXT, idToken: 'id-2' }],

@@ -35,7 +35,7 @@ interface Asked {
   readonly need: UpstreamTokenNeed;
 }
 
-/** The upstream tokens of the store, refreshed when they are needed. @see contract/auth.md 2.5 */
+/** The upstream tokens of the store, refreshed when they are needed. */
 export class StoredUpstreamTokens implements UpstreamTokens {
   readonly #deps: StoredUpstreamTokensDeps;
   readonly #held: HeldTokens;

@@ -42,7 +42,7 @@ async function race({ sessions }: Replicas): Promise<ReadonlySet<string>> {
 }
 
 describe('two processes over one Redis', () => {
-  it('regression 9: redeem a rotating refresh token once each time, and the row of the winner survives', async () => {
+  it('redeem a rotating refresh token once each time, and the row of the winner survives', async () => {
     const replicas = await start();
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT, THIRD] });
     for (const [index, access] of ['second-access', 'third-access'].entries()) {

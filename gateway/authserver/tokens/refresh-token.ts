@@ -10,7 +10,7 @@ import type { GrantHandler } from './grant.ts';
 import { newRefreshToken, signTokens } from './issue.ts';
 import { familySpans, upstreamTtlMs } from './spans.ts';
 
-/** @see RFC 6749 §6, RFC 9700 §4.14.2, contract/auth.md 3.11 */
+/** @see RFC 6749 §6, RFC 9700 §4.14.2 */
 export const redeemRefreshToken: GrantHandler = async (context, { client, form }) => {
   const { store, settings, sessions, clients, secrets, emit } = context;
   const { client_id: clientId } = client;

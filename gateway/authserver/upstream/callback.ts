@@ -8,7 +8,7 @@ export interface IssuerRule {
   readonly required: boolean;
 }
 
-/** Refusals that the user or the provider's policy makes. @see contract/auth.md 3.7 */
+/** Refusals that the user or the provider's policy makes. @see RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6 */
 const DENIALS: ReadonlySet<string> = new Set([
   'access_denied',
   'login_required',

@@ -51,7 +51,7 @@ export const profileIn = (document: unknown, fields: IdentityFields): Pick<Upstr
   email: firstText(document, fields.email, MAX_EMAIL),
 });
 
-/** A subject for a provider that names nobody. @see contract/auth.md 3.8 */
+/** A subject for a provider that names nobody. */
 export function syntheticIdentity(accessToken: string): UpstreamIdentity {
   const digest = createHash('sha256').update(accessToken).digest();
   return { subject: `tk-${digest.subarray(0, 16).toString('hex')}`, synthetic: true, claims: {} };

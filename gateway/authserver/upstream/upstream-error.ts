@@ -18,7 +18,7 @@ const ANSWERS: Readonly<Record<UpstreamFault, ClientAnswer>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** What the client may be told of a fault; all else is for the log. @see contract/auth.md 3.7 */
+/** What the client may be told of a fault; all else is for the log. @see RFC 6749 §4.1.2.1 */
 export const clientAnswer = (fault: UpstreamFault): ClientAnswer => ANSWERS[fault];
 
 interface Facts {

@@ -22,7 +22,7 @@ export interface UpstreamGrant {
 /** Who has logged in, as the provider says. */
 export interface UpstreamIdentity {
   readonly subject: string;
-  /** The provider names nobody: the subject is made up, and another one at each login. @see contract/auth.md 3.8 */
+  /** The provider names nobody: the subject is made up, and another one at each login. */
   readonly synthetic: boolean;
   readonly name?: string | undefined;
   readonly email?: string | undefined;

@@ -9,7 +9,7 @@ const jira = catalog('jira', { tools: ['search', 'assign'] });
 const both = [jira, github];
 const hide = (workload: string, more: Partial<NonNullable<Aggregation['tools']>[number]>) => [{ workload, ...more }];
 
-describe('names (contract 4.2, acceptance 26.1)', () => {
+describe('names', () => {
   it.each<[string, Partial<Aggregation>, string[]]>([
     [
       'prefix',
@@ -150,7 +150,7 @@ describe('names (contract 4.2, acceptance 26.1)', () => {
     },
   );
 
-  it('a hidden tool keeps its name from the tools that lost the clash (contract 4.1: filters come after names)', () => {
+  it('a hidden tool keeps its name from the tools that lost the clash', () => {
     const settings: Partial<Aggregation> = { conflict_resolution: 'priority', priority_order: ['github'] };
     const { view } = aggregate(both, rules({ ...settings, tools: hide('github', { filter: ['create_issue'] }) }), []);
     expect(routes(view, 'tools')).toEqual(['assign -> jira/assign', 'create_issue -> github/create_issue']);
@@ -195,7 +195,7 @@ describe('names (contract 4.2, acceptance 26.1)', () => {
   });
 });
 
-describe('visibility (contract 5, acceptance 26.2)', () => {
+describe('visibility', () => {
   const tools = catalog('a', { tools: ['one', 'two', 'three'], resources: ['r:1'], prompts: ['p'] });
   const shown = (changes: Partial<Aggregation>, catalogs: readonly Catalog[] = [tools]) =>
     aggregate(catalogs, rules({ prefix_format: '', ...changes }), []);
@@ -321,7 +321,7 @@ describe('overrides', () => {
   });
 });
 
-describe('prompts, resources, templates (contract 4.3)', () => {
+describe('prompts, resources, templates', () => {
   const a = catalog('a', { prompts: ['p', 'q'], resources: ['x:1', 'x:2'], templates: ['x:{id}'] });
   const b = catalog('b', { prompts: ['p', 'r'], resources: ['x:2', 'x:3'], templates: ['x:{id}', 'y:{id}'] });
 

@@ -20,7 +20,7 @@ export function serve(backend: string, name: string, advertised: string, json: B
   };
 }
 
-/** Contract 4.3: prompts have no overrides, so a clash is always settled, by rank and then by backend name. */
+/** Resolves prompts with one name by rank, then by backend name: prompts have no overrides. */
 export function servePrompts(catalogs: readonly Catalog[], rules: Aggregation, warnings: WarningCollector): Served[] {
   const order = rules.conflict_resolution === 'priority' ? (rules.priority_order ?? []) : [];
   const rank = (backend: string) => (order.includes(backend) ? order.indexOf(backend) : order.length);

@@ -50,7 +50,7 @@ describe('listPage', () => {
     expect(listPage(one, 'tools')).toBe(listPage(one, 'tools'));
   });
 
-  it('names unavailable backends on every page, sorted and once (contract 12.3)', () => {
+  it('names unavailable backends on every page, sorted and once', () => {
     const one = view({ tools: numbered(PAGE_SIZE + 1) }, ['z', 'b', 'z']);
     const meta = { 'vmcp.dev/unavailableBackends': ['b', 'z'] };
     const first = page(one, 'tools');

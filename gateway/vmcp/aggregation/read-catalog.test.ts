@@ -17,7 +17,7 @@ describe('readItems', () => {
     expect(keys('prompts', '{"prompts":[{"name":"p"}]}')).toEqual(['p']);
   });
 
-  it('leaves out what has no name, and keeps the rest (regressions 12)', () => {
+  it('leaves out what has no name, and keeps the rest', () => {
     const odd = 'null,7,"x",[],true,{},{"name":null},{"name":""},{"name":7},{"name":{}},{"Name":"c"}';
     const { items, warnings } = read('tools', `{"tools":[${odd},{"name":"ok","inputSchema":17}]}`);
     expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"ok","inputSchema":17}']);

@@ -10,7 +10,7 @@ import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from './backend.ts';
 
-/** Turns a failure that the gateway met into the answer that the client's method promises (contract 22). */
+/** Turns a failure that the gateway met into the answer that the client's method promises. */
 export type OnFailure = (
   answer: Answer,
   failure: BackendFailure,

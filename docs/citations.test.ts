@@ -1,0 +1,44 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const TEXT = '*.{ts,js,cjs,md,yaml,yml,sh,py,css,html,go,tpl}';
+const FOLDERS = '{.ci,.github,bin,charts,crds,docs,e2e,examples,gateway,operator}';
+const FILES = globSync([TEXT, '{Make,Docker}file', `${FOLDERS}/**/${TEXT}`, '.ci/run', 'bin/vmcp'], {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**', 'docs/citations.test.ts'],
+});
+
+/** Pages that are not in the repository, in each spelling that has occurred. */
+const OUTSIDE = [
+  /\bcontract[ (]+(?:page )?\d/iu,
+  /\bcontract\/[\w-]+\.md/u,
+  /(?<![\w-])(?:auth|crds-operator|vmcp-gateway|management-api|regressions)\.md/u,
+  /\bcontract (?:vmcp-gateway|crds-operator|management-api|auth)\b/u,
+  /\bDESIGN\b/u,
+  /\bregressions? \d/iu,
+  /\bacceptance \d/iu,
+  /\bspec(?:ification)? \d/iu,
+  /\bsection \d+(?:\.\d+)? of the spec/iu,
+];
+/** Page of this repository that a comment cites. */
+const PAGE = /(?<![\w./-])docs\/[\w/-]+\.md/gu;
+
+const linesOf = (file: string): string[] => readFileSync(join(ROOT, file), 'utf8').split('\n');
+const placesOf = (matches: (line: string) => boolean): string[] =>
+  FILES.flatMap((file) =>
+    linesOf(file).flatMap((line, index) => (matches(line) ? [`${file}:${String(index + 1)}: ${line.trim()}`] : [])),
+  );
+
+describe('citations', () => {
+  it('name no page outside the repository', () => {
+    expect(placesOf((line) => OUTSIDE.some((pattern) => pattern.test(line)))).toEqual([]);
+  });
+
+  it('name pages below docs/ that exist', () => {
+    const isLost = (line: string): boolean => [...line.matchAll(PAGE)].some(([page]) => !existsSync(join(ROOT, page)));
+    expect(placesOf(isLost)).toEqual([]);
+  });
+});
