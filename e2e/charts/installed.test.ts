@@ -74,6 +74,9 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     const role = (rules: unknown) =>
       stringify({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'a-vmcp' }, rules });
     const create = (rules: unknown) => asOperator(['--namespace', 'team-a', 'create', '-f', '-'], role(rules));
+    await eventually('the operator may create roles', () =>
+      may('create', 'roles.rbac.authorization.k8s.io', ['--namespace', 'team-a']),
+    );
     const refused = await create([{ apiGroups: [''], resources: ['pods/exec'], verbs: ['create'] }]);
     expect(refused.stderr).toContain('is attempting to grant RBAC permissions not currently held');
     expect(await create(GATEWAY_RULES)).toMatchObject({ code: 0, stderr: '' });
@@ -99,11 +102,12 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     ['create', 'serviceaccounts/token', false],
     ['impersonate', 'users', false],
   ])('with scope cluster, may it %s %s: %s', async (verb, resource, answer) => {
-    expect(await may(verb, resource, ['--namespace', 'team-a'])).toBe(answer);
+    await expect.poll(() => may(verb, resource, ['--namespace', 'team-a'])).toBe(answer);
   });
 
   test('the Lease is its own, in its own namespace', async () => {
-    expect(await may('update', 'leases.coordination.k8s.io:vmcp-operator', ['--namespace', SYSTEM])).toBe(true);
+    const mayUpdateIts = () => may('update', 'leases.coordination.k8s.io:vmcp-operator', ['--namespace', SYSTEM]);
+    await expect.poll(mayUpdateIts).toBe(true);
     expect(await may('update', 'leases.coordination.k8s.io:other', ['--namespace', SYSTEM])).toBe(false);
     expect(await may('update', 'leases.coordination.k8s.io:vmcp-operator', ['--namespace', 'team-a'])).toBe(false);
   });
@@ -122,8 +126,9 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
       }
     }
     const verbs = ['list', 'create', 'delete'];
-    expect(await Promise.all(verbs.map((verb) => can('editor', verb)))).toEqual(['yes', 'yes', 'yes']);
-    expect(await Promise.all(verbs.map((verb) => can('viewor', verb)))).toEqual(['yes', 'no', 'no']);
+    const answersTo = (user: string) => Promise.all(verbs.map((verb) => can(user, verb)));
+    await expect.poll(() => answersTo('editor')).toEqual(['yes', 'yes', 'yes']);
+    await expect.poll(() => answersTo('viewor')).toEqual(['yes', 'no', 'no']);
   });
 
   test('scope namespace holds rights in the allowed namespaces only', async () => {
@@ -137,18 +142,23 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
       'operator.rbac.allowedNamespaces={team-b}',
     ]);
     await eventually('the rights in team-b', () => may('create', 'deployments.apps', ['--namespace', 'team-b']));
-    expect(await may('list', 'secrets', ['--namespace', 'team-b'])).toBe(true);
-    expect(await may('list', 'secrets', ['--namespace', 'team-a'])).toBe(false);
-    expect(await may('list', 'secrets', ['--all-namespaces'])).toBe(false);
-    expect(await may('list', 'virtualmcpservers.vmcp.dev', ['--all-namespaces'])).toBe(false);
+    const becomes = (answer: boolean, verb: string, resource: string, ...place: string[]) =>
+      expect.poll(() => may(verb, resource, place)).toBe(answer);
+    await becomes(true, 'list', 'secrets', '--namespace', 'team-b');
+    await becomes(false, 'list', 'secrets', '--namespace', 'team-a');
+    await becomes(false, 'list', 'secrets', '--all-namespaces');
+    await becomes(false, 'list', 'virtualmcpservers.vmcp.dev', '--all-namespaces');
   });
 
   test('uninstall leaves nothing but the kinds', async () => {
     await helmOk(['uninstall', 'vmcp', '--wait']);
     const everything =
       'clusterroles,clusterrolebindings,roles,rolebindings,deployments,services,serviceaccounts,leases';
-    const left = await kubectlOk(['get', everything, '-A', '-l', 'app.kubernetes.io/part-of=vmcp', '-o', 'yaml']);
-    expect((parse(left) as { items: unknown[] }).items).toEqual([]);
+    const left = async () => {
+      const text = await kubectlOk(['get', everything, '-A', '-l', 'app.kubernetes.io/part-of=vmcp', '-o', 'yaml']);
+      return (parse(text) as { items: unknown[] }).items;
+    };
+    await expect.poll(left).toEqual([]);
     expect(await kubectlOk(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev');
   });
 

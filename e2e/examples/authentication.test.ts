@@ -49,7 +49,7 @@ describe('examples of logins', () => {
       aud: 'http://127.0.0.1:4483/mcp',
       scope: 'mcp:use',
     });
-    expect(provider.lines()).toContain('issued a token: sub alice, aud http://127.0.0.1:4483/mcp');
+    await expect.poll(provider.lines).toContain('issued a token: sub alice, aud http://127.0.0.1:4483/mcp');
     expect(provider.lines().join('\n')).not.toContain(token);
   });
 
@@ -141,7 +141,7 @@ describe('examples of credentials for servers', () => {
         expect((await whoami(client, 'orders')).token).toEqual({ iss: provider.issuer, sub: user, aud: 'orders' });
       }
       const exchanged = `exchanged a token: sub ${user}, aud orders, for vmcp`;
-      expect(provider.lines().filter((line) => line === exchanged)).toHaveLength(1);
+      await expect.poll(() => provider.lines().filter((line) => line === exchanged)).toHaveLength(1);
     }
   });
 

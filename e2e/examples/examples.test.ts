@@ -254,14 +254,12 @@ describe('examples', () => {
         expect(textOf(await call(client, `${server}_echo`, { message: server }))).toBe(`Echo: ${server}`);
       }
     }
-    const children = await example.vmcp.descendants();
-    const running = (label: string): number =>
-      children.filter(({ command }) => command.endsWith(`stdio ${label}`)).length;
-    expect({
-      principal: running('per-principal'),
-      session: running('per-session'),
-      all: running('one-for-all'),
-    }).toEqual({ principal: 1, session: 3, all: 1 });
+    const running = async () => {
+      const children = await example.vmcp.descendants();
+      const count = (label: string) => children.filter(({ command }) => command.endsWith(`stdio ${label}`)).length;
+      return { principal: count('per-principal'), session: count('per-session'), all: count('one-for-all') };
+    };
+    await expect.poll(running).toEqual({ principal: 1, session: 3, all: 1 });
   });
 
   it('resources-and-prompts: URIs stay, prompts carry the prefix, completion reaches the server', async () => {

@@ -10,12 +10,12 @@ import {
   type ControlPlaneAddress,
   type ControlPlaneOptions,
 } from '../harness/control-plane.ts';
-import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
+import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane-api.ts';
 import { clusterBinary } from '../harness/control-plane-binaries.ts';
 import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root } from '../harness/vmcp.ts';
-import { at } from './playground.ts';
+import { at, type Playground } from './playground.ts';
 
 export const OPERATOR_NAMESPACE = 'vmcp-system';
 const RIGHTS = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/u;
@@ -84,7 +84,17 @@ export async function untilForbidden(
   });
 }
 
-/** What `helm install` would create. */
+/** Waits until the API server refuses to create an object with these words: it reads quotas and webhooks a moment later. */
+export async function untilRefused({ api, namespace }: Playground, object: KubeManifest, words: string): Promise<void> {
+  const { apiVersion, kind } = object;
+  const path = `${pathOf({ apiVersion, kind, namespace })}?dryRun=All`;
+  await eventually(`an object is refused: ${words}`, async () => {
+    const { status, message } = await api.send('POST', path, object);
+    return status >= 300 && message.includes(words);
+  });
+}
+
+/** Returns the objects that `helm install` would create. */
 export async function renderChart(values: readonly string[]): Promise<KubeManifest[]> {
   const helm = clusterBinary('helm') ?? 'helm';
   const args = [

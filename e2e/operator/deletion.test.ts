@@ -76,7 +76,7 @@ describe('deletion of what is referred to', () => {
       ['MCPGroup', 'fixtures'],
     ] as const) {
       await here.remove(kind, name);
-      await here.disappears(kind, name, 1_000);
+      await here.disappears(kind, name, 5_000);
     }
   });
 });

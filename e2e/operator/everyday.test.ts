@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, it } from 'vitest';
 import { adminKubeconfigOf } from '../harness/control-plane.ts';
 import { clusterBinary } from '../harness/control-plane-binaries.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
+import { untilRefused } from './access.ts';
 import { runPods } from './kubelet.ts';
 import { at, conditionsOf, placeOf, statusOf } from './playground.ts';
 import { everySort, REMOTE } from './resources.ts';
@@ -14,6 +14,7 @@ import { sharedOperator } from './shared.ts';
 import { settled } from './steady-state.ts';
 
 const { playground, api } = sharedOperator();
+const PATIENCE = { timeout: 30_000, interval: 250 };
 
 it('a Secret whose value changes replaces no pod: gateways read it again', async () => {
   const here = await playground();
@@ -36,6 +37,8 @@ it('a quota that leaves no room is said, and heals when it goes', async () => {
   const metadata = { name: 'tight', namespace: here.namespace };
   await api().create({ apiVersion, kind, metadata, spec: { hard: { 'count/services': '0' } } });
   await here.appears('ResourceQuota', 'tight', (quota) => at(quota, 'status.hard') !== undefined);
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'probe' }, spec: { ports: [{ port: 80 }] } };
+  await untilRefused(here, service, 'exceeded quota');
   await here.create(group(), virtualServer({}, { name: 'tools' }));
   const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
   expect(said.message).toContain('quota');
@@ -84,32 +87,24 @@ it.skipIf(clusterBinary('kubectl') === undefined)('kubectl get mcp shows every k
   await here.becomes('VirtualMCPServer', 'all', { type: 'Ready', status: 'True' });
   await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True' });
   await here.patch('VirtualMCPServer', 'all', { status: { backendCount: 3 } }, 'status');
-  await sleep(500);
   const kubectl = async (...args: readonly string[]): Promise<string> => {
     const where = ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', here.namespace];
     return (await promisify(execFile)(clusterBinary('kubectl') ?? 'kubectl', [...where, ...args])).stdout;
   };
   const lines = async (kind: string) =>
     (await kubectl('get', kind)).split('\n').map((line) => line.trim().split(/\s+/u));
-  const [header, row] = await lines('vmcp');
-  expect(header).toEqual(['NAME', 'PHASE', 'URL', 'BACKENDS', 'AGE', 'READY']);
-  expect(row).toEqual(['all', 'Ready', expect.stringContaining('http://vmcp-all.'), '3', expect.any(String), 'True']);
-  expect(await lines('mcpserver')).toEqual(
-    expect.arrayContaining([
-      ['web', 'Ready', 'True', '1', expect.stringContaining('http://mcp-web.'), expect.any(String)],
-    ]),
-  );
-  expect((await lines('mcpg'))[1]).toEqual(['fixtures', '2', '1', 'Ready', 'True', expect.any(String)]);
-  expect((await lines('mcpoidc'))[1]).toEqual(['login', 'inline', 'True', expect.any(String)]);
-  expect((await lines('extauth'))[1]).toEqual(['by-exchange', 'tokenExchange', 'True', expect.any(String)]);
-  expect((await lines('mcpentry'))[1]).toEqual([
-    'remote',
-    'Valid',
-    'streamable-http',
-    REMOTE,
-    'fixtures',
-    expect.any(String),
-  ]);
+  const shows = async (kind: string, row: readonly unknown[]) => {
+    await expect.poll(() => lines(kind), PATIENCE).toEqual(expect.arrayContaining([row]));
+  };
+  expect((await lines('vmcp'))[0]).toEqual(['NAME', 'PHASE', 'URL', 'BACKENDS', 'AGE', 'READY']);
+  const age: unknown = expect.any(String);
+  const urlOf = (name: string): unknown => expect.stringContaining(`http://${name}.`);
+  await shows('vmcp', ['all', 'Ready', urlOf('vmcp-all'), '3', age, 'True']);
+  await shows('mcpserver', ['web', 'Ready', 'True', '1', urlOf('mcp-web'), age]);
+  await shows('mcpg', ['fixtures', '2', '1', 'Ready', 'True', age]);
+  await shows('mcpoidc', ['login', 'inline', 'True', age]);
+  await shows('extauth', ['by-exchange', 'tokenExchange', 'True', age]);
+  await shows('mcpentry', ['remote', 'Valid', 'streamable-http', REMOTE, 'fixtures', age]);
   const all = await kubectl('get', 'mcp');
   for (const kind of [
     'mcpgroup',

@@ -1,9 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
-import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane-api.ts';
+import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
 import { entry, group, secret, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
-import { ownControlPlane, untilForbidden } from './access.ts';
+import { ownControlPlane, untilForbidden, untilRefused } from './access.ts';
 import { startOperator, type Operator } from './operator-process.ts';
 import { placeOf, Playground } from './playground.ts';
 import { everySort, headerAuth, httpServer, REMOTE } from './resources.ts';
@@ -26,16 +26,6 @@ beforeAll(async () => {
   await one.patch('MCPGroup', 'served', { metadata: { finalizers: [IN_USE, 'example.com/other'] } });
   operator = await startOperator(scope, plane, access, { watch: 'one,two' });
 });
-
-/** Waits until the API server would refuse to create an object in `two`: it reads what it enforces a moment later. */
-async function refuses(object: KubeManifest, words: string): Promise<void> {
-  const { apiVersion, kind } = object;
-  const path = `${pathOf({ apiVersion, kind, namespace: 'two' })}?dryRun=All`;
-  await eventually(`an object is refused: ${words}`, async () => {
-    const { status, message } = await api.send('POST', path, object);
-    return status >= 300 && message.includes(words);
-  });
-}
 
 const httpDeployment = (name: string): KubeManifest => {
   const labels = { app: name };
@@ -77,7 +67,7 @@ it('a webhook that does not answer is said by a condition, and heals', async () 
     ],
   });
   expect(status).toBe(201);
-  await refuses(httpDeployment('probe'), 'dead.example.com');
+  await untilRefused(two, httpDeployment('probe'), 'dead.example.com');
   await two.create(httpServer('web', { groupRef: undefined }));
   const failed = { type: 'Applied', status: 'False', reason: 'ApplyFailed' };
   const { message } = await two.becomes('MCPServer', 'web', failed);
@@ -109,20 +99,21 @@ it('a Secret that may not be read is said by a condition, and heals', async () =
   await two.patch('Role', role.metadata.name, { rules });
   const valid = { type: 'ExternalAuthConfigValidated', status: 'True' };
   await two.becomes('MCPServerEntry', 'remote', valid, 60_000);
-  expect(await two.condition('MCPServerEntry', 'remote', 'Applied')).toBeUndefined();
+  await expect.poll(() => two.condition('MCPServerEntry', 'remote', 'Applied')).toBeUndefined();
 });
 
 it('what a quota refuses is no error of the operator', async () => {
   const errors = await operator.metric('reconcile_errors_total', 'controller="VirtualMCPServer"');
   const spec = { hard: { services: '0' } };
   await two.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec });
-  await refuses(
+  await untilRefused(
+    two,
     { apiVersion: 'v1', kind: 'Service', metadata: { name: 'probe' }, spec: { ports: [{ port: 80 }] } },
     'exceeded quota',
   );
   await two.create(virtualServer({}, { name: 'poor' }));
   await two.becomes('VirtualMCPServer', 'poor', { type: 'Applied', status: 'False', reason: 'QuotaExceeded' });
   const labels = 'controller="VirtualMCPServer",result="refused"';
-  expect(await operator.metric('reconcile_total', labels)).toBeGreaterThan(0);
+  await expect.poll(() => operator.metric('reconcile_total', labels)).toBeGreaterThan(0);
   expect(await operator.metric('reconcile_errors_total', 'controller="VirtualMCPServer"')).toBe(errors);
 });

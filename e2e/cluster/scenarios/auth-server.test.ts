@@ -134,12 +134,16 @@ describe('the example kubernetes-auth-server behind TLS', () => {
       const text = await cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', ...selector, '-o', `jsonpath=${path}`]);
       return text.trim().split(/\s+/u);
     };
-    const addresses = await podAddresses();
-    expect(addresses).toHaveLength(2);
-    for (const address of addresses) expect(await callAt(`http://${address}:4483`)).toContain('opaque');
+    const rollout = (verb: string, ...flags: string[]) =>
+      cluster.kubectl(['-n', NAMESPACE, 'rollout', verb, 'deployment/vmcp-office', ...flags]);
+    // The server is ready with its first pod.
+    await rollout('status', '--timeout=120s');
+    await expect.poll(podAddresses).toHaveLength(2);
+    for (const address of await podAddresses())
+      expect(await eventually(`a call at ${address}`, () => callAt(`http://${address}:4483`))).toContain('opaque');
 
-    await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'restart', 'deployment/vmcp-office']);
-    await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', 'deployment/vmcp-office', '--timeout=120s']);
+    await rollout('restart');
+    await rollout('status', '--timeout=120s');
     await eventually('the login is still good', async () => (await callAt(service.origin)).includes('opaque'));
 
     await (await trio.master()).kill();

@@ -56,6 +56,7 @@ describe('the example kubernetes-anonymous', () => {
     const session = await openSession(url);
     const pods = () =>
       cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-l', 'app.kubernetes.io/instance=demo', '-o', 'name']);
+    await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', 'deployment/vmcp-demo', '--timeout=120s']);
     const before = await pods();
     await cluster.apply(NAMESPACE, [
       {

@@ -47,8 +47,9 @@ describe('the example kubernetes-oidc', () => {
   });
 
   it('runs both pods of it', async () => {
-    const deployment = await cluster.get(NAMESPACE, 'deployment', 'vmcp-team');
-    expect(deployment?.status?.['readyReplicas']).toBe(2);
+    const readyReplicas = async () =>
+      (await cluster.get(NAMESPACE, 'deployment', 'vmcp-team'))?.status?.['readyReplicas'];
+    await expect.poll(readyReplicas, { timeout: 60_000 }).toBe(2);
     expect(await cluster.get(NAMESPACE, 'poddisruptionbudget', 'vmcp-team')).toBeDefined();
   });
 });

@@ -23,7 +23,7 @@ it('takes everything away that it made, and itself', async () => {
   const manifests = exampleManifests('kubernetes-anonymous');
   await cluster.apply(NAMESPACE, manifests);
   await cluster.condition(NAMESPACE, 'virtualmcpserver', 'demo', { type: 'Ready' });
-  expect((await left()).length).toBeGreaterThan(10);
+  await expect.poll(async () => (await left()).length).toBeGreaterThan(10);
 
   await cluster.kubectl(['-n', NAMESPACE, 'delete', '-f', '-'], { input: manifests });
   await eventually(
@@ -37,8 +37,11 @@ it('takes everything away that it made, and itself', async () => {
   );
 
   await cluster.helm(['uninstall', 'vmcp', '--namespace', OPERATOR_NAMESPACE, '--wait']);
-  const cluster_wide = await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
-  expect(cluster_wide.split('\n').filter((line) => line.includes('vmcp'))).toEqual([]);
+  const clusterWide = async () =>
+    (await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']))
+      .split('\n')
+      .filter((line) => line.includes('vmcp'));
+  await expect.poll(clusterWide).toEqual([]);
   await eventually('nothing is left of the operator', async () => {
     const own = await cluster.kubectl(['-n', OPERATOR_NAMESPACE, 'get', `${EVERY_KIND},leases`, '-o', 'name']);
     const names = own.split('\n').filter((line) => line !== '' && !OF_OTHERS.test(line));
