@@ -73,13 +73,15 @@ describe('a client that knows the URL of the gateway and nothing else', () => {
     expect(await client.call('plain_echo', { text: 'hello' })).toBe('hello');
     expect(JSON.parse(await client.call('vault_whoami'))).toEqual({ sub: user, aud: 'vault' });
     expect(login.logins).toBe(1);
-    expect(place.provider.lines()).toEqual(
-      expect.arrayContaining([
-        'registered the client "scripted client"',
-        `issued a token: sub ${user}, aud ${place.audience}`,
-        `exchanged a token: sub ${user}, aud vault, for vmcp`,
-      ]),
-    );
+    await expect
+      .poll(place.provider.lines)
+      .toEqual(
+        expect.arrayContaining([
+          'registered the client "scripted client"',
+          `issued a token: sub ${user}, aud ${place.audience}`,
+          `exchanged a token: sub ${user}, aud vault, for vmcp`,
+        ]),
+      );
   });
 
   it('is told where to go by 401 and by a document that names the issuer', async () => {

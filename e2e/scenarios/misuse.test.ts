@@ -153,6 +153,7 @@ describe('a port', () => {
       return Object.fromEntries([...rows].map(([, name = '', port]) => [name, port]));
     };
     const first = await startVmcp(scope, { files: two, state });
+    await expect.poll(() => Object.keys(table(first.stdout()))).toEqual(['b', 'c']);
     const before = table(first.stdout());
     await first.stop();
     const second = await startVmcp(scope, {
@@ -161,8 +162,7 @@ describe('a port', () => {
       port: first.port,
       managementPort: first.managementPort,
     });
-    expect(table(second.stdout())).toMatchObject(before);
-    expect(Object.keys(before)).toEqual(['b', 'c']);
+    await expect.poll(() => table(second.stdout())).toMatchObject(before);
   });
 });
 
@@ -293,8 +293,8 @@ describe('several virtual servers in one folder', () => {
   it('run although one of them has a mistake, which is printed', async () => {
     const wrong = virtualServer({}, { name: 'wrong', groupName: 'nobody' });
     const vmcp = await startVmcp(testScope(), { files: { 'all.yaml': yaml(group(), virtualServer(), wrong, remote) } });
-    expect(vmcp.output()).toMatch(/VirtualMCPServer\/wrong: .*\[GroupRefNotFound\]/);
-    expect(vmcp.stdout()).toContain(vmcp.url);
+    await expect.poll(vmcp.output).toMatch(/VirtualMCPServer\/wrong: .*\[GroupRefNotFound\]/);
+    await expect.poll(vmcp.stdout).toContain(vmcp.url);
   });
 });
 

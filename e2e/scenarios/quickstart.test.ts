@@ -47,7 +47,7 @@ describe('vmcp up examples/quickstart', () => {
   it('prints the name, the MCP URL and the management URL of what it runs', async () => {
     const vmcp = await quickstart(testScope());
     await eventually('the table is printed', () => vmcp.stdout().includes(vmcp.url));
-    expect(vmcp.stdout()).toContain(String(vmcp.managementPort));
+    await expect.poll(vmcp.stdout).toContain(String(vmcp.managementPort));
   });
 
   it('answers a first list within 5 s of the command', async () => {

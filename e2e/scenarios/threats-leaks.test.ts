@@ -77,7 +77,7 @@ it(`no refusal, header, body or log line holds token material, whatever is sent 
 
   const material = windows([...originals, ...attempts.map(({ token }) => token)]);
   expect(leakIn(`{"error":"${originals[0]!.slice(30, 45)}"}`, material)).toBeDefined();
-  expect(world.vmcp.output()).toContain('bearer token refused');
+  await expect.poll(world.vmcp.output).toContain('bearer token refused');
   const leaks = attempts.map(({ answer: { headers, body } }) =>
     leakIn(`${JSON.stringify(headers)}\n${body}`, material),
   );

@@ -133,8 +133,9 @@ it.runIf(hasRedis)(
     for (const one of [...sent, ...around.chat.issued, ...around.exchanger.issued, around.corpClient.secret])
       secrets.add(one);
 
-    const output = [gateway.vmcp.output(), ...around.corp.lines()].join('\n');
-    for (const event of EVENTS) expect(output).toContain(`"event":"${event}"`);
+    const printed = () => [gateway.vmcp.output(), ...around.corp.lines()].join('\n');
+    for (const event of EVENTS) await expect.poll(printed).toContain(`"event":"${event}"`);
+    const output = printed();
     expect(output).toContain('"level":"debug"');
     expect(secrets.size).toBeGreaterThan(100);
     for (const secret of [...secrets].slice(0, 20))

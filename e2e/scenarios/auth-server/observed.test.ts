@@ -109,10 +109,11 @@ describe('whoever watches a gateway with an embedded authorization server', () =
     const issuer = `http://127.0.0.1:${String(issuerPort)}`;
     const files = { 'gateway.yaml': manifestsOf(issuer, await startSurroundings(scope, issuer)) };
     const vmcp = await startVmcp(scope, { files, port });
-    const lines = vmcp
-      .stderr()
-      .split('\n')
-      .filter((line) => line.includes(`port ${String(issuerPort)}`));
-    expect(lines).toEqual([expect.stringContaining(`listens on port ${String(port)}`)]);
+    const lines = () =>
+      vmcp
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes(`port ${String(issuerPort)}`));
+    await expect.poll(lines).toEqual([expect.stringContaining(`listens on port ${String(port)}`)]);
   });
 });

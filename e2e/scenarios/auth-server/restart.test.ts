@@ -63,7 +63,7 @@ describe('after a restart', () => {
       'no HMAC secret is configured',
       'keeps everything in memory',
     ])
-      expect(gateway.vmcp.output()).toContain(warning);
+      await expect.poll(gateway.vmcp.output).toContain(warning);
     const again = await OAuthClient.register(gateway.issuer);
     const renewed = await again.login(browser);
     expect(await initialize(gateway, renewed.access_token)).toBe(200);
