@@ -1,5 +1,5 @@
-import type { MetadataRules } from './clients/client-metadata.ts';
-import type { HostPolicy } from './clients/client-id-url.ts';
+import type { MetadataRules } from './clients/metadata/client-metadata.ts';
+import type { HostPolicy } from './clients/documents/client-id-url.ts';
 import type { Lifespans } from './core/lifespans.ts';
 import type { ServerUrls } from './core/metadata.ts';
 import type { RateLimit } from './storage/store.ts';

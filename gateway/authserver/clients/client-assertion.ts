@@ -2,11 +2,15 @@ import { Secret } from '../../contract/identity.ts';
 import { classify, decodeObject, type JsonObject } from '../../incoming/classify.ts';
 import { ALGORITHMS, verifySignature } from '../../incoming/jwt.ts';
 import { TokenRefused } from '../../incoming/refusal.ts';
-import { ASSERTION_SKEW_S, readAssertionClaims, type AssertionProblem } from '../core/client-assertion.ts';
+import {
+  ASSERTION_SKEW_S,
+  readAssertionClaims,
+  type AssertionProblem,
+} from '../core/token-endpoint/client-assertion.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
 import type { Locks } from '../storage/store.ts';
 import type { ClientKeySource } from './client-keys.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../storage/client.ts';
 
 /** A JWT by which a client says who it is; nothing of it is believed yet. @see RFC 7523 §2.2 */
 export interface ClientAssertion {

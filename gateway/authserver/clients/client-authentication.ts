@@ -1,7 +1,7 @@
 import { Secret } from '../../contract/identity.ts';
-import { ASSERTION_TYPE } from '../core/client-assertion.ts';
+import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
-import type { AuthMethod, Client } from './client.ts';
+import type { AuthMethod, Client } from '../storage/client.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
 /** What a request says of its client; not believed yet. */

@@ -1,12 +1,12 @@
 import type { KeySet, KeySource } from '../../incoming/key-set.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
-import type { Client, ClientKeySet } from './client.ts';
-import type { ClientHosts } from './client-hosts.ts';
-import { checkClientIdUrl, type HostPolicy } from './client-id-url.ts';
-import { FAILURE_MS } from './document-cache.ts';
-import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './fetched-documents.ts';
-import { parseJsonObject } from './json-object.ts';
-import { readPublicKeys } from './public-keys.ts';
+import type { Client, ClientKeySet } from '../storage/client.ts';
+import type { ClientHosts } from './documents/client-hosts.ts';
+import { checkClientIdUrl, type HostPolicy } from './documents/client-id-url.ts';
+import { FAILURE_MS } from './documents/document-cache.ts';
+import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './documents/fetched-documents.ts';
+import { parseJsonObject } from './metadata/json-object.ts';
+import { readPublicKeys } from './documents/public-keys.ts';
 
 /** Nobody can say now whether a signature is good. `message` is for the log. */
 export class ClientKeysUnavailable extends Error {

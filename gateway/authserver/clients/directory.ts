@@ -4,11 +4,11 @@ import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
 import { addressKey, EVERYBODY } from './address-key.ts';
-import { ClientDocuments } from './cimd.ts';
-import { ClientHosts } from './client-hosts.ts';
-import { checkClientIdUrl, isClientIdUrl } from './client-id-url.ts';
+import { ClientDocuments } from './documents/cimd.ts';
+import { ClientHosts } from './documents/client-hosts.ts';
+import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../storage/client.ts';
 
 export type ClientLookup =
   | { readonly ok: true; readonly client: Client }

@@ -1,5 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../storage/client.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
 export type RegistrationAccess =

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ClientMetadata } from './client.ts';
-import type { MetadataRules } from './client-metadata.ts';
+import type { ClientMetadata } from '../storage/client.ts';
+import type { MetadataRules } from './metadata/client-metadata.ts';
 import { readRegistration, register, registrationError, registrationReply } from './registration.ts';
 import { authorizeRegistration } from './registration-access.ts';
 import { clientInformation } from './registration.ts';

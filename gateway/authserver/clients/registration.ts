@@ -1,8 +1,8 @@
 import { Secret } from '../../contract/identity.ts';
-import type { Client, ClientMetadata } from './client.ts';
-import { readMetadata, type MetadataReading, type MetadataRules } from './client-metadata.ts';
-import { parseJsonObject } from './json-object.ts';
-import type { MetadataProblem, RegistrationErrorCode } from './metadata-members.ts';
+import type { Client, ClientMetadata } from '../storage/client.ts';
+import { readMetadata, type MetadataReading, type MetadataRules } from './metadata/client-metadata.ts';
+import { parseJsonObject } from './metadata/json-object.ts';
+import type { MetadataProblem, RegistrationErrorCode } from './metadata/metadata-members.ts';
 import { secretHash } from './secret-hash.ts';
 
 /** A client that has just come to be. The secrets exist here and in the reply, nowhere else. */

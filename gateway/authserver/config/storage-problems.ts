@@ -1,7 +1,7 @@
 import type { Problem } from '../../contract/problem.ts';
 import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
 import { STORES } from '../storage/index.ts';
-import { kvstoreFaults } from '../storage/kvstore-settings.ts';
+import { kvstoreFaults } from '../storage/kvstore/settings.ts';
 import { invalid, missing, problem } from './problem.ts';
 
 /** Where logins are kept. Paths start at `embedded_auth_server_config`. */

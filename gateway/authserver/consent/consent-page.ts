@@ -1,5 +1,5 @@
-import { displayText } from '../clients/display-text.ts';
-import { redirectTarget, type RedirectTarget } from '../clients/redirect-uri.ts';
+import { displayText } from '../clients/metadata/display-text.ts';
+import { redirectTarget, type RedirectTarget } from '../clients/metadata/redirect-uri.ts';
 import { markup, type Html } from './markup.ts';
 import { renderPage, type Page } from './page.ts';
 

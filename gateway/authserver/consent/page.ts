@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { displayText } from '../clients/display-text.ts';
+import { displayText } from '../clients/metadata/display-text.ts';
 import { Html, markup } from './markup.ts';
 import { STYLE } from './style.ts';
 

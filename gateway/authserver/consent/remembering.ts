@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { redirectTarget } from '../clients/redirect-uri.ts';
+import { redirectTarget } from '../clients/metadata/redirect-uri.ts';
 import type { ConsentMode } from '../settings.ts';
 
 /** What somebody has agreed to. */

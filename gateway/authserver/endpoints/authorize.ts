@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import type { Client } from '../clients/client.ts';
-import { matchesRedirectUri } from '../clients/redirect-uri.ts';
+import type { Client } from '../storage/client.ts';
+import { matchesRedirectUri } from '../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../context.ts';
 import {
   checkAuthorizationRequest,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import { serve } from '../../outbound/testdata/servers.ts';
 import type { CodeGrant, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';

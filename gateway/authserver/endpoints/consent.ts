@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../consent/consent-page.ts';
 import { mayRemember } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';

@@ -1,8 +1,8 @@
 import { EVERYBODY } from '../clients/address-key.ts';
 import { CLIENT_LIFE_MS } from '../clients/directory.ts';
-import type { RegistrationErrorCode } from '../clients/metadata-members.ts';
+import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
-import type { ClientMetadata } from '../clients/client.ts';
+import type { ClientMetadata } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import type { RefusalReason } from '../core/refusal.ts';

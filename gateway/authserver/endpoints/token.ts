@@ -1,5 +1,5 @@
 import type { AuthServerContext } from '../context.ts';
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { readBearer } from '../../incoming/bearer-header.ts';
 import type { AuthServerContext } from '../context.ts';
-import { userinfoClaims } from '../core/issued-claims.ts';
+import { userinfoClaims } from '../core/token-endpoint/issued-claims.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { wireError } from '../core/refusal.ts';
 import { sendJson } from '../http/answers.ts';

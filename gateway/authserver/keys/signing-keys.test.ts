@@ -13,7 +13,7 @@ import {
   ID_TOKEN_TYPE,
   idTokenClaims,
   type Grant,
-} from '../core/issued-claims.ts';
+} from '../core/token-endpoint/issued-claims.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { ecKey, folder, pem, recordingLog, rsaKey, stillClock } from './testdata/files.ts';
 

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
 import { describeScopes } from '../consent/scope-text.ts';

@@ -6,7 +6,7 @@ import { blockScope } from '../../../e2e/harness/scope.ts';
 import { boundaryOf } from '../../incoming/boundary-of.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { VMCP } from '../../contract/testdata/vmcp-config.ts';
-import { ACCESS_TOKEN_TYPE, accessTokenClaims } from '../core/issued-claims.ts';
+import { ACCESS_TOKEN_TYPE, accessTokenClaims } from '../core/token-endpoint/issued-claims.ts';
 import { SigningKeys } from '../keys/signing-keys.ts';
 import type { Family } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';

@@ -1,5 +1,5 @@
 import type { StoreBackend } from './backend.ts';
-import { kvstoreSettings } from './kvstore-settings.ts';
+import { kvstoreSettings } from './kvstore/settings.ts';
 import { createSealer } from './sealing.ts';
 
 export const kvstoreBackend: StoreBackend<'kvstore'> = {
@@ -12,7 +12,7 @@ export const kvstoreBackend: StoreBackend<'kvstore'> = {
     const settings = kvstoreSettings(config, { env, keyPrefix });
     const [{ openKeyValueStore }, { kvstoreStore }] = await Promise.all([
       import('../../kvstore/open.ts'),
-      import('./kvstore.ts'),
+      import('./kvstore/store.ts'),
     ]);
     return kvstoreStore(openKeyValueStore(settings, log), createSealer(secrets), now);
   },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '../clients/client.ts';
+import type { Client } from './client.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { memoryFamilies } from './memory-families.ts';
 import type { CodeGrant, FamilyRef, Transaction, UpstreamRow, User } from './records.ts';

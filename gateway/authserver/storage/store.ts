@@ -1,4 +1,4 @@
-import type { Client } from '../clients/client.ts';
+import type { Client } from './client.ts';
 import type { CodeGrant, Family, FamilyRef, Liveness, Transaction, UpstreamRow, User } from './records.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { assertionRefusal, type ClientAssertion } from '../clients/client-assertion.ts';
 import { authenticateClient, presentedClient, refused, type ClientRefused } from '../clients/client-authentication.ts';
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointUrl, type Endpoint } from '../core/metadata.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';

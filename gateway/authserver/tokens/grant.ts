@@ -1,4 +1,4 @@
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import type { TokenReply } from './issue.ts';

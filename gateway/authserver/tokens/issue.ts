@@ -5,7 +5,7 @@ import {
   ID_TOKEN_TYPE,
   idTokenClaims,
   type Grant,
-} from '../core/issued-claims.ts';
+} from '../core/token-endpoint/issued-claims.ts';
 import { issueToken } from '../core/opaque-token.ts';
 import { formatScope } from '../core/scope.ts';
 

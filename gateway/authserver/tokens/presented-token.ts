@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import type { AuthServerContext } from '../context.ts';
-import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/issued-claims.ts';
+import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/token-endpoint/issued-claims.ts';
 import { isGenuine } from '../core/opaque-token.ts';
 import type { Family, Liveness } from '../storage/records.ts';
 

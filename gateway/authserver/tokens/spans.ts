@@ -1,4 +1,4 @@
-import type { Client } from '../clients/client.ts';
+import type { Client } from '../storage/client.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import type { Family } from '../storage/records.ts';
 import type { FamilySpans } from '../storage/store.ts';

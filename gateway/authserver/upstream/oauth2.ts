@@ -5,14 +5,14 @@ import { block, text } from '../../contract/optional.ts';
 import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
-import { parameterRules } from './additional-params.ts';
+import { parameterRules } from './config/additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
-import { ClientAuthentication } from './client-authentication.ts';
-import { CodeClient } from './code-client.ts';
-import type { Provider } from './provider.ts';
-import type { Guards } from './guards.ts';
-import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity-fields.ts';
-import { oauth2Problems } from './oauth2-config.ts';
+import { ClientAuthentication } from './protocol/client-authentication.ts';
+import { CodeClient } from './protocol/code-client.ts';
+import type { Provider } from './protocol/provider.ts';
+import type { Guards } from './protocol/guards.ts';
+import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
+import { oauth2Problems } from './config/oauth2-config.ts';
 import {
   commonSpec,
   DEFAULT_TIMEOUT_MS,
@@ -20,9 +20,9 @@ import {
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
-} from './provider-config.ts';
-import { refreshOutcome, refreshScope } from './refresh.ts';
-import { revokeGrant } from './revoke.ts';
+} from './config/provider-config.ts';
+import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
+import { revokeGrant } from './protocol/revoke.ts';
 import {
   defineUpstream,
   type AuthorizationRequest,
@@ -36,8 +36,8 @@ import {
   type UpstreamStatus,
 } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
-import { fetchUserInfo, fieldsOf } from './userinfo.ts';
-import { resolveUserInfo, userInfoSpec } from './userinfo-config.ts';
+import { fetchUserInfo, fieldsOf } from './identity/userinfo.ts';
+import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
 const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });

@@ -4,14 +4,14 @@ import { Closed, HttpUrl } from '../../contract/fields.ts';
 import { text } from '../../contract/optional.ts';
 import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config-upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
-import { parameterRules, withLoginPrompt } from './additional-params.ts';
+import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';
-import { ClientAuthentication } from './client-authentication.ts';
-import { CodeClient } from './code-client.ts';
-import type { Provider } from './provider.ts';
-import type { Guards } from './guards.ts';
-import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './oidc-config.ts';
-import { OidcIdentity } from './oidc-identity.ts';
+import { ClientAuthentication } from './protocol/client-authentication.ts';
+import { CodeClient } from './protocol/code-client.ts';
+import type { Provider } from './protocol/provider.ts';
+import type { Guards } from './protocol/guards.ts';
+import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './config/oidc-config.ts';
+import { OidcIdentity } from './identity/oidc-identity.ts';
 import {
   commonSpec,
   DEFAULT_TIMEOUT_MS,
@@ -19,10 +19,10 @@ import {
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
-} from './provider-config.ts';
+} from './config/provider-config.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
-import { refreshOutcome, refreshScope } from './refresh.ts';
-import { revokeGrant } from './revoke.ts';
+import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
+import { revokeGrant } from './protocol/revoke.ts';
 import {
   defineUpstream,
   type AuthorizationRequest,
@@ -33,7 +33,7 @@ import {
   type UpstreamDeps,
   type UpstreamGrant,
 } from './upstream.ts';
-import { resolveUserInfo, userInfoSpec } from './userinfo-config.ts';
+import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 
 const spec = Closed(
   {

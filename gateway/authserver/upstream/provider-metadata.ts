@@ -1,9 +1,9 @@
 import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../outbound/fetch.ts';
 import { checkOutboundUrl, policyFor, type OutboundFlags } from '../../outbound/policy.ts';
-import { reservedInQuery } from './additional-params.ts';
-import { faultOf } from './fault-of.ts';
-import { Transport } from './transport.ts';
+import { reservedInQuery } from './config/additional-params.ts';
+import { faultOf } from './protocol/fault-of.ts';
+import { Transport } from './protocol/transport.ts';
 import type { Logger, UpstreamStatus } from './upstream.ts';
 import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import { urlProblems } from '../../contract/url-problems.ts';

@@ -1,5 +1,5 @@
 import type { KvstoreConfig, StorageConfig } from '../../../gateway/contract/run-config-auth-server-storage.ts';
-import { kvstoreFaults } from '../../../gateway/authserver/storage/kvstore-settings.ts';
+import { kvstoreFaults } from '../../../gateway/authserver/storage/kvstore/settings.ts';
 import { isKvstore } from '../../../crds/kinds/session-storage.ts';
 import type { Scope } from '../scope.ts';
 import { hasReplicas } from './keys.ts';

@@ -1,4 +1,4 @@
-import type { MetadataRules } from '../client-metadata.ts';
+import type { MetadataRules } from '../metadata/client-metadata.ts';
 
 export const METADATA_RULES: MetadataRules = {
   scopesSupported: ['openid', 'profile', 'email', 'offline_access', 'tools'],

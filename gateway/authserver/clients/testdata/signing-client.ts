@@ -1,7 +1,7 @@
 import { randomUUID, type KeyObject } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { serve } from '../../../outbound/testdata/servers.ts';
-import { ASSERTION_TYPE } from '../../core/client-assertion.ts';
+import { ASSERTION_TYPE } from '../../core/token-endpoint/client-assertion.ts';
 
 export interface SigningKey {
   readonly kid: string;

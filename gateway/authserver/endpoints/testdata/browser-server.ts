@@ -5,7 +5,7 @@ import express from 'express';
 import { onTestFinished } from 'vitest';
 import { ownCallback } from '../../../contract/auth-server-addresses.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import type { Client } from '../../clients/client.ts';
+import type { Client } from '../../storage/client.ts';
 import { createClientDirectory, type ClientDirectory } from '../../clients/directory.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';

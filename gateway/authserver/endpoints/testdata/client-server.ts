@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { onTestFinished } from 'vitest';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import type { AuthMethod, Client } from '../../clients/client.ts';
+import type { AuthMethod, Client } from '../../storage/client.ts';
 import { createClientDirectory } from '../../clients/directory.ts';
 import { secretHash } from '../../clients/secret-hash.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';

@@ -3,7 +3,7 @@ import { eventually } from '../../../../e2e/harness/poll.ts';
 import type { Logger } from '../../../kvstore/connection.ts';
 import { openKeyValueStore } from '../../../kvstore/open.ts';
 import type { KeyValueServers, KeyValueSettings } from '../../../kvstore/settings.ts';
-import { kvstoreStore } from '../kvstore.ts';
+import { kvstoreStore } from '../kvstore/store.ts';
 import { createSealer } from '../sealing.ts';
 import type { Store } from '../store.ts';
 import type { Fixture } from './fixture.ts';

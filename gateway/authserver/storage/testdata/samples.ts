@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Client } from '../../clients/client.ts';
+import type { Client } from '../client.ts';
 import type { CodeGrant, Family, Transaction, UpstreamRow, User } from '../records.ts';
 
 export const HOUR_MS = 3_600_000;

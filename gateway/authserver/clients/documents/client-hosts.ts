@@ -1,0 +1,63 @@
+import type { Outbound, OutboundOptions, OutboundReply } from '../../../outbound/fetch.ts';
+import { OutboundError } from '../../../outbound/outbound-error.ts';
+import { isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
+import { FetchSlots } from './fetch-slots.ts';
+
+export interface ClientHostsOptions {
+  readonly hosts: HostPolicy;
+  /** Every fetch goes through a guard of its policy. */
+  readonly outbound: (options: OutboundOptions) => Outbound;
+}
+
+/** `reason` is for the log: nothing of a reply is in it. */
+export type JsonText =
+  | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
+  | { readonly ok: false; readonly reason: string };
+
+const TIMEOUT_MS = 5_000;
+const SLOTS = { overall: 10, perHost: 2 };
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/u;
+
+/** Requests to URLs that clients name. What runs at once is counted together, whatever it is for. */
+export class ClientHosts {
+  readonly #slots = new FetchSlots(SLOTS);
+  readonly #outbound: Outbound;
+  /** For URLs on a loopback host, where those are allowed: a public name never gets there. */
+  readonly #development: Outbound | undefined;
+
+  constructor({ hosts, outbound }: ClientHostsOptions) {
+    const open = (allowLoopback: boolean): Outbound =>
+      outbound({ policy: { allowPrivate: false, allowHttp: false, allowLoopback } });
+    this.#outbound = open(false);
+    this.#development = hosts.allowLoopbackHttp ? open(true) : undefined;
+  }
+
+  /** The right to one request; a function that gives it back. Undefined: too much is under way. */
+  slot(url: string): (() => void) | undefined {
+    return this.#slots.take(new URL(url).hostname);
+  }
+
+  /** Never rejects for what the other side does. */
+  async json(url: string, maxBytes: number): Promise<JsonText> {
+    try {
+      const { status, contentType, body, headers } = await this.#get(url, maxBytes);
+      if (status !== 200) return { ok: false, reason: `the document was answered with ${String(status)}` };
+      if (!JSON_TYPE.test(contentType)) return { ok: false, reason: 'the document is not JSON by its content type' };
+      return { ok: true, text: body, cacheControl: headers['cache-control'] };
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      return { ok: false, reason: error.message };
+    }
+  }
+
+  /** Running requests fail. */
+  async close(): Promise<void> {
+    await Promise.all([this.#outbound.close(), this.#development?.close()]);
+  }
+
+  #get(url: string, maxBytes: number): Promise<OutboundReply> {
+    const outbound = (isLoopbackUrl(url) && this.#development) || this.#outbound;
+    const limits = { maxBytes, timeoutMs: TIMEOUT_MS, followRedirects: false };
+    return outbound.request({ url, method: 'GET', headers: { accept: 'application/json' }, ...limits });
+  }
+}

@@ -1,0 +1,56 @@
+import { checkVerifier } from '../pkce.ts';
+import { accepted, refused, type Outcome, type RefusalReason } from '../refusal.ts';
+import { checkSameResource } from '../resource.ts';
+
+/** What stands with a code. */
+export interface CodeBinding {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly codeChallenge: string;
+  /** Audience as configured. */
+  readonly resource: string;
+  /** ms since the epoch. */
+  readonly expiresAt: number;
+}
+
+export interface Redemption {
+  readonly clientId: string;
+  /** The client has no other one, so that it may leave `redirect_uri` out. */
+  readonly hasOneRedirectUri: boolean;
+  readonly redirectUri: string | undefined;
+  readonly codeVerifier: string | undefined;
+  readonly resources: readonly string[];
+}
+
+type Rule = (code: CodeBinding, redemption: Redemption, now: number) => RefusalReason | undefined;
+
+const lifetime: Rule = ({ expiresAt }, _redemption, now) => (now < expiresAt ? undefined : 'code_expired');
+
+const client: Rule = (code, { clientId }) => (code.clientId === clientId ? undefined : 'code_client');
+
+/** Character by character: on loopback too, the port is that of the authorization request. */
+const redirectUri: Rule = (code, { redirectUri: repeated, hasOneRedirectUri }) => {
+  if (repeated === undefined) return hasOneRedirectUri ? undefined : 'code_redirect_uri';
+  return repeated === code.redirectUri ? undefined : 'code_redirect_uri';
+};
+
+const verifier: Rule = ({ codeChallenge }, { codeVerifier }) => reasonOf(checkVerifier(codeChallenge, codeVerifier));
+
+const resource: Rule = (code, { resources }) => reasonOf(checkSameResource(resources, code.resource));
+
+/** The order of the rules. @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2 */
+const RULES: readonly Rule[] = [lifetime, client, redirectUri, verifier, resource];
+
+/**
+ * Whether a code that has been taken from the storage is good for tokens. It was taken for good: whatever is refused
+ * here, the code is burnt. `now` in ms since the epoch.
+ */
+export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Redemption, now: number): Outcome<Code> {
+  for (const rule of RULES) {
+    const reason = rule(code, redemption, now);
+    if (reason !== undefined) return refused(reason);
+  }
+  return accepted(code);
+}
+
+const reasonOf = (outcome: Outcome<unknown>): RefusalReason | undefined => (outcome.ok ? undefined : outcome.reason);

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import { formatScope } from '../scope.ts';
+
+/** What a login grants to a client. */
+export interface Grant {
+  readonly clientId: string;
+  /** Audience as configured. */
+  readonly resource: string;
+  readonly scopes: readonly string[];
+  /** Handle of the login, under which upstream tokens are stored. */
+  readonly tsid: string;
+  readonly login: {
+    readonly userId: string;
+    /** ms since the epoch. */
+    readonly authTime: number;
+    /** As the identity provider gave them at login. */
+    readonly name?: string | undefined;
+    readonly email?: string | undefined;
+  };
+}
+
+export interface Issuance {
+  readonly issuer: string;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly lifespanSeconds: number;
+}
+
+export const ACCESS_TOKEN_TYPE = 'at+jwt';
+export const ID_TOKEN_TYPE = 'JWT';
+
+/** `jti`: 128 bit that nobody can guess. @see RFC 9068 §2.2 */
+export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string) => ({
+  ...registeredClaims(grant, issuance),
+  aud: grant.resource,
+  jti,
+  client_id: grant.clientId,
+  ...(grant.scopes.length > 0 && { scope: formatScope(grant.scopes) }),
+  tsid: grant.tsid,
+});
+
+export interface IdTokenBinding {
+  readonly nonce?: string | undefined;
+  /** Id of the family: by it a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
+  readonly sessionId: string;
+  /** The access token of the same reply. */
+  readonly accessToken: string;
+  /** Of the signature, which is also that of the hash. */
+  readonly alg: string;
+}
+
+/** @see OpenID Connect Core §2 */
+export const idTokenClaims = (
+  grant: Grant,
+  issuance: Issuance,
+  { nonce, sessionId, accessToken, alg }: IdTokenBinding,
+) => ({
+  ...registeredClaims(grant, issuance),
+  aud: grant.clientId,
+  sid: sessionId,
+  at_hash: tokenHash(accessToken, alg),
+  ...(nonce !== undefined && { nonce }),
+});
+
+/** Answer of the userinfo endpoint. @see OpenID Connect Core §5.3.2 */
+export const userinfoClaims = (grant: Pick<Grant, 'scopes' | 'login'>) => ({
+  sub: grant.login.userId,
+  ...profileClaims(grant),
+});
+
+function registeredClaims(grant: Grant, { issuer, now, lifespanSeconds }: Issuance) {
+  const iat = seconds(now);
+  return {
+    iss: issuer,
+    sub: grant.login.userId,
+    exp: iat + lifespanSeconds,
+    iat,
+    auth_time: seconds(grant.login.authTime),
+    ...profileClaims(grant),
+  };
+}
+
+const seconds = (ms: number): number => Math.floor(ms / 1_000);
+
+function profileClaims({ scopes, login: { name, email } }: Pick<Grant, 'scopes' | 'login'>) {
+  return {
+    ...(name !== undefined && scopes.includes('profile') && { name }),
+    ...(email !== undefined && scopes.includes('email') && { email }),
+  };
+}
+
+/** Left half of the hash that belongs to the algorithm. @see OpenID Connect Core §3.1.3.6 */
+function tokenHash(token: string, alg: string): string {
+  const size = alg === 'EdDSA' ? 512 : Number(alg.slice(2));
+  const digest = hash(`sha${size}`, token, 'buffer');
+  return digest.subarray(0, digest.length / 2).toString('base64url');
+}

@@ -1,0 +1,94 @@
+import type { Script } from '../../../kvstore/key-value-store.ts';
+import { sha256, texts, whole, type Records } from './sealed-records.ts';
+import type { CodeGrant, Transaction } from '../records.ts';
+import type { Codes, OwnTransaction, TakenCode, Transactions } from '../store.ts';
+
+/** GETDEL for servers older than 6.2. */
+const TAKE: Script = {
+  name: 'vmcpTake',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if value then redis.call('DEL', KEYS[1]) end
+return value`,
+};
+
+/** KEYS transaction; ARGV hashes of cookies. The text of a transaction is \`<who may take it> <sealed transaction>\`. */
+const TAKE_OWN: Script = {
+  name: 'vmcpTakeOwn',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if not value then return {'unknown'} end
+local owner = string.match(value, '^[^.%s]%S*')
+for _, hash in ipairs(ARGV) do
+  if hash == owner then
+    redis.call('DEL', KEYS[1])
+    return {'taken', value}
+  end
+end
+return {'foreign', value}`,
+};
+
+/** In place of the hash of a cookie: no leg is under way. */
+const NOBODY = '.';
+
+/** KEYS code, marker; ARGV marker TTL. The text of a code is \`<family id> <tsid> <sealed grant>\`. */
+const TAKE_CODE: Script = {
+  name: 'vmcpTakeCode',
+  lua: `
+local value = redis.call('GET', KEYS[1])
+if not value then
+  local family = redis.call('GET', KEYS[2])
+  if family then return {'used', family} end
+  return {'unknown'}
+end
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[2], string.match(value, '^%S+ %S+'), 'PX', ARGV[1])
+return {'taken', value}`,
+};
+
+export function kvstoreTransactions(records: Records): Transactions {
+  const keyOf = (handle: string): string => records.key('txn', sha256(handle));
+  const read = (key: string, text: unknown): Transaction | undefined => {
+    const [, sealed = ''] = typeof text === 'string' ? text.split(' ') : [];
+    return records.unseal(key, sealed) as Transaction | undefined;
+  };
+  return {
+    put: (handle, transaction, ttlMs) => {
+      const key = keyOf(handle);
+      const owner = (transaction.leg && transaction.cookieHash) ?? NOBODY;
+      return records.set(key, `${owner} ${records.seal(key, transaction)}`, ttlMs, 'NX');
+    },
+    async get(handle) {
+      const key = keyOf(handle);
+      return read(key, await records.command('GET', key));
+    },
+    async take(handle) {
+      const key = keyOf(handle);
+      return read(key, await records.run(TAKE, [key]));
+    },
+    async takeOwn(handle, cookieHashes): Promise<OwnTransaction> {
+      const key = keyOf(handle);
+      const [kind, text] = texts(await records.run(TAKE_OWN, [key], ...cookieHashes));
+      const transaction = read(key, text);
+      return transaction && (kind === 'taken' || kind === 'foreign') ? { kind, transaction } : { kind: 'unknown' };
+    },
+  };
+}
+
+export function kvstoreCodes(records: Records): Codes {
+  return {
+    put(code, grant, ttlMs) {
+      const key = records.key('code', sha256(code));
+      return records.set(key, `${grant.familyId} ${grant.tsid} ${records.seal(key, grant)}`, ttlMs, 'NX');
+    },
+    async take(code, markerMs): Promise<TakenCode> {
+      const key = records.key('code', sha256(code));
+      const marker = records.key('usedcode', sha256(code));
+      const [kind, text = ''] = texts(await records.run(TAKE_CODE, [key, marker], whole(markerMs)));
+      const [id = '', tsid = '', sealed = ''] = text.split(' ');
+      if (kind === 'used') return { kind, family: { id, tsid } };
+      const grant = kind === 'taken' ? (records.unseal(key, sealed) as CodeGrant | undefined) : undefined;
+      return grant ? { kind: 'taken', grant } : { kind: 'unknown' };
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { SCOPE_PATTERN } from '../../../contract/fields.ts';
+import { ATOMIC, flag, text, textMap, texts } from '../../../contract/optional.ts';
+import type { Problem } from '../../../contract/problem.ts';
+import type { ProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
+import { safeUrl, rule, type Rule } from '../../../contract/rule.ts';
+import { parameterProblems } from './additional-params.ts';
+import { Guards } from '../protocol/guards.ts';
+import type { UpstreamDeps, UpstreamScope } from '../upstream.ts';
+import { urlProblems } from '../../../contract/url-problems.ts';
+
+/** What every type of provider has, in a resource. */
+export const commonSpec = {
+  clientSecretRef: secretKeyRef('Client secret; absent for a public client.'),
+  scopes: texts('Scopes asked for.', { maxItems: 64, ...ATOMIC }),
+  redirectUri: text(
+    'Where the provider sends the user back to. When absent: `<issuer>/oauth/callback`, followed by `/<name>` for a provider that is not the first one and does not promise `iss` (RFC 9207).',
+    {
+      pattern: '^https?://[^\\s#]+$',
+      maxLength: 2048,
+    },
+  ),
+  additionalAuthorizationParams: textMap('Further parameters of the authorization request.', { maxProperties: 16 }),
+  additionalTokenParams: textMap('Further parameters of token requests: for a code, and for a refresh.', {
+    maxProperties: 16,
+  }),
+  omitScopeOnRefresh: flag(
+    'Never send `scopes` with a refresh; when absent, they are sent where the provider said that it granted them all.',
+  ),
+  caBundleRef: caBundleRef(),
+  allowPrivateIPs: flag('Let the provider resolve to private addresses.'),
+  insecureAllowHTTP: flag('Let the provider be spoken to without TLS.'),
+};
+
+interface CommonSpec {
+  readonly clientSecretRef?: { readonly name: string; readonly key: string };
+  readonly scopes?: readonly string[];
+  readonly redirectUri?: string;
+  readonly additionalAuthorizationParams?: Readonly<Record<string, string>>;
+  readonly additionalTokenParams?: Readonly<Record<string, string>>;
+  readonly omitScopeOnRefresh?: boolean;
+  readonly caBundleRef?: BundleRef;
+  readonly allowPrivateIPs?: boolean;
+  readonly insecureAllowHTTP?: boolean;
+}
+
+export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
+  const { additionalAuthorizationParams: authorization, additionalTokenParams: token } = spec;
+  const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
+  return {
+    ...(spec.clientSecretRef && { client_secret_file: scope.secretFile(spec.clientSecretRef) }),
+    ...(spec.redirectUri !== undefined && { redirect_uri: spec.redirectUri }),
+    ...(spec.scopes && { scopes: [...spec.scopes] }),
+    ...(authorization && { additional_authorization_params: { ...authorization } }),
+    ...(token && { additional_token_params: { ...token } }),
+    ...(spec.omitScopeOnRefresh && { omit_scope_on_refresh: true }),
+    ...(bundle !== undefined && { ca_file: bundle }),
+    ...(spec.allowPrivateIPs && { allow_private_ips: true }),
+    ...(spec.insecureAllowHTTP && { insecure_allow_http: true }),
+  };
+}
+
+const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
+
+/** What the schema cannot say of its own configuration. */
+export function commonProblems(config: ProviderConfig): Problem[] {
+  const { client_secret_file: file, client_secret_env_var: variable } = config;
+  const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
+  return [
+    ...(config.client_id === undefined || config.client_id === ''
+      ? [problem('MissingField', 'client_id', 'set client_id')]
+      : []),
+    ...(file !== undefined && variable !== undefined
+      ? [problem('InvalidValue', 'client_secret_env_var', 'set client_secret_file or client_secret_env_var, not both')]
+      : []),
+    ...redirectProblems(config.redirect_uri),
+    ...(config.scopes ?? [])
+      .filter((scope) => !SCOPE_TOKEN.test(scope))
+      .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one item each')),
+    ...parameterProblems(config),
+  ];
+}
+
+/** http is for the browser to judge here: loopback hosts, and clusters behind their own flag of the issuer. */
+function redirectProblems(redirectUri: string | undefined): Problem[] {
+  if (redirectUri === undefined) return [];
+  const problems = urlProblems(redirectUri, 'redirect_uri', true);
+  if (problems.length > 0) return problems;
+  const url = new URL(redirectUri);
+  if (url.search === '' && !redirectUri.includes('?') && url.href === redirectUri) return [];
+  const message = `it is compared character by character: write ${url.origin}${url.pathname}, without a query`;
+  return [{ reason: 'InvalidValue', path: 'redirect_uri', message }];
+}
+
+type Holder = Readonly<Record<string, { readonly endpointUrl?: string } | boolean | undefined>>;
+
+/** `safeUrl` for the userinfo endpoint, whose flag stands in the block around it. */
+export function safeUserInfoUrl(member: string): Rule {
+  const inner = safeUrl('', 'endpointUrl');
+  return rule<Holder>('', {
+    field: `${member}.endpointUrl`,
+    rule: `!has(self.${member}) || ${inner.rule.replaceAll('self.endpointUrl', `self.${member}.endpointUrl`)}`,
+    message: inner.message,
+    check: (self) => {
+      const holder = self[member];
+      if (typeof holder !== 'object') return true;
+      return inner.check({ ...holder, insecureAllowHTTP: self['insecureAllowHTTP'] } as never);
+    },
+  });
+}
+
+export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
+  new Guards(
+    {
+      allowPrivateIPs: config.allow_private_ips,
+      insecureAllowHTTP: config.insecure_allow_http,
+      caFile: config.ca_file,
+    },
+    deps,
+  );
+
+/** Redirect URI of a provider. @param saysIss its answers hold `iss`, as its metadata promise. */
+export const redirectUriOf = (
+  { redirect_uri: configured }: ProviderConfig,
+  { redirectUri, ownRedirectUri }: UpstreamDeps,
+  saysIss: boolean,
+): string => configured ?? (saysIss ? redirectUri : (ownRedirectUri ?? redirectUri));
+
+export const DEFAULT_TIMEOUT_MS = 10_000;

@@ -1,0 +1,84 @@
+import { Type } from 'typebox';
+import { HttpUrl } from '../../../contract/fields.ts';
+import { isHeaderValue } from '../../../contract/header-names.ts';
+import { ATOMIC, block, textMap, texts } from '../../../contract/optional.ts';
+import type { Problem } from '../../../contract/problem.ts';
+import type { UserInfoConfig } from '../../../contract/run-config-upstreams.ts';
+import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../../contract/rule.ts';
+import { pathFault } from '../protocol/dot-path.ts';
+import { urlProblems } from '../../../contract/url-problems.ts';
+
+const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
+
+/** Of a resource. */
+export const userInfoSpec = (description: string) =>
+  block(description, {
+    endpointUrl: HttpUrl('URL that answers who the user is.', { maxLength: 2048 }),
+    httpMethod: Type.Optional(Type.Enum(['GET', 'POST'], { description: 'Method of the request; GET when absent.' })),
+    additionalHeaders: textMap('Header name to value, sent with the request.', { maxProperties: 32 }),
+    fieldMapping: block('Which members of the answer mean what; the first present one counts.', {
+      subjectFields: fields('Members that may hold the subject.'),
+      nameFields: fields('Members that may hold the display name.'),
+      emailFields: fields('Members that may hold the e-mail address.'),
+    }),
+  });
+
+interface UserInfoSpec {
+  readonly endpointUrl: string;
+  readonly httpMethod?: 'GET' | 'POST';
+  readonly additionalHeaders?: Readonly<Record<string, string>>;
+  readonly fieldMapping?: {
+    readonly subjectFields?: readonly string[];
+    readonly nameFields?: readonly string[];
+    readonly emailFields?: readonly string[];
+  };
+}
+
+export function resolveUserInfo({ endpointUrl, httpMethod, additionalHeaders, fieldMapping }: UserInfoSpec) {
+  const { subjectFields, nameFields, emailFields } = fieldMapping ?? {};
+  return {
+    endpoint_url: endpointUrl,
+    ...(httpMethod && { http_method: httpMethod }),
+    ...(additionalHeaders && { additional_headers: { ...additionalHeaders } }),
+    ...(fieldMapping && {
+      field_mapping: {
+        ...(subjectFields && { subject_fields: [...subjectFields] }),
+        ...(nameFields && { name_fields: [...nameFields] }),
+        ...(emailFields && { email_fields: [...emailFields] }),
+      },
+    }),
+  } satisfies UserInfoConfig;
+}
+
+/** What the schema cannot say. Paths start at the block. */
+export function userInfoProblems(
+  { endpoint_url: url, http_method: method, additional_headers: headers = {}, field_mapping = {} }: UserInfoConfig,
+  insecure: boolean,
+): Problem[] {
+  const invalid = (path: string, message: string): Problem => ({ reason: 'InvalidValue', path, message });
+  return [
+    ...(url === undefined ? [] : urlProblems(url, 'endpoint_url', insecure)),
+    ...(method === undefined || method === 'GET' || method === 'POST'
+      ? []
+      : [invalid('http_method', 'use GET or POST')]),
+    ...Object.entries(headers).flatMap(([name, value]) => {
+      const fault = headerFault(name, value);
+      return fault === undefined ? [] : [invalid(`additional_headers.${name}`, fault)];
+    }),
+    ...Object.entries(field_mapping).flatMap(([member, paths]) =>
+      paths.flatMap((path, index) => {
+        const fault = fieldFault(path);
+        return fault === undefined ? [] : [invalid(`field_mapping.${member}[${String(index)}]`, fault)];
+      }),
+    ),
+  ];
+}
+
+/** A claim may be named by a URL, whose dots and slashes make no path. */
+const fieldFault = (field: string): string | undefined => (/^https?:\/\//u.test(field) ? undefined : pathFault(field));
+
+function headerFault(name: string, value: string): string | undefined {
+  if (!new RegExp(HEADER_NAME_PATTERN, 'u').test(name)) return 'this is no header name (RFC 9110 §5.1)';
+  if (isRestricted(name) || name.toLowerCase() === 'expect') return RESTRICTED_MESSAGE;
+  return isHeaderValue(value) ? undefined : 'the value holds a character that no header may hold';
+}

@@ -1,0 +1,116 @@
+import type { IDToken } from 'openid-client';
+import type { Secret } from '../../../contract/identity.ts';
+import type { Provider } from '../protocol/provider.ts';
+import type { Guards } from '../protocol/guards.ts';
+import { profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity-fields.ts';
+import { DEFAULT_TIMEOUT_MS } from '../config/provider-config.ts';
+import type { OidcProviderConfig, UserInfoConfig } from '../../../contract/run-config-upstreams.ts';
+import type { RefreshRequest, UpstreamDeps, UpstreamIdentity } from '../upstream.ts';
+import { UpstreamError } from '../upstream-error.ts';
+import { fetchUserInfo, fieldsOf } from './userinfo.ts';
+
+type Profile = Pick<UpstreamIdentity, 'name' | 'email'>;
+type Claims = UpstreamIdentity['claims'];
+
+/** Scopes that make the discovered userinfo endpoint say more than `sub`. */
+const PROFILE_SCOPES: readonly string[] = ['profile', 'email'];
+
+/** Who an ID token is about. The subject is the ID token's; a userinfo endpoint adds name and e-mail address only. */
+export class OidcIdentity {
+  readonly #settings: Pick<OidcProviderConfig, 'subject_claim' | 'userinfo_override'>;
+  readonly #guards: Guards;
+  readonly #issuer: string;
+  readonly #deps: Pick<UpstreamDeps, 'log' | 'name' | 'timeoutMs'>;
+
+  constructor(settings: OidcProviderConfig, guards: Guards, deps: Pick<UpstreamDeps, 'log' | 'name' | 'timeoutMs'>) {
+    this.#settings = settings;
+    this.#guards = guards;
+    this.#issuer = settings.issuer_url ?? '';
+    this.#deps = deps;
+  }
+
+  /** `claims` are those of a verified ID token. Rejects with `UpstreamError`. */
+  async of(
+    claims: IDToken,
+    accessToken: Secret,
+    { metadata }: Pick<Provider, 'metadata'>,
+    scopes: readonly string[],
+  ): Promise<UpstreamIdentity> {
+    const subject = this.#subject(claims);
+    if (subject === undefined) {
+      const claim = this.#settings.subject_claim ?? 'sub';
+      throw new UpstreamError('bad_reply', `the ID token has no usable text in its claim "${claim}"`);
+    }
+    const discovered = metadata.userinfo_endpoint;
+    const userInfo = await this.#userInfo(claims, accessToken, discovered, scopes);
+    return { subject, synthetic: false, ...userInfo.profile, claims: { ...userInfo.claims, ...claims } };
+  }
+
+  /** Whether the ID token of a refresh is of the same user; refreshes may leave out all but `sub` (OIDC Core §12.2). */
+  isOf(claims: IDToken, { grant, subject }: RefreshRequest): boolean {
+    const found = this.#subject(claims);
+    if (found !== undefined) return found === subject;
+    const before = grant.idToken === undefined ? undefined : subjectOfJwt(grant.idToken.reveal());
+    return before !== undefined && before === claims.sub;
+  }
+
+  #subject(claims: IDToken): string | undefined {
+    const { subject_claim: claim = 'sub' } = this.#settings;
+    const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+    return typeof value === 'string' ? subjectIn(claims, { ...STANDARD_FIELDS, subject: [claim] }) : undefined;
+  }
+
+  /** Name and e-mail address by all that is said, and what userinfo says if it was asked. */
+  async #userInfo(
+    claims: IDToken,
+    accessToken: Secret,
+    discovered: string | undefined,
+    scopes: readonly string[],
+  ): Promise<{ readonly profile: Profile; readonly claims: Claims }> {
+    const known = profileIn(claims, STANDARD_FIELDS);
+    const { userinfo_override: override } = this.#settings;
+    const url = override?.endpoint_url ?? discovered;
+    if (override && url !== undefined) {
+      const guardUrl = override.endpoint_url ?? this.#issuer;
+      const document = await this.#ask(url, guardUrl, override, accessToken);
+      return { profile: merged(known, ofSameUser(document, fieldsOf(override), claims.sub)), claims: document };
+    }
+    const complete = known.name !== undefined && known.email !== undefined;
+    if (url === undefined || complete || !scopes.some((scope) => PROFILE_SCOPES.includes(scope)))
+      return { profile: known, claims: {} };
+    const document = await this.#ask(url, this.#issuer, {}, accessToken).catch((error: unknown) => {
+      if (!(error instanceof UpstreamError)) throw error;
+      const { name: provider, log } = this.#deps;
+      log.warn('userinfo is not to be had, the login goes on without', { provider, cause: error.message });
+    });
+    if (!document) return { profile: known, claims: {} };
+    return { profile: merged(known, ofSameUser(document, STANDARD_FIELDS, claims.sub)), claims: document };
+  }
+
+  #ask(url: string, guardUrl: string, config: UserInfoConfig, accessToken: Secret): Promise<Claims> {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#deps;
+    const outbound = this.#guards.of(guardUrl);
+    return fetchUserInfo({ url, accessToken: accessToken.reveal(), config, outbound, timeoutMs });
+  }
+}
+
+/** What userinfo says, provided that it speaks of the user of the ID token. @see OpenID Connect Core §5.3.2 */
+function ofSameUser(document: object, fields: IdentityFields, sub: string): Profile {
+  if (subjectIn(document, fields) === sub) return profileIn(document, fields);
+  throw new UpstreamError('bad_reply', 'userinfo speaks of another subject than the ID token');
+}
+
+const merged = (known: Profile, said: Profile): Profile => ({
+  name: said.name ?? known.name,
+  email: said.email ?? known.email,
+});
+
+/** `sub` of a JWT that was verified when it was stored. */
+function subjectOfJwt(jwt: string): string | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString());
+    return typeof claims === 'object' ? subjectIn(claims, STANDARD_FIELDS) : undefined;
+  } catch {
+    return undefined;
+  }
+}

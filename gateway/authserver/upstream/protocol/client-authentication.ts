@@ -1,0 +1,106 @@
+import type { ClientAuth } from 'openid-client';
+import type { UpstreamDeps } from '../upstream.ts';
+import { UpstreamError } from '../upstream-error.ts';
+
+export interface ClientSecretSource {
+  readonly client_secret_file?: string | undefined;
+  readonly client_secret_env_var?: string | undefined;
+}
+
+/** Error codes that speak about the client's secret, of RFC 6749 §5.2, GitHub and Slack. */
+const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'incorrect_client_credentials',
+  'bad_client_secret',
+  'invalid_client_id',
+]);
+
+/** How we authenticate at one provider. The secret is read anew for every request. */
+export class ClientAuthentication {
+  readonly #source: ClientSecretSource;
+  readonly #deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>;
+  /** Of a provider that does not say what it supports. */
+  #guess: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic';
+
+  constructor(source: ClientSecretSource, deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>) {
+    this.#source = source;
+    this.#deps = deps;
+  }
+
+  /**
+   * Basic where it is supported (RFC 6749 §2.3.1 demands it), a public client where there is no secret.
+   * @param supported `token_endpoint_auth_methods_supported`; undefined: nobody says. Throws `UpstreamError`.
+   */
+  using(supported: readonly string[] | undefined): ClientAuth {
+    const secret = this.#secret();
+    if (secret === undefined) {
+      return (_server, { client_id }, body) => {
+        body.set('client_id', client_id);
+      };
+    }
+    const methods = supported ?? [this.#guess];
+    if (methods.includes('client_secret_basic')) {
+      return (_server, { client_id }, _body, headers) => {
+        headers.set('authorization', basic(client_id, secret));
+      };
+    }
+    if (methods.includes('client_secret_post')) {
+      return (_server, { client_id }, body) => {
+        body.set('client_id', client_id);
+        body.set('client_secret', secret);
+      };
+    }
+    const message = 'the provider takes neither client_secret_basic nor client_secret_post';
+    throw new UpstreamError('misconfigured', message);
+  }
+
+  /**
+   * Runs an operation at a provider that does not say which method it supports: once more with the secret in the form
+   * where it refused our Basic credentials. What worked is remembered.
+   */
+  async guessing<T>(operation: () => Promise<T>): Promise<T> {
+    const first = this.#guess;
+    try {
+      return await operation();
+    } catch (error) {
+      const refused = error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
+      if (!refused || first === 'client_secret_post' || this.#secret() === undefined) throw error;
+      return this.#withForm(operation);
+    }
+  }
+
+  async #withForm<T>(operation: () => Promise<T>): Promise<T> {
+    this.#guess = 'client_secret_post';
+    try {
+      return await operation();
+    } catch (error) {
+      const refused = error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
+      if (refused) this.#guess = 'client_secret_basic';
+      throw error;
+    }
+  }
+
+  #secret(): string | undefined {
+    const { client_secret_file: file, client_secret_env_var: variable } = this.#source;
+    if (file === undefined && variable === undefined) return undefined;
+    const secret = file === undefined ? this.#deps.readEnvironment?.(variable ?? '') : this.#read(file);
+    if (secret !== undefined && secret !== '') return secret;
+    const place = file === undefined ? `environment variable ${String(variable)}` : `file ${file}`;
+    throw new UpstreamError('misconfigured', `the client secret is missing: the ${place} is empty or not there`);
+  }
+
+  #read(file: string): string {
+    try {
+      return this.#deps.readSecret(file).trim();
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'it cannot be read';
+      throw new UpstreamError('misconfigured', `the client secret is missing: ${message}`);
+    }
+  }
+}
+
+/** RFC 6749 §2.3.1: each part form-encoded, then joined, then base64. */
+const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`;
+
+const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);

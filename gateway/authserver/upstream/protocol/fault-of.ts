@@ -1,0 +1,77 @@
+import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
+import { errorCode, UpstreamError, type UpstreamFault } from '../upstream-error.ts';
+
+/** What is known of an operation that failed, besides the error. */
+export interface Circumstances {
+  /** Of the last reply; undefined when there was none. */
+  readonly status: number | undefined;
+  /** What failed, such as `the exchange of the code`. */
+  readonly what: string;
+}
+
+const FAULT_OF_OUTBOUND: Readonly<Record<OutboundFault, UpstreamFault>> = {
+  refused: 'misconfigured',
+  timeout: 'unavailable',
+  unreachable: 'unavailable',
+  too_large: 'bad_reply',
+  redirect: 'bad_reply',
+};
+
+/** RFC 6749 §5.2, with the words of GitHub and Slack. Others speak about the code. */
+const FAULT_OF_CODE: Readonly<Record<string, UpstreamFault>> = {
+  invalid_client: 'misconfigured',
+  invalid_scope: 'misconfigured',
+  unauthorized_client: 'misconfigured',
+  unsupported_grant_type: 'misconfigured',
+  redirect_uri_mismatch: 'misconfigured',
+  incorrect_client_credentials: 'misconfigured',
+  bad_client_secret: 'misconfigured',
+  invalid_client_id: 'misconfigured',
+  bad_redirect_uri: 'misconfigured',
+  temporarily_unavailable: 'unavailable',
+  slow_down: 'unavailable',
+};
+
+/** A failure of openid-client, of the guard or of our own. Quotes nothing of requests and replies. */
+export function faultOf(error: unknown, circumstances: Circumstances): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  const { what, status } = circumstances;
+  const outbound = causesOf(error).find((cause) => cause instanceof OutboundError);
+  if (outbound) return new UpstreamError(FAULT_OF_OUTBOUND[outbound.kind], `${what} failed: ${outbound.message}`);
+  const busy = status !== undefined && (status >= 500 || status === 429 || status === 408);
+  const refusal = refusalIn(error);
+  if (refusal) {
+    const code = refusal.providerError;
+    const known = code !== undefined && Object.hasOwn(FAULT_OF_CODE, code) ? FAULT_OF_CODE[code] : undefined;
+    return new UpstreamError(busy ? 'unavailable' : (known ?? 'rejected'), `${what} was refused`, refusal);
+  }
+  if (busy) return new UpstreamError('unavailable', `${what} failed: the provider answered ${String(status)}`);
+  return new UpstreamError('bad_reply', `${what} failed: ${reasonOf(error)}`);
+}
+
+/** `error` and `error_description` of the reply (`ResponseBodyError` of openid-client). */
+function refusalIn(
+  error: unknown,
+): { providerError: string | undefined; providerSays: string | undefined } | undefined {
+  if (!(error instanceof Error) || error.name !== 'ResponseBodyError') return undefined;
+  const { error: code, error_description: says } = error as { error?: unknown; error_description?: unknown };
+  return { providerError: errorCode(code), providerSays: typeof says === 'string' ? says : undefined };
+}
+
+/** openid-client wraps what oauth4webapi says; both say fixed words, while what lies below may quote a reply. */
+function reasonOf(error: unknown): string {
+  const words = causesOf(error).filter((cause) => FIXED_WORDS.has(cause.name));
+  return words.at(-1)?.message ?? 'unexpected';
+}
+
+const FIXED_WORDS: ReadonlySet<string> = new Set([
+  'ClientError',
+  'OperationProcessingError',
+  'UnsupportedOperationError',
+]);
+
+function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) causes.push(cause);
+  return causes;
+}

@@ -1,0 +1,42 @@
+import type { Outbound } from '../../../outbound/fetch.ts';
+import { policyFor, type OutboundFlags, type OutboundPolicy } from '../../../outbound/policy.ts';
+import type { UpstreamDeps } from '../upstream.ts';
+
+export interface GuardSettings extends OutboundFlags {
+  /** PEM bundle trusted beside the system's roots. */
+  readonly caFile?: string | undefined;
+}
+
+/** The outbound guards of one provider: one per policy that its configured URLs ask for. */
+export class Guards {
+  readonly #settings: GuardSettings;
+  readonly #deps: Pick<UpstreamDeps, 'outbound' | 'log'>;
+  readonly #guards = new Map<string, Outbound>();
+  readonly #byUrl = new Map<string, Outbound>();
+
+  constructor(settings: GuardSettings, deps: Pick<UpstreamDeps, 'outbound' | 'log'>) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  /** For a URL of the configuration, and for what the document behind it names. */
+  of(configuredUrl: string): Outbound {
+    const known = this.#byUrl.get(configuredUrl);
+    if (known) return known;
+    const policy = policyFor(configuredUrl, this.#settings);
+    const key = JSON.stringify(policy);
+    const guard = this.#guards.get(key) ?? this.#create(policy);
+    this.#guards.set(key, guard);
+    this.#byUrl.set(configuredUrl, guard);
+    return guard;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#guards.values()].map((guard) => guard.close()));
+  }
+
+  #create(policy: OutboundPolicy): Outbound {
+    const { outbound, log } = this.#deps;
+    return outbound({ policy, caFile: this.#settings.caFile, log });
+  }
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CodeClient } from './code-client.ts';
+import type { Provider } from './provider.ts';
+import type { UpstreamDeps, UpstreamGrant } from '../upstream.ts';
+
+const LIMIT_MS = 5_000;
+
+/** Revokes the refresh token, with which the access token should go (RFC 7009 §2.1), and the access token. */
+export async function revokeGrant(
+  grant: UpstreamGrant,
+  client: CodeClient,
+  provider: () => Promise<Provider>,
+  { log, name }: Pick<UpstreamDeps, 'log' | 'name'>,
+): Promise<boolean> {
+  const late = new AbortController();
+  const failed = (error: unknown): false => {
+    const cause = error instanceof Error ? error.message : 'unexpected';
+    log.warn('upstream tokens could not be revoked', { provider: name, cause });
+    return false;
+  };
+  const revoked = revokeBoth(grant, client, provider).catch(failed);
+  const limit = sleep(LIMIT_MS, false, { ref: false, signal: late.signal }).catch(() => false);
+  try {
+    return await Promise.race([revoked, limit]);
+  } finally {
+    late.abort();
+  }
+}
+
+async function revokeBoth(
+  { refreshToken, accessToken }: UpstreamGrant,
+  client: CodeClient,
+  provider: () => Promise<Provider>,
+): Promise<boolean> {
+  const to = await provider();
+  if (to.metadata.revocation_endpoint === undefined) return false;
+  if (refreshToken) await client.revoke(to, refreshToken.reveal(), 'refresh_token');
+  await client.revoke(to, accessToken.reveal(), 'access_token');
+  return true;
+}

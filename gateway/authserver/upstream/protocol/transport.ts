@@ -1,0 +1,102 @@
+import type { CustomFetch } from 'openid-client';
+import type { Outbound, OutboundReply } from '../../../outbound/fetch.ts';
+import { OutboundError } from '../../../outbound/outbound-error.ts';
+import { parseExactJson } from './exact-json.ts';
+import { standardReply, type ReplyRules } from './token-reply.ts';
+
+export const MAX_DOCUMENT_BYTES = 256 * 1024;
+const JSON_TYPE = 'application/json';
+const MAX_TOKEN_REPLY_BYTES = 1024 * 1024;
+
+export interface TransportOptions {
+  readonly outbound: Outbound;
+  readonly timeoutMs: number;
+  /** Replies of this URL are brought into the standard shape. */
+  readonly tokenEndpoint?: string | undefined;
+  readonly rules: ReplyRules;
+}
+
+/** What openid-client fetches with for one operation: the outbound guard, and a memory of what came back. */
+export class Transport {
+  readonly #options: TransportOptions;
+  /** Of the last reply; undefined when there was none. */
+  status: number | undefined;
+  /** The 200 reply of the token endpoint as it was received, parsed. */
+  tokenReply: unknown;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  readonly fetch: CustomFetch = async (url, { method, headers, body }) => {
+    const { outbound, timeoutMs, tokenEndpoint } = this.#options;
+    const get = method === 'GET';
+    this.status = undefined;
+    const reply = await outbound.request({
+      url,
+      method: get ? 'GET' : 'POST',
+      headers,
+      body: body instanceof URLSearchParams ? body.toString() : undefined,
+      maxBytes: get ? MAX_DOCUMENT_BYTES : MAX_TOKEN_REPLY_BYTES,
+      timeoutMs,
+      followRedirects: get,
+    });
+    this.status = reply.status;
+    if (reply.status < 200 || reply.status > 599) throw new OutboundError('unreachable', 'the status is none of HTTP');
+    return url === tokenEndpoint && reply.status === 200 ? this.#tokenResponse(reply) : responseOf(reply);
+  };
+
+  #tokenResponse(reply: OutboundReply): Response {
+    this.tokenReply = parsed(reply.body);
+    const standard = standardReply(this.tokenReply, this.#options.rules);
+    return standard
+      ? new JsonResponse(standard.status, JSON_TYPE, () => standard.body).asResponse()
+      : responseOf(reply);
+  }
+}
+
+/** A challenge beside an error hides the error from openid-client, so that only the content type is passed on. */
+const responseOf = ({ status, contentType, body }: OutboundReply): Response =>
+  new JsonResponse(status, contentType, () => JSON.parse(body) as unknown).asResponse();
+
+/**
+ * What openid-client looks at in a `Response`. It takes those of other makers by their tag: one of ours costs a tenth of
+ * one with streams behind it.
+ */
+class JsonResponse implements Pick<Response, 'status' | 'headers' | 'body' | 'bodyUsed' | 'json'> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body = null;
+  readonly bodyUsed = false;
+  readonly #read: () => unknown;
+
+  constructor(status: number, contentType: string, read: () => unknown) {
+    this.status = status;
+    this.headers = new Headers(contentType === '' ? {} : { 'content-type': contentType });
+    this.#read = read;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Response';
+  }
+
+  async json(): Promise<unknown> {
+    return this.#read();
+  }
+
+  clone(): this {
+    return this;
+  }
+
+  asResponse(): Response {
+    return this as unknown as Response;
+  }
+}
+
+function parsed(body: string): unknown {
+  try {
+    return parseExactJson(body);
+  } catch {
+    return undefined;
+  }
+}
