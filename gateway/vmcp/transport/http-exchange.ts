@@ -11,6 +11,7 @@ import {
   type RequestHandle,
 } from './channel.ts';
 import { failureOfError, failureOfStatus } from './http-failure.ts';
+import { createLongReplyPace } from './long-reply-pace.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { replyFault } from './reply.ts';
 import { LARGE_BODY_BYTES, type BodyPieces } from './body-pieces.ts';
@@ -30,9 +31,9 @@ const SHORTEST_WAIT_MS = 50;
 /** Replies longer than this are passed on while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
 
-/** What comes beyond this comes at some 20 MB/s: a reply of that size can wait, short ones next to it cannot. */
+/** Beyond this length a reply is paced. */
 const LONG_BYTES = 4 * 1024 * 1024;
-const LONG_PAUSE_MS = 3;
+const pace = createLongReplyPace();
 
 /** JSON-RPC 2.0 §5.1 */
 const METHOD_NOT_FOUND = '-32601';
@@ -303,8 +304,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #takeTurns(controller: Dispatcher.DispatchController): void {
     controller.pause();
     if (this.#paused) return;
-    if (this.#received < LONG_BYTES) setImmediate(onTurn, this);
-    else setTimeout(onTurn, LONG_PAUSE_MS, this);
+    const pauseMs = this.#received < LONG_BYTES ? 0 : pace.pauseMs();
+    if (pauseMs === 0) setImmediate(onTurn, this);
+    else setTimeout(onTurn, pauseMs, this);
   }
 
   #onJson(body: Buffer): void {
