@@ -1,10 +1,9 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { API_GROUP, API_VERSION, pluralOf } from '../../gateway/contract/api-group.ts';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { ATOMIC, mapBy, text, textMap, texts, whole } from '../../gateway/contract/optional.ts';
 import { rule, type Rule } from '../../gateway/contract/rule.ts';
 
-export const API_GROUP = 'vmcp.dev';
-export const API_VERSION = 'v1alpha1';
 export const CATEGORY = 'mcp';
 
 /** A column of `kubectl get`. */
@@ -15,9 +14,35 @@ export interface PrinterColumn {
   readonly description: string;
 }
 
-interface Definition<Name extends string, Spec extends TSchema, Status extends TSchema> {
+/**
+ * Part that a kind plays among the others. A `virtualServer` serves a `group` of `member` objects; a `config` is shared by
+ * any of them.
+ */
+export type Role = 'virtualServer' | 'member' | 'group' | 'config';
+
+/** Reference to an object of a kind, as other kinds write it. */
+interface ReferencedAs {
+  /** Fields of a spec that hold the reference. */
+  readonly fields: readonly string[];
+  /** Kinds whose references block the deletion of the object; every kind when absent. */
+  readonly protectedFrom?: readonly string[];
+}
+
+interface Definition<
+  Name extends string,
+  Collection extends string,
+  Part extends Role,
+  Spec extends TSchema,
+  Status extends TSchema,
+> {
   readonly kind: Name;
-  readonly plural: string;
+  /** Name of the map that holds the objects of this kind in a snapshot. */
+  readonly collection: Collection;
+  readonly role: Part;
+  /** Absent for kinds that no other kind refers to. */
+  readonly referencedAs?: ReferencedAs;
+  /** True when the operator creates objects for each object of this kind. */
+  readonly hasWorkload?: boolean;
   readonly shortNames: readonly string[];
   readonly description: string;
   readonly spec: Spec;
@@ -81,9 +106,13 @@ export const statusFields = {
 export const statusNames = (description: string) => texts(description, ATOMIC);
 
 /** Written once; type, validator, CRD, rules and reference follow. */
-export function defineKind<const Name extends string, Spec extends TSchema, Status extends TSchema>(
-  definition: Definition<Name, Spec, Status>,
-) {
+export function defineKind<
+  const Name extends string,
+  const Collection extends string,
+  const Part extends Role,
+  Spec extends TSchema,
+  Status extends TSchema,
+>(definition: Definition<Name, Collection, Part, Spec, Status>) {
   const { kind, rules = [], objectRules = [], ...rest } = definition;
   const schema = Closed(
     {
@@ -99,7 +128,14 @@ export function defineKind<const Name extends string, Spec extends TSchema, Stat
     ...each,
     path: each.path === '' ? 'spec' : `spec${separator(each.path)}${each.path}`,
   }));
-  return { ...rest, kind, singular: kind.toLowerCase(), schema, rules: [...objectRules, ...fromSpec] };
+  return {
+    ...rest,
+    kind,
+    singular: kind.toLowerCase(),
+    plural: pluralOf(kind),
+    schema,
+    rules: [...objectRules, ...fromSpec],
+  };
 }
 
 const separator = (path: string): string => (/^[[{]/.test(path) ? '' : '.');

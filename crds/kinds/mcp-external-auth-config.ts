@@ -11,7 +11,9 @@ const described = STRATEGIES.map(({ type, description }) => `\`${type}\`: ${desc
 /** How the credential for one backend is obtained (boundary 2). */
 export const MCPExternalAuthConfig = defineKind({
   kind: 'MCPExternalAuthConfig',
-  plural: 'mcpexternalauthconfigs',
+  collection: 'externalAuthConfigs',
+  role: 'config',
+  referencedAs: { fields: ['externalAuthConfigRef', 'authServerRef'] },
   shortNames: ['extauth', 'mcpextauth'],
   description: 'How the gateway obtains the credential for a backend.',
   spec: Closed(

@@ -8,7 +8,10 @@ const count = (description: string) => whole(description, { format: 'int32' });
 /** What servers belong to, so that a VirtualMCPServer can serve them together. */
 export const MCPGroup = defineKind({
   kind: 'MCPGroup',
-  plural: 'mcpgroups',
+  collection: 'groups',
+  role: 'group',
+  // Members refer to their group as well, but work without it.
+  referencedAs: { fields: ['groupRef'], protectedFrom: ['VirtualMCPServer'] },
   shortNames: ['mcpg'],
   description: 'Servers that belong together. Servers name the group, not the other way round.',
   spec: block('What is wanted.', { description: text('What the group is for.', { maxLength: 4096 }) }),

@@ -18,7 +18,9 @@ interface Spec {
 /** Whose tokens are accepted, once for several servers. */
 export const MCPOIDCConfig = defineKind({
   kind: 'MCPOIDCConfig',
-  plural: 'mcpoidcconfigs',
+  collection: 'oidcConfigs',
+  role: 'config',
+  referencedAs: { fields: ['oidcConfigRef'] },
   shortNames: ['mcpoidc'],
   description: 'Whose tokens are accepted, said once for several servers.',
   spec: Closed(

@@ -9,7 +9,8 @@ import { defineKind, labelName, statusFields, type ObjectOf } from './kind.ts';
 /** A backend that already runs somewhere. */
 export const MCPServerEntry = defineKind({
   kind: 'MCPServerEntry',
-  plural: 'mcpserverentries',
+  collection: 'entries',
+  role: 'member',
   shortNames: ['mcpentry'],
   description: 'An MCP server that already runs somewhere, a member of a group.',
   spec: Closed(

@@ -61,7 +61,9 @@ const stdioName: Rule = rule<NamedServer>('', {
 /** One MCP server that is run for you. */
 export const MCPServer = defineKind({
   kind: 'MCPServer',
-  plural: 'mcpservers',
+  collection: 'servers',
+  role: 'member',
+  hasWorkload: true,
   shortNames: [],
   description: 'One MCP server that is run here, a member of a group.',
   spec: Closed(

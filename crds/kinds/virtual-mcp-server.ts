@@ -133,7 +133,9 @@ const deployment = {
 /** One endpoint over the servers of a group. */
 export const VirtualMCPServer = defineKind({
   kind: 'VirtualMCPServer',
-  plural: 'virtualmcpservers',
+  collection: 'vmcps',
+  role: 'virtualServer',
+  hasWorkload: true,
   shortNames: ['vmcp', 'virtualmcp'],
   description: 'One MCP endpoint over the servers of a group.',
   spec: Closed(

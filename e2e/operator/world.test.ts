@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../gateway/kube/client.ts';
 import type { Connection } from '../../gateway/kube/connection.ts';
-import { RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import { apiVersionOf, ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
 import { startWorld, type World } from '../../operator/source/kube/world.ts';
 import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane.ts';
@@ -19,7 +19,7 @@ interface Seen {
   /** `Secret +s` for each change in the namespace, in order. */
   readonly changes: string[];
   readonly log: string[];
-  put(kind: keyof typeof RESOURCES, name: string, rest?: object, metadata?: object): Promise<KubeObject>;
+  put(kind: string, name: string, rest?: object, metadata?: object): Promise<KubeObject>;
 }
 
 /** One without an operator, which would change the objects that are looked at. */
@@ -66,8 +66,9 @@ async function look(
   });
   await world.synced;
   const put: Seen['put'] = (kind, name, rest = {}, metadata = {}) => {
-    const { group, version } = RESOURCES[kind];
-    const apiVersion = group === '' ? version : `${group}/${version}`;
+    const apiVersion = apiVersionOf(
+      new Map<string, ResourceType>(Object.entries(RESOURCES)).get(kind) ?? ownType(kind),
+    );
     return client.apply(
       { apiVersion, kind, metadata: { name, namespace, ...metadata }, ...rest },
       { fieldManager: 'test', force: true },
@@ -101,10 +102,10 @@ describe('world', () => {
     expect(world.referrersOf(group)).toEqual([entry]);
     expect(world.groupsOf(entry)).toEqual(['g']);
     expect(world.keysIn(namespace)).toEqual(expect.arrayContaining([group, entry]));
-    expect(world.raw(RESOURCES.MCPGroup, namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
+    expect(world.raw(ownType('MCPGroup'), namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
     const before = world.snapshot(namespace);
     expect(world.snapshot(namespace)).toBe(before);
-    await client.delete(RESOURCES.MCPServerEntry, namespace, 'e');
+    await client.delete(ownType('MCPServerEntry'), namespace, 'e');
     await eventually('its end', () => !world.snapshot(namespace).entries.has('e'));
     expect(before.entries.has('e')).toBe(true);
     expect(world.referrersOf(group)).toEqual([]);
@@ -140,7 +141,7 @@ describe('world', () => {
     await eventually('the reference', () => changes.includes('MCPExternalAuthConfig +a'), { intervalMs: 1 });
     await world.referencesReady(namespace);
     expect(world.snapshot(namespace).secrets.get('s')?.keys).toEqual(['k']);
-    await client.delete(RESOURCES.MCPExternalAuthConfig, namespace, 'a');
+    await client.delete(ownType('MCPExternalAuthConfig'), namespace, 'a');
     await eventually('its end', () => changes.includes('MCPExternalAuthConfig -a'));
     expect(world.snapshot(namespace).secrets.size).toBe(0);
     expect(changes.filter((change) => change.startsWith('Secret'))).toEqual([]);
@@ -183,7 +184,7 @@ describe('world', () => {
     expect(world.namespaceIsTerminating(namespace)).toBe(false);
     await client.delete(RESOURCES.Namespace, undefined, namespace);
     await eventually('the news', () => world.namespaceIsTerminating(namespace));
-    await client.mergePatch(RESOURCES.MCPGroup, namespace, 'g', { metadata: { finalizers: null } });
+    await client.mergePatch(ownType('MCPGroup'), namespace, 'g', { metadata: { finalizers: null } });
   });
 
   it('needs no more than rights in the namespaces that it watches', async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeLog } from '../kube/reflector.ts';
-import { apiVersionOf, RESOURCES, type KubeObject } from '../kube/resource.ts';
+import { OWN_API_VERSION, ownType, type KubeObject } from '../kube/resource.ts';
 import type { After } from '../vmcp/health/clock.ts';
 import type { ReportedBackend, RuntimeProblem, StatusReport } from '../vmcp/status.ts';
 
@@ -23,6 +23,8 @@ export interface StatusReporterOptions {
   readonly random: () => number;
   readonly after: After;
 }
+
+const VIRTUAL_MCP_SERVER = ownType('VirtualMCPServer');
 
 type VirtualMCPServer = KubeObject & { readonly status?: Partial<StatusReport> };
 
@@ -88,7 +90,7 @@ export class StatusReporter {
 
   async #readLive(): Promise<VirtualMCPServer> {
     const { client, namespace, name } = this.#options;
-    const live = await client.get<VirtualMCPServer>(RESOURCES.VirtualMCPServer, namespace, name);
+    const live = await client.get<VirtualMCPServer>(VIRTUAL_MCP_SERVER, namespace, name);
     if (!live) throw new Error(`VirtualMCPServer "${name}" does not exist`);
     this.#uid ??= live.metadata.uid;
     if (live.metadata.uid !== this.#uid) throw new Error(`VirtualMCPServer "${name}" was made anew: it has other pods`);
@@ -152,10 +154,10 @@ export class StatusReporter {
   async #apply(status: Partial<StatusReport>, { metadata: { resourceVersion } }: VirtualMCPServer): Promise<void> {
     const { client, namespace, name } = this.#options;
     if (this.#closed) return;
-    const { kind } = RESOURCES.VirtualMCPServer;
+    const { kind } = VIRTUAL_MCP_SERVER;
     const metadata = { name, namespace, ...(resourceVersion !== undefined && { resourceVersion }) };
     await client.apply(
-      { apiVersion: apiVersionOf(RESOURCES.VirtualMCPServer), kind, metadata, status },
+      { apiVersion: OWN_API_VERSION, kind, metadata, status },
       { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' },
     );
   }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError, KubeClient, type KubeClientOptions } from './client.ts';
 import { inClusterConnection, type Connection } from './connection.ts';
-import { isAsNewAs, pathOf, resourceOf, RESOURCES, type KubeObject } from './resource.ts';
+import { isAsNewAs, ownType, pathOf, resourceOf, RESOURCES, type KubeObject } from './resource.ts';
 import { refuse, WatchServer } from './testdata/watch-server.ts';
 
 async function started(
@@ -38,7 +38,7 @@ describe('KubeClient', () => {
     ['get of a namespace', (it) => it.get(RESOURCES.Namespace, undefined, 'ns'), 'GET /api/v1/namespaces/ns'],
     [
       'list',
-      (it) => it.list(RESOURCES.MCPServer, { labelSelector: 'a=b', fieldSelector: 'metadata.name=c' }),
+      (it) => it.list(ownType('MCPServer'), { labelSelector: 'a=b', fieldSelector: 'metadata.name=c' }),
       'GET /apis/vmcp.dev/v1alpha1/mcpservers?labelSelector=a%3Db&fieldSelector=metadata.name%3Dc',
     ],
     [
@@ -274,6 +274,7 @@ describe('resources', () => {
       const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
       expect(resourceOf({ apiVersion, kind: type.kind })).toBe(type);
     }
+    expect(resourceOf({ apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServerEntry' })).toEqual(ownType('MCPServerEntry'));
     expect(() => resourceOf({ apiVersion: 'v2', kind: 'Pod' })).toThrow('v2 Pod');
   });
 

@@ -1,3 +1,5 @@
+import { API_GROUP, API_VERSION, pluralOf } from '../contract/api-group.ts';
+
 /** A kind of the API server, and where its objects stand there. `group` is '' for the core group. */
 export interface ResourceType {
   readonly group: string;
@@ -38,9 +40,8 @@ export interface KubeObject {
 
 const core = (kind: string, plural: string): ResourceType => ({ group: '', version: 'v1', kind, plural });
 const of = (group: string, kind: string, plural: string): ResourceType => ({ group, version: 'v1', kind, plural });
-const own = (kind: string, plural: string): ResourceType => ({ group: 'vmcp.dev', version: 'v1alpha1', kind, plural });
 
-/** Every kind that the operator or a gateway reads or writes. */
+/** Kubernetes' own kinds that the operator or a gateway reads or writes. */
 export const RESOURCES = {
   Deployment: of('apps', 'Deployment', 'deployments'),
   StatefulSet: of('apps', 'StatefulSet', 'statefulsets'),
@@ -56,12 +57,6 @@ export const RESOURCES = {
   Event: core('Event', 'events'),
   Pod: core('Pod', 'pods'),
   Namespace: core('Namespace', 'namespaces'),
-  VirtualMCPServer: own('VirtualMCPServer', 'virtualmcpservers'),
-  MCPServer: own('MCPServer', 'mcpservers'),
-  MCPServerEntry: own('MCPServerEntry', 'mcpserverentries'),
-  MCPGroup: own('MCPGroup', 'mcpgroups'),
-  MCPOIDCConfig: own('MCPOIDCConfig', 'mcpoidcconfigs'),
-  MCPExternalAuthConfig: own('MCPExternalAuthConfig', 'mcpexternalauthconfigs'),
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
 /** As it stands in an object: `v1`, `apps/v1`. */
@@ -72,8 +67,19 @@ const byKind = new Map<string, ResourceType>(
   Object.values(RESOURCES).map((type) => [`${apiVersionOf(type)} ${type.kind}`, type]),
 );
 
-/** Where an object belongs. Throws on a kind that is not in `RESOURCES`. */
+export const OWN_API_VERSION = `${API_GROUP}/${API_VERSION}`;
+
+/** Returns the type of a kind of our own API group. */
+export const ownType = (kind: string): ResourceType => ({
+  group: API_GROUP,
+  version: API_VERSION,
+  kind,
+  plural: pluralOf(kind),
+});
+
+/** Returns the type of an object. Throws on a kind that is neither in `RESOURCES` nor in our own API group. */
 export function resourceOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
+  if (apiVersion === OWN_API_VERSION) return ownType(kind);
   const type = byKind.get(`${apiVersion} ${kind}`);
   if (!type) throw new Error(`no resource is known for ${apiVersion} ${kind}`);
   return type;

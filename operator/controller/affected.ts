@@ -1,8 +1,15 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
+import {
+  isConfigKind,
+  isGroupKind,
+  isMemberKind,
+  isOwnKind,
+  isReferencedKind,
+  isVirtualServerKind,
+} from '../../crds/kinds/roles.ts';
+import { OWN_API_VERSION, type KubeObject } from '../../gateway/kube/resource.ts';
 import { refKey, type ObjectRef } from '../resolve/problems.ts';
 import { references } from '../resolve/references.ts';
 import type { Resource } from '../resolve/snapshot.ts';
-import { isOwnKind, OWN_API_VERSION } from './own-kinds.ts';
 
 /** An object before and after; one of them is absent when it came or went. */
 export interface Change {
@@ -19,11 +26,6 @@ export interface Lookups {
   /** Every custom resource of a namespace. */
   keysIn(namespace: string): readonly ObjectRef[];
 }
-
-const MEMBER_KINDS: ReadonlySet<string> = new Set(['MCPServer', 'MCPServerEntry']);
-const CONFIG_KINDS: ReadonlySet<string> = new Set(['MCPOIDCConfig', 'MCPExternalAuthConfig']);
-/** What reckons with who refers to it. */
-const COUNTS_REFERRERS: ReadonlySet<string> = new Set(['MCPGroup', ...CONFIG_KINDS]);
 
 /** The custom resources that have to be looked at again, each once. The old and the new object both count. */
 export function affected(change: Change, lookups: Lookups): ObjectRef[] {
@@ -68,22 +70,22 @@ function consequences(ref: ObjectRef, change: Change, lookups: Lookups): ObjectR
     each ? references(each as unknown as Resource) : [],
   );
   const targets = named
-    .filter(({ target }) => COUNTS_REFERRERS.has(target))
+    .filter(({ target }) => isReferencedKind(target))
     .map(({ target, name }) => ({ kind: target, namespace, name }));
-  const groups = targets.filter(({ kind }) => kind === 'MCPGroup');
+  const groups = targets.filter(({ kind }) => isGroupKind(kind));
   return [
     ...targets,
-    ...(MEMBER_KINDS.has(ref.kind) ? groups.flatMap((group) => serversOf(group, lookups)) : []),
-    ...(ref.kind === 'MCPGroup' ? lookups.referrersOf(ref) : []),
-    ...(CONFIG_KINDS.has(ref.kind) ? dependents(ref, lookups) : []),
+    ...(isMemberKind(ref.kind) ? groups.flatMap((group) => serversOf(group, lookups)) : []),
+    ...(isGroupKind(ref.kind) ? lookups.referrersOf(ref) : []),
+    ...(isConfigKind(ref.kind) ? dependents(ref, lookups) : []),
   ];
 }
 
 /** Who names an object, and whom that reaches: the VirtualMCPServers over a member, the users of a configuration. */
 function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
   return lookups.referrersOf(target).flatMap((referrer) => {
-    if (CONFIG_KINDS.has(referrer.kind)) return [referrer, ...dependents(referrer, lookups)];
-    if (!MEMBER_KINDS.has(referrer.kind)) return [referrer];
+    if (isConfigKind(referrer.kind)) return [referrer, ...dependents(referrer, lookups)];
+    if (!isMemberKind(referrer.kind)) return [referrer];
     const groups = lookups.groupsOf(referrer);
     return [
       referrer,
@@ -94,7 +96,7 @@ function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
 
 /** The VirtualMCPServers that serve a group. */
 const serversOf = (group: ObjectRef, lookups: Lookups): ObjectRef[] =>
-  lookups.referrersOf(group).filter(({ kind }) => kind === 'VirtualMCPServer');
+  lookups.referrersOf(group).filter(({ kind }) => isVirtualServerKind(kind));
 
 /** The custom resource that an object was made for. */
 function ownerOf({ metadata }: KubeObject): ObjectRef[] {

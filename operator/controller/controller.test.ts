@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../gateway/kube/client.ts';
-import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
+import { ownType, type KubeObject } from '../../gateway/kube/resource.ts';
 import { refuse, WatchServer } from '../../gateway/kube/testdata/watch-server.ts';
 import { newSnapshot } from '../resolve/snapshot.ts';
 import { Controller } from './controller.ts';
@@ -47,7 +47,7 @@ async function setUp() {
     reporter: 'pod',
     protects: true,
   });
-  controller.onChange(RESOURCES.MCPGroup, undefined, GROUP);
+  controller.onChange(ownType('MCPGroup'), undefined, GROUP);
   return { server, clock, controller };
 }
 
@@ -83,8 +83,8 @@ it('looks again at an edit that a list brings together with the write that was m
   await expect
     .poll(async () => /reconcile_total\{[^}]*"success"\} 1/u.test(await controller.metrics.text()))
     .toBe(true);
-  controller.onListed(RESOURCES.MCPGroup, undefined, '12');
-  controller.onChange(RESOURCES.MCPGroup, GROUP, edited);
+  controller.onListed(ownType('MCPGroup'), undefined, '12');
+  controller.onChange(ownType('MCPGroup'), GROUP, edited);
   clock.advance(100);
   await expect.poll(() => writesOf(server).length).toBe(2);
   await controller.finish();

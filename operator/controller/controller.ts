@@ -1,3 +1,4 @@
+import { isOwnKind } from '../../crds/kinds/roles.ts';
 import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
 import { objectKey, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
@@ -8,7 +9,6 @@ import type { Clock } from './clock.ts';
 import { EventRecorder } from './events.ts';
 import type { KindController } from './kind-controller.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';
-import { isOwnKind } from './own-kinds.ts';
 import { WorkQueue, type QueueHooks } from './queue.ts';
 import { createReconciler, type ClusterView, type ReconcileLog } from './reconcile.ts';
 import { UnreadyPods } from './unready-pods.ts';

@@ -1,16 +1,9 @@
+import { isProtectedFrom } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
 
 /** Keeps an object from going while others refer to it. */
 export const IN_USE = 'vmcp.dev/in-use';
-
-/** Whose references protect an object, by its kind; a kind that is not here is not protected. */
-const PROTECTED_FROM: ReadonlyMap<string, (referrer: ObjectRef) => boolean> = new Map([
-  ['MCPOIDCConfig', () => true],
-  ['MCPExternalAuthConfig', () => true],
-  // Members refer to their group as well, but can do without it.
-  ['MCPGroup', ({ kind }: ObjectRef) => kind === 'VirtualMCPServer'],
-]);
 
 export interface Protection {
   /** What the finalizers should be, when they are not. */
@@ -29,8 +22,7 @@ export function protectionOf(
   protects: boolean,
 ): Protection {
   const { finalizers = [] } = metadata;
-  const counts = PROTECTED_FROM.get(kind);
-  const users = counts && protects ? referrers.filter(counts) : [];
+  const users = protects ? referrers.filter((referrer) => isProtectedFrom(kind, referrer.kind)) : [];
   const isProtected = finalizers.includes(IN_USE);
   const isLeaving = metadata.deletionTimestamp !== undefined;
   if (users.length === 0) {

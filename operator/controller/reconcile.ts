@@ -1,5 +1,5 @@
 import { ApiError } from '../../gateway/kube/client.ts';
-import type { KubeObject } from '../../gateway/kube/resource.ts';
+import { ownType, type KubeObject } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
 import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
@@ -14,7 +14,6 @@ import { sameStatus, type ObjectStatus } from '../status/index.ts';
 import { failureMessage } from './failure-message.ts';
 import type { Decision, KindController, Look } from './kind-controller.ts';
 import type { OperatorMetrics, ReconcileResult } from './metrics.ts';
-import { ownType } from './own-kinds.ts';
 import { protectionOf } from './protection.ts';
 import type { Outcome } from './queue.ts';
 import { withRestart } from './restart.ts';
@@ -101,7 +100,7 @@ async function reconcile(
   const { view, target } = options;
   const { namespace, name } = key;
   await view.referencesReady(namespace);
-  const object = target.live(ownType(key), namespace, name);
+  const object = target.live(ownType(key.kind), namespace, name);
   if (!object) return {}; // its objects go with it
   const isGoing = view.namespaceIsTerminating(namespace);
   const referrers = view.referrersOf(key);
@@ -193,7 +192,7 @@ async function setFinalizers(
   object: KubeObject,
   finalizers: readonly string[],
 ): Promise<KubeObject> {
-  const type = ownType(object);
+  const type = ownType(object.kind);
   const { namespace = '', name, uid, resourceVersion } = object.metadata;
   // Refused as a conflict when anybody else has changed the object: others may have finalizers of their own.
   const patch = { metadata: { uid, resourceVersion, finalizers } };
@@ -212,11 +211,11 @@ async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectS
     metadata: { namespace, name, ...(uid !== undefined && { uid }) },
     status,
   };
-  const result = await written.write(ownType(object), object, () =>
+  const result = await written.write(ownType(object.kind), object, () =>
     client.apply(desired, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
   );
   // With the edit of somebody in it: nothing may be said of that before the watch brings it to the snapshot, too.
-  if (result.metadata.generation !== object.metadata.generation) written.forget(ownType(object), namespace, name);
+  if (result.metadata.generation !== object.metadata.generation) written.forget(ownType(object.kind), namespace, name);
   for (const event of events) record(object, event);
 }
 
@@ -224,7 +223,7 @@ async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectS
 async function sayFailure(options: ReconcilerOptions, key: ObjectRef, error: unknown): Promise<void> {
   const { view, target, clock, log } = options;
   try {
-    const object = target.live(ownType(key), key.namespace, key.name);
+    const object = target.live(ownType(key.kind), key.namespace, key.name);
     if (!object || object.metadata.deletionTimestamp !== undefined || view.namespaceIsTerminating(key.namespace))
       return;
     await say(options, object, applyFailedStatus(object, failureMessage(error), timeOf(clock)));

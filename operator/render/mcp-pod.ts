@@ -1,4 +1,4 @@
-import { API_GROUP } from '../../crds/kinds/kind.ts';
+import { API_GROUP } from '../../gateway/contract/api-group.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { MCPServer } from '../resolve/snapshot.ts';
 import type { JsonObject, NamedObject } from './json.ts';

@@ -1,4 +1,4 @@
-import { API_GROUP } from '../../crds/kinds/kind.ts';
+import { API_GROUP } from '../../gateway/contract/api-group.ts';
 import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 import type { MCPServer } from '../resolve/snapshot.ts';
 import { MANAGEMENT_PORT, PUBLIC_PORT } from './gateway-container.ts';

@@ -1,4 +1,4 @@
-import { API_GROUP } from '../../crds/kinds/kind.ts';
+import { API_GROUP } from '../../gateway/contract/api-group.ts';
 import { apiVersionOf, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
 import type { JsonObject } from './json.ts';

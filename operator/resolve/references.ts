@@ -1,10 +1,11 @@
 import { pathText } from '../../crds/kinds/object-path.ts';
+import { isOwnKind, REFERENCE_FIELDS, type ReferencedKind } from '../../crds/kinds/roles.ts';
 import type { FieldPath } from './field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import type { ObjectScope, Report } from './scope.ts';
-import type { Resource, Snapshot } from './snapshot.ts';
+import { objectsOf, type Resource, type Snapshot } from './snapshot.ts';
 
-export type ReferenceTarget = 'MCPGroup' | 'MCPOIDCConfig' | 'MCPExternalAuthConfig' | 'Secret' | 'ConfigMap';
+export type ReferenceTarget = ReferencedKind | 'Secret' | 'ConfigMap';
 
 /** One place where an object names another one of its namespace. */
 export interface Reference {
@@ -18,10 +19,7 @@ export interface Reference {
 
 /** Members whose value is `{name}` or `{name, key}`, by what they name. */
 const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
-  ['groupRef', 'MCPGroup'],
-  ['oidcConfigRef', 'MCPOIDCConfig'],
-  ['externalAuthConfigRef', 'MCPExternalAuthConfig'],
-  ['authServerRef', 'MCPExternalAuthConfig'],
+  ...REFERENCE_FIELDS,
   ['configMapRef', 'ConfigMap'],
   ['configMap', 'ConfigMap'],
   ['passwordRef', 'Secret'],
@@ -78,13 +76,9 @@ export function checkReferences(
   for (const reference of references(object)) if (isOurs(reference.path)) checkReference(reference, world, report);
 }
 
-const NOT_FOUND: Readonly<Record<ReferenceTarget, string>> = {
-  MCPGroup: 'GroupRefNotFound',
-  MCPOIDCConfig: 'OIDCConfigRefNotFound',
-  MCPExternalAuthConfig: 'ExternalAuthConfigRefNotFound',
-  Secret: 'SecretNotFound',
-  ConfigMap: 'ConfigMapNotFound',
-};
+/** Returns the reason of a dangling reference: `SecretNotFound`, `GroupRefNotFound`. */
+const notFoundReason = (target: ReferenceTarget): string =>
+  isOwnKind(target) ? `${target.replace(/^MCP/u, '')}RefNotFound` : `${target}NotFound`;
 
 function checkReference(reference: Reference, world: World, report: Report): void {
   const { path, target, name, key, optional } = reference;
@@ -98,7 +92,7 @@ function checkReference(reference: Reference, world: World, report: Report): voi
   const keys = keysOf(target, name, snapshot);
   if (!keys) {
     const message = `${target} "${name}" does not exist (${alternatives(target, world)}): create it or correct the name`;
-    report.problem(NOT_FOUND[target], `${path}.name`, message);
+    report.problem(notFoundReason(target), `${path}.name`, message);
   } else if (key !== undefined && !keys.includes(key)) {
     const there = keys.length > 0 ? `it has ${keys.join(', ')}` : 'it is empty';
     report.problem(
@@ -130,16 +124,7 @@ function keysOf(target: ReferenceTarget, name: string, snapshot: Snapshot): read
 }
 
 function namesOf(target: ReferenceTarget, snapshot: Snapshot): string[] {
-  switch (target) {
-    case 'MCPGroup':
-      return [...snapshot.groups.keys()];
-    case 'MCPOIDCConfig':
-      return [...snapshot.oidcConfigs.keys()];
-    case 'MCPExternalAuthConfig':
-      return [...snapshot.externalAuthConfigs.keys()];
-    case 'Secret':
-      return [...snapshot.secrets.keys()];
-    case 'ConfigMap':
-      return [...snapshot.configMaps.keys()];
-  }
+  if (target === 'Secret') return [...snapshot.secrets.keys()];
+  if (target === 'ConfigMap') return [...snapshot.configMaps.keys()];
+  return objectsOf(snapshot, target).map(({ metadata }) => metadata.name);
 }

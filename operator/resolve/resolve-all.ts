@@ -1,7 +1,7 @@
 import { checkReferences } from './references.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { reportInto, type Platform } from './scope.ts';
-import { compareText, type Resource, type Snapshot } from './snapshot.ts';
+import { compareText, objectsOf, type Snapshot } from './snapshot.ts';
 import { resolve, type Resolution } from './vmcp.ts';
 
 /** The outcome for one VirtualMCPServer. */
@@ -44,14 +44,7 @@ export function resolveAll(
 
 function danglingReferences(snapshot: Snapshot, platform: Platform): ObjectProblem[] {
   const problems: ObjectProblem[] = [];
-  const resources: Resource[] = [
-    ...snapshot.vmcps.values(),
-    ...snapshot.servers.values(),
-    ...snapshot.entries.values(),
-    ...snapshot.externalAuthConfigs.values(),
-    ...snapshot.oidcConfigs.values(),
-  ];
-  for (const object of resources) {
+  for (const object of objectsOf(snapshot)) {
     const { kind, metadata } = object;
     checkReferences(
       object,

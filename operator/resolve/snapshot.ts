@@ -4,11 +4,15 @@ import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
 import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
+import { KINDS } from '../../crds/kinds/index.ts';
+import type { ObjectOf } from '../../crds/kinds/kind.ts';
 
 export type { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
 
+type OwnKind = (typeof KINDS)[number];
+
 /** The objects of our own kinds, valid by their schema and with its defaults filled in. */
-export type Resource = VirtualMCPServer | MCPServer | MCPServerEntry | MCPGroup | MCPOIDCConfig | MCPExternalAuthConfig;
+export type Resource = ObjectOf<OwnKind>;
 
 /** A Secret as `resolve` may see it: which keys there are, never a value. */
 export interface SecretMeta {
@@ -35,15 +39,12 @@ export interface BrokenObject {
 
 type ByName<T> = ReadonlyMap<string, T>;
 
+/** One map for each kind, under the name that the kind declares as its `collection`. */
+type Collections = { readonly [K in OwnKind as K['collection']]: ByName<ObjectOf<K>> };
+
 /** Everything one namespace holds, as plain data, each map in the order of names. */
-export interface Snapshot {
+export interface Snapshot extends Collections {
   readonly namespace: string;
-  readonly vmcps: ByName<VirtualMCPServer>;
-  readonly groups: ByName<MCPGroup>;
-  readonly servers: ByName<MCPServer>;
-  readonly entries: ByName<MCPServerEntry>;
-  readonly oidcConfigs: ByName<MCPOIDCConfig>;
-  readonly externalAuthConfigs: ByName<MCPExternalAuthConfig>;
   readonly secrets: ByName<SecretMeta>;
   readonly configMaps: ByName<ConfigMapData>;
   /** By `Kind/name`. */
@@ -57,22 +58,27 @@ export interface SnapshotContents {
   readonly broken?: readonly BrokenObject[];
 }
 
+/** Returns the maps of every kind, each as `mapOf` returns it. */
+export const collections = (mapOf: (kind: Resource['kind']) => ByName<Resource>): Collections =>
+  Object.fromEntries(KINDS.map(({ kind, collection }) => [collection, mapOf(kind)])) as unknown as Collections;
+
+/** Returns the objects of one kind, or of every kind, sorted by name within a kind. */
+export const objectsOf = (snapshot: Snapshot, kind?: Resource['kind']): Resource[] =>
+  KINDS.filter((each) => kind === undefined || each.kind === kind).flatMap(({ collection }): Resource[] => [
+    ...snapshot[collection].values(),
+  ]);
+
 /** Indexes and sorts the objects of one namespace; of two with one name the first stands. */
 export function newSnapshot(namespace: string, contents: SnapshotContents): Snapshot {
   const { resources = [], secrets = [], configMaps = [], broken = [] } = contents;
-  const ofKind = <K extends Resource['kind']>(kind: K) =>
-    byName(
-      resources.filter((resource): resource is Extract<Resource, { kind: K }> => resource.kind === kind),
-      ({ metadata }) => metadata.name,
-    );
   return {
     namespace,
-    vmcps: ofKind('VirtualMCPServer'),
-    groups: ofKind('MCPGroup'),
-    servers: ofKind('MCPServer'),
-    entries: ofKind('MCPServerEntry'),
-    oidcConfigs: ofKind('MCPOIDCConfig'),
-    externalAuthConfigs: ofKind('MCPExternalAuthConfig'),
+    ...collections((kind) =>
+      byName(
+        resources.filter((resource) => resource.kind === kind),
+        ({ metadata }) => metadata.name,
+      ),
+    ),
     secrets: byName(secrets, ({ name }) => name),
     configMaps: byName(configMaps, ({ name }) => name),
     broken: byName(broken, ({ kind, name }) => `${kind}/${name}`),

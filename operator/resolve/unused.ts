@@ -1,12 +1,13 @@
+import { isConfigKind } from '../../crds/kinds/roles.ts';
 import type { ObjectProblem } from './problems.ts';
 import { references } from './references.ts';
 import { reportInto } from './scope.ts';
-import type { Resource, Snapshot } from './snapshot.ts';
+import { objectsOf, type Snapshot } from './snapshot.ts';
 
 /** Warns of objects that no virtual server reaches. Of Secrets and ConfigMaps only those that stand in the files matter. */
 export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
   const found: ObjectProblem[] = [];
-  const resources = resourcesOf(snapshot);
+  const resources = objectsOf(snapshot);
   const named = new Set(
     resources.flatMap((object) => references(object).map(({ target, name }) => `${target}/${name}`)),
   );
@@ -24,25 +25,14 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
     if (!served.has(name)) warn('MCPGroup', name, 'metadata.name', message);
   }
   const idle = 'nothing refers to it: correct the reference that should, or remove it';
-  for (const name of snapshot.externalAuthConfigs.keys()) {
-    if (!named.has(`MCPExternalAuthConfig/${name}`)) warn('MCPExternalAuthConfig', name, 'metadata.name', idle);
-  }
-  for (const name of snapshot.oidcConfigs.keys()) {
-    if (!named.has(`MCPOIDCConfig/${name}`)) warn('MCPOIDCConfig', name, 'metadata.name', idle);
+  for (const { kind, metadata } of resources.filter((resource) => isConfigKind(resource.kind))) {
+    if (!named.has(`${kind}/${metadata.name}`)) warn(kind, metadata.name, 'metadata.name', idle);
   }
   // Free-form parts, such as podTemplateSpec, name these too.
   for (const name of snapshot.secrets.keys()) if (!texts.has(name)) warn('Secret', name, 'metadata.name', idle);
   for (const name of snapshot.configMaps.keys()) if (!texts.has(name)) warn('ConfigMap', name, 'metadata.name', idle);
   return found;
 }
-
-const resourcesOf = ({ vmcps, servers, entries, oidcConfigs, externalAuthConfigs }: Snapshot): Resource[] => [
-  ...vmcps.values(),
-  ...servers.values(),
-  ...entries.values(),
-  ...oidcConfigs.values(),
-  ...externalAuthConfigs.values(),
-];
 
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];

@@ -1,3 +1,4 @@
+import { isConfigKind } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { compareText } from '../resolve/snapshot.ts';
 import type { Claim } from './claim.ts';
@@ -70,12 +71,10 @@ export function eventsOf(object: KubeObject, claims: readonly Claim[]): StatusEv
     });
 }
 
-const CONFIG_KINDS: ReadonlySet<string> = new Set(['MCPOIDCConfig', 'MCPExternalAuthConfig']);
-
 /** Events say what conditions say, in words of their own where a kind is only referred to. */
 function eventReason(kind: string, { type, status, reason }: Claim): string {
   if (type === 'DeletionBlocked') return type;
-  if (type !== 'Valid' || !CONFIG_KINDS.has(kind)) return reason;
+  if (type !== 'Valid' || !isConfigKind(kind)) return reason;
   return status === 'True' ? 'ConfigValid' : 'ConfigInvalid';
 }
 

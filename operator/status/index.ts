@@ -1,8 +1,18 @@
+import type { ObjectStatus } from './conditions.ts';
+import type { SharedObjectInput } from './input.ts';
+import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
+import { mcpGroupStatus } from './mcp-group.ts';
+import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
+
+/** Statuses of the kinds that others refer to. */
+export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput) => ObjectStatus>> = {
+  MCPGroup: mcpGroupStatus,
+  MCPOIDCConfig: mcpOIDCConfigStatus,
+  MCPExternalAuthConfig: mcpExternalAuthConfigStatus,
+};
+
 export type { ObjectStatus } from './conditions.ts';
 export type { SharedObjectInput } from './input.ts';
-export { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
-export { mcpGroupStatus } from './mcp-group.ts';
-export { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
 export { mcpServerEntryStatus } from './mcp-server-entry.ts';
 export { mcpServerStatus } from './mcp-server.ts';
 export { sameStatus } from './same-status.ts';

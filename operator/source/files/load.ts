@@ -1,3 +1,4 @@
+import { isMemberKind } from '../../../crds/kinds/roles.ts';
 import {
   newSnapshot,
   compareText,
@@ -148,8 +149,7 @@ function contentsOf(judged: readonly Judged[]): {
 function brokenObject({ kind, name, value }: ManifestObject): BrokenObject {
   const spec = isObject(value['spec']) ? value['spec'] : {};
   const group = isObject(spec['groupRef']) ? spec['groupRef']['name'] : undefined;
-  const isMember = kind === 'MCPServer' || kind === 'MCPServerEntry';
-  return { kind, name, ...(isMember && typeof group === 'string' && { group }) };
+  return { kind, name, ...(isMemberKind(kind) && typeof group === 'string' && { group }) };
 }
 
 function secretsOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretMeta[] {

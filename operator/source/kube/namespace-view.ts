@@ -1,17 +1,13 @@
+import { KINDS } from '../../../crds/kinds/index.ts';
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
-import type {
-  BrokenObject,
-  ConfigMapData,
-  MCPExternalAuthConfig,
-  MCPGroup,
-  MCPOIDCConfig,
-  MCPServer,
-  MCPServerEntry,
-  Resource,
-  SecretMeta,
-  Snapshot,
-  VirtualMCPServer,
+import {
+  collections,
+  type BrokenObject,
+  type ConfigMapData,
+  type Resource,
+  type SecretMeta,
+  type Snapshot,
 } from '../../resolve/snapshot.ts';
 import { SortedView } from './sorted-view.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
@@ -25,14 +21,9 @@ interface Judged {
 export class NamespaceView {
   readonly #namespace: string;
   readonly #judged = new Map<string, Judged>();
-  readonly #kinds = {
-    VirtualMCPServer: new SortedView<VirtualMCPServer>(),
-    MCPGroup: new SortedView<MCPGroup>(),
-    MCPServer: new SortedView<MCPServer>(),
-    MCPServerEntry: new SortedView<MCPServerEntry>(),
-    MCPOIDCConfig: new SortedView<MCPOIDCConfig>(),
-    MCPExternalAuthConfig: new SortedView<MCPExternalAuthConfig>(),
-  };
+  readonly #kinds: ReadonlyMap<string, SortedView<Resource>> = new Map(
+    KINDS.map(({ kind }) => [kind, new SortedView<Resource>()]),
+  );
   readonly #secrets = new SortedView<SecretMeta>();
   readonly #configMaps = new SortedView<ConfigMapData>();
   readonly #broken = new SortedView<BrokenObject>();
@@ -46,12 +37,7 @@ export class NamespaceView {
   snapshot(): Snapshot {
     this.#snapshot ??= {
       namespace: this.#namespace,
-      vmcps: this.#kinds.VirtualMCPServer.view(),
-      groups: this.#kinds.MCPGroup.view(),
-      servers: this.#kinds.MCPServer.view(),
-      entries: this.#kinds.MCPServerEntry.view(),
-      oidcConfigs: this.#kinds.MCPOIDCConfig.view(),
-      externalAuthConfigs: this.#kinds.MCPExternalAuthConfig.view(),
+      ...collections((kind) => this.#kinds.get(kind)?.view() ?? new Map()),
       secrets: this.#secrets.view(),
       configMaps: this.#configMaps.view(),
       broken: this.#broken.view(),
@@ -110,7 +96,6 @@ export class NamespaceView {
   }
 
   #setResource(kind: string, name: string, resource: Resource | undefined): void {
-    // The kind chooses a list of its own resources.
-    (this.#kinds[kind as Resource['kind']] as SortedView<Resource>).set(name, resource);
+    this.#kinds.get(kind)?.set(name, resource);
   }
 }

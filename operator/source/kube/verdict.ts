@@ -1,3 +1,4 @@
+import { isMemberKind } from '../../../crds/kinds/roles.ts';
 import { validateObject, withDefaults } from '../../../crds/kinds/validate.ts';
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
@@ -7,8 +8,6 @@ import type { BrokenObject, Resource } from '../../resolve/snapshot.ts';
 export type Verdict =
   | { readonly is: 'valid'; readonly resource: Resource }
   | { readonly is: 'broken'; readonly broken: BrokenObject; readonly problems: readonly Problem[] };
-
-const MEMBER_KINDS: ReadonlySet<string> = new Set(['MCPServer', 'MCPServerEntry']);
 
 /**
  * Judges what the API server holds by the same rules as files: it may hold what an older schema allowed. Status and
@@ -39,5 +38,5 @@ function retold(object: KubeObject, verdict: Verdict): Verdict {
 
 function brokenObject({ kind, metadata: { name }, spec }: KubeObject): BrokenObject {
   const group = (spec as { groupRef?: { name?: unknown } } | undefined)?.groupRef?.name;
-  return { kind, name, ...(MEMBER_KINDS.has(kind) && typeof group === 'string' && { group }) };
+  return { kind, name, ...(isMemberKind(kind) && typeof group === 'string' && { group }) };
 }

@@ -1,15 +1,9 @@
 import { KINDS } from '../../../crds/kinds/index.ts';
-import { API_GROUP, API_VERSION } from '../../../crds/kinds/kind.ts';
-import { RESOURCES, type ResourceType } from '../../../gateway/kube/resource.ts';
+import { ownType, RESOURCES, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ReferenceTarget } from '../../resolve/references.ts';
 
 /** The custom resources. */
-export const OWN_TYPES: readonly ResourceType[] = KINDS.map(({ kind, plural }) => ({
-  group: API_GROUP,
-  version: API_VERSION,
-  kind,
-  plural,
-}));
+export const OWN_TYPES: readonly ResourceType[] = KINDS.map(({ kind }) => ownType(kind));
 
 /** What only those objects hold that the operator made. */
 export const OWNED_SELECTOR = 'app.kubernetes.io/managed-by=vmcp-operator';

@@ -5,11 +5,9 @@ import type { ObjectProblem } from '../../resolve/problems.ts';
 import { newSnapshot, type BrokenObject, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
 import { resolve } from '../../resolve/vmcp.ts';
 import {
-  mcpExternalAuthConfigStatus,
-  mcpGroupStatus,
-  mcpOIDCConfigStatus,
   mcpServerEntryStatus,
   mcpServerStatus,
+  SHARED_STATUSES,
   virtualMCPServerStatus,
   type ObjectStatus,
   type ObservedWorkload,
@@ -79,12 +77,11 @@ export function statusFor(input: Case): ObjectStatus {
       return mcpServerStatus({ ...base, observed });
     case 'MCPServerEntry':
       return mcpServerEntryStatus(base);
-    case 'MCPGroup':
-      return mcpGroupStatus({ ...base, deletion });
-    case 'MCPOIDCConfig':
-      return mcpOIDCConfigStatus({ ...base, deletion });
-    default:
-      return mcpExternalAuthConfigStatus({ ...base, deletion });
+    default: {
+      const sharedStatus = SHARED_STATUSES[object.kind];
+      if (!sharedStatus) throw new Error(`no status for kind ${object.kind}`);
+      return sharedStatus({ ...base, deletion });
+    }
   }
 }
 
