@@ -31,8 +31,9 @@ e2e: build ## everything on a real Kubernetes node: as root on cgroup v1, else w
 check: install lint verify ## before a commit: lint, verify and the unit tests
 	@npx --no-install vitest run --project unit
 
-lint: install ## types, ESLint, import rules, dead code, formatting
-	@npm run --silent lint
+lint: install ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
+	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
+	npm run --silent lint:others; others=$$?; wait $$eslint && [ $$others -eq 0 ]
 
 scripts: ## shell scripts and the workflow, where shellcheck and Go are
 	@command -v shellcheck >/dev/null 2>&1 || echo 'not applicable: scripts are checked with shellcheck (Debian: apt install shellcheck)'

@@ -36,6 +36,9 @@ const examples: [file: string, object: KubeManifest][] = readdirSync(join(root, 
       .map((object): [string, KubeManifest] => [`${file} ${object.kind}/${object.metadata.name}`, object]),
   );
 
+/** Verdicts of the API server on the invalid samples, by file. */
+const verdictsOnInvalid = new Map<string, Verdict>();
+
 interface Verdict {
   readonly accepted: boolean;
   readonly words: string;
@@ -74,16 +77,18 @@ describe('the API server and our validator', () => {
   it.each(invalid)('both refuse %s', async (file, text) => {
     const object = parse(text) as KubeManifest;
     const verdict = await ofApiServer(object);
+    verdictsOnInvalid.set(file, verdict);
     expect(ofValidator(object).accepted).toBe(false);
     expect({ file, accepted: verdict.accepted }).toEqual({ file, accepted: file in BY_NATURE });
   });
 
   it.each(invalid.filter(([file]) => !(file in BY_NATURE) && file !== 'enum-api-version.yaml'))(
     'the refusal of %s names the field',
-    async (_, text) => {
+    async (file, text) => {
       const path = /^# expect: (.+)$/mu.exec(text)?.[1] ?? '';
       const member = /([^.[\]"]+)(\[\d+\])?$/u.exec(path)?.[1];
-      expect((await ofApiServer(parse(text) as KubeManifest)).words).toContain(member);
+      const { words } = verdictsOnInvalid.get(file) ?? (await ofApiServer(parse(text) as KubeManifest));
+      expect(words).toContain(member);
     },
   );
 
