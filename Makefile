@@ -66,13 +66,13 @@ bench: build ## measure the gateway against a bare proxy (wrk, some minutes), or
 
 bench-operator: build ## measure the operator against a bare writer, 7 rounds on control planes of their own (20 minutes)
 	@if e2e/cluster/build.sh --check control-plane >/dev/null 2>&1; then \
-	  npx --no-install node e2e/bench/operator.ts --count 300 --rounds 7; \
+	  npx --no-install node e2e/bench/operator/main.ts --count 300 --rounds 7; \
 	else \
 	  echo 'not applicable: the throughput of the operator needs a control plane (make control-plane)'; \
 	fi
 
 soak: build ## an hour of mixed load: does the heap of the gateway stay flat? (SOAK_MINUTES=60)
-	@npx --no-install node e2e/bench/soak.ts --minutes $(or $(SOAK_MINUTES),60)
+	@npx --no-install node e2e/bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),60)
 
 install: $(INSTALLED) ## npm ci, when the lock file is newer than node_modules
 

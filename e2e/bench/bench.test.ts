@@ -9,14 +9,14 @@ import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import { startBackends, startTarget } from './contenders.ts';
-import { engines } from './engines.ts';
+import { engines } from './load/engines.ts';
 import { writeConfig } from './gateway.ts';
-import type { Plan } from './load.ts';
+import type { Plan } from './load/load.ts';
 import { callTool, closeSession, openSession, post, toolNames } from './mcp.ts';
 import type { Options } from './options.ts';
-import { listen } from './child.ts';
+import { listen } from './servers/child.ts';
 import { writeLoginConfig } from './login-config.ts';
-import { cookiesOf, headerOf, RawConnection } from './raw-connection.ts';
+import { cookiesOf, headerOf, RawConnection } from './load/raw-connection.ts';
 import { startScript, startServer, stopAll } from './processes.ts';
 import { loadInTurn } from './slices.ts';
 import type { Bench } from './workload.ts';
@@ -94,7 +94,7 @@ describe.each(engines())('$name', { timeout: 60_000 }, ({ run }) => {
   });
 
   it('counts a refused path as a failure, also when no text is asked for', async () => {
-    const { ports } = await startServer('bare-proxy.ts', []);
+    const { ports } = await startServer('servers/bare-proxy.ts', []);
     const load = await run({ port: ports[0] ?? 0, sessions: [], bodies: [{ before: 'not json ', after: '' }] }, 2, 1);
     expect(load.failures['status']).toBeGreaterThan(0);
   });
@@ -147,7 +147,7 @@ describe('load-idle', { timeout: 30_000 }, () => {
     [true, { open: 45, closed: 5 }],
   ])('holds every stream and tells which were dropped (%s)', async (dropTenth, expected) => {
     const server = await streamServer(dropTenth);
-    const { line } = await startScript('load-idle.ts', ['--url', server.url, '--count', '50', '--hold', '0.2']);
+    const { line } = await startScript('load/idle.ts', ['--url', server.url, '--count', '50', '--hold', '0.2']);
     expect(line).toEqual(expected);
     expect(server.streams()).toBe(50);
     server.close();
@@ -155,7 +155,7 @@ describe('load-idle', { timeout: 30_000 }, () => {
 
   it('ends with the status of a refused stream', async () => {
     const { backends } = await startBackends(1, 1);
-    const refused = startScript('load-idle.ts', ['--url', backends[0]?.url ?? '', '--count', '1']);
+    const refused = startScript('load/idle.ts', ['--url', backends[0]?.url ?? '', '--count', '1']);
     await expect(refused).rejects.toThrow('GET answered HTTP/1.1 405');
   });
 });
@@ -164,7 +164,7 @@ describe('load-faulty', { timeout: 30_000 }, () => {
   it.each(['hang', 'garbage'])('keeps calling a backend that answers with %s, and ends', async (mode) => {
     const { backends } = await startBackends(1, 1, { mode });
     const flags = ['--url', backends[0]?.url ?? '', '--tool', '4:search_issues', '--seconds', '1'];
-    const { child, line } = await startScript('load-faulty.ts', flags);
+    const { child, line } = await startScript('load/faulty.ts', flags);
     expect(line).toEqual({ search_issues: 4 });
     await expect.poll(() => child.process.exitCode, { timeout: 10_000 }).toBe(0);
   });
@@ -240,7 +240,7 @@ describe('what logins are measured with', { timeout: 30_000 }, () => {
   });
 
   it('asks a provider whose ID tokens are signed, and for the nonce in the code', async () => {
-    const { ports } = await startServer('stub-provider.ts', []);
+    const { ports } = await startServer('servers/stub-provider.ts', []);
     const issuer = `http://127.0.0.1:${String(ports[0])}`;
     const discovered = await request(`${issuer}/.well-known/openid-configuration`);
     const { token_endpoint, jwks_uri } = (await discovered.body.json()) as Record<string, string>;
@@ -273,7 +273,7 @@ describe('what stands beside it', { timeout: 30_000 }, () => {
   it('serves the bytes of the list file as they are', async () => {
     const file = join(bench.folder, 'list.json');
     writeFileSync(file, '{"result": {"tools":[]} }');
-    const { ports } = await startServer('static-list.ts', ['--body', file]);
+    const { ports } = await startServer('servers/static-list.ts', ['--body', file]);
     const { status, message } = await post(`http://127.0.0.1:${String(ports[0])}/mcp`, '{}');
     expect([status, message]).toEqual([200, '{"result": {"tools":[]} }']);
   });

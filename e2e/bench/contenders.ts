@@ -24,7 +24,7 @@ export async function startBackends(
 ): Promise<BackendSet> {
   const own = ['--name', name, '--mode', mode, '--credential', credential];
   const argv = ['--listeners', String(count), '--tools', String(tools), ...own];
-  const { child, ports } = await startServer('backend.ts', argv);
+  const { child, ports } = await startServer('servers/backend.ts', argv);
   return {
     child,
     backends: ports.map((port, index) => ({
@@ -49,7 +49,7 @@ export async function startTarget(bench: Bench, target: Target, { backends }: Ba
     }
     case 'bare-proxy': {
       const { child, ports } = await startServer(
-        'bare-proxy.ts',
+        'servers/bare-proxy.ts',
         backends.flatMap(({ url }) => ['--backend', url]),
       );
       return at(child, ports[0] ?? 0);

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { engines } from './engines.ts';
+import { engines } from './load/engines.ts';
 import { parseOptions, USAGE, UsageError, type Options } from './options.ts';
 import { endAll, stopAll } from './processes.ts';
 import { toMarkdown } from './table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Load } from './load.ts';
+import type { Load } from './load/load.ts';
 import { interleave, measure, toSeries } from './slices.ts';
 
 const load: Load = { requests: 500, seconds: 2, bytes: 0, p50Ms: 1, p99Ms: 3, failures: {} };

@@ -1,4 +1,4 @@
-import type { Engine, Load, Plan } from './load.ts';
+import type { Engine, Load, Plan } from './load/load.ts';
 import { median, medianOrNull } from './statistics.ts';
 import { usage } from './usage.ts';
 

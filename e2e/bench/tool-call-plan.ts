@@ -1,5 +1,5 @@
-import { inParallel } from './concurrency.ts';
-import type { Body, Plan } from './load.ts';
+import { inParallel } from './load/concurrency.ts';
+import type { Body, Plan } from './load/load.ts';
 import { callTool, openSession } from './mcp.ts';
 
 /** The argument of every measured call. */

@@ -1,4 +1,4 @@
-import type { Engine } from './load.ts';
+import type { Engine } from './load/load.ts';
 import type { Options } from './options.ts';
 import type { Series } from './slices.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { attempt, type Ended } from '../cluster/harness/command.ts';
-import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import { clusterBinary } from '../harness/control-plane/binaries.ts';
 import { root } from '../harness/vmcp.ts';
 
 /** The parts of a rendered object that these tests read. */

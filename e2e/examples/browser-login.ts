@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { CLIENT_URL, ScriptedBrowser } from '../harness/scripted-browser.ts';
+import { CLIENT_URL, ScriptedBrowser } from '../harness/browser/scripted-browser.ts';
 
 export interface LoggedIn {
   readonly accessToken: string;

@@ -9,9 +9,9 @@ import {
   type ControlPlane,
   type ControlPlaneAddress,
   type ControlPlaneOptions,
-} from '../harness/control-plane.ts';
-import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane-api.ts';
-import { clusterBinary } from '../harness/control-plane-binaries.ts';
+} from '../harness/control-plane/control-plane.ts';
+import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane/api.ts';
+import { clusterBinary } from '../harness/control-plane/binaries.ts';
 import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root } from '../harness/vmcp.ts';

@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { auditLogOf, type ControlPlaneAddress } from '../harness/control-plane.ts';
+import { auditLogOf, type ControlPlaneAddress } from '../harness/control-plane/control-plane.ts';
 
 /** One request, as the API server's audit log holds it. */
 export interface AuditEvent {

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
-import { adminKubeconfigOf } from '../harness/control-plane.ts';
-import { clusterBinary } from '../harness/control-plane-binaries.ts';
+import { adminKubeconfigOf } from '../harness/control-plane/control-plane.ts';
+import { clusterBinary } from '../harness/control-plane/binaries.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
-import type { ControlPlane } from '../harness/control-plane.ts';
-import type { ClusterApi } from '../harness/control-plane-api.ts';
+import type { ControlPlane } from '../harness/control-plane/control-plane.ts';
+import type { ClusterApi } from '../harness/control-plane/api.ts';
 import { group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope, testScope } from '../harness/scope.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
 import { checkGatewayConfig, withDiscoveredBackends } from '../../gateway/read-gateway-config.ts';
-import type { KubeManifest } from '../harness/control-plane-api.ts';
+import type { KubeManifest } from '../harness/control-plane/api.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { testScope } from '../harness/scope.ts';
 import { runPods } from './kubelet.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { writeKubeconfig, type ControlPlaneAddress } from '../harness/control-plane.ts';
+import { writeKubeconfig, type ControlPlaneAddress } from '../harness/control-plane/control-plane.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';

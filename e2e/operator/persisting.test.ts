@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { ClusterApi, KubeManifest } from '../harness/control-plane-api.ts';
+import type { ClusterApi, KubeManifest } from '../harness/control-plane/api.ts';
 import { entry, group, secret, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';

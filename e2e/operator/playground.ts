@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ClusterApi, KubeManifest, Place } from '../harness/control-plane-api.ts';
+import type { ClusterApi, KubeManifest, Place } from '../harness/control-plane/api.ts';
 import type { Manifest } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { KubeManifest } from '../harness/control-plane-api.ts';
+import type { KubeManifest } from '../harness/control-plane/api.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { testScope } from '../harness/scope.ts';
 import { runPods } from './kubelet.ts';

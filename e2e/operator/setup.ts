@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { adminApi, startControlPlane, type ControlPlaneAddress } from '../harness/control-plane.ts';
+import { adminApi, startControlPlane, type ControlPlaneAddress } from '../harness/control-plane/control-plane.ts';
 import { installAccess, type OperatorAccess } from './access.ts';
 import { startOperator } from './operator-process.ts';
 import { CANARY } from './resources.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, inject } from 'vitest';
-import { adminApi } from '../harness/control-plane.ts';
-import type { ClusterApi } from '../harness/control-plane-api.ts';
+import { adminApi } from '../harness/control-plane/control-plane.ts';
+import type { ClusterApi } from '../harness/control-plane/api.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 import { newPlayground, type Playground } from './playground.ts';
 

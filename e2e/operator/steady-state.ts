@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ControlPlaneAddress } from '../harness/control-plane.ts';
-import type { ClusterApi } from '../harness/control-plane-api.ts';
+import type { ControlPlaneAddress } from '../harness/control-plane/control-plane.ts';
+import type { ClusterApi } from '../harness/control-plane/api.ts';
 import { eventually } from '../harness/poll.ts';
 import { auditMark, auditSince, lineOf, writesOf } from './audit.ts';
 import { at, placeOf, type Playground } from './playground.ts';

@@ -4,7 +4,7 @@ import type { Connection } from '../../gateway/kube/connection.ts';
 import { apiVersionOf, ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
 import { startWorld, type World } from '../../operator/source/kube/world.ts';
-import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane.ts';
+import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane/control-plane.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
-import { CLIENT_URL, ScriptedBrowser } from '../harness/scripted-browser.ts';
+import { CLIENT_URL, ScriptedBrowser } from '../harness/browser/scripted-browser.ts';
 
 type Registered = Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
 type Tokens = Awaited<ReturnType<OAuthClientProvider['tokens']>>;

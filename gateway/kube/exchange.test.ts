@@ -3,7 +3,7 @@ import { createSecureServer } from 'node:http2';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { makeCertificates } from '../../e2e/harness/control-plane-certificates.ts';
+import { makeCertificates } from '../../e2e/harness/control-plane/certificates.ts';
 import { testScope } from '../../e2e/harness/scope.ts';
 import { temporaryFolder } from '../../e2e/harness/vmcp.ts';
 import { Exchange } from './exchange.ts';

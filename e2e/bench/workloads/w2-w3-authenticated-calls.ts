@@ -57,7 +57,7 @@ async function startContender(
   { authentication, tokens }: { readonly authentication?: Authentication; readonly tokens: readonly string[] },
 ): Promise<Started> {
   const file = writeConfig(bench.folder, backends, authentication);
-  const { child, ports } = await startServer('gateway-with-tokens.ts', ['--config', file]);
+  const { child, ports } = await startServer('servers/gateway-with-tokens.ts', ['--config', file]);
   const port = ports[0] ?? 0;
   const url = `http://127.0.0.1:${String(port)}/mcp`;
   const token = tokens.at(-1);

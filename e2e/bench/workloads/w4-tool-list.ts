@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBackends, startTarget } from '../contenders.ts';
-import type { Plan } from '../load.ts';
+import type { Plan } from '../load/load.ts';
 import { openSession, post } from '../mcp.ts';
 import { startServer } from '../processes.ts';
 import { loadInTurn, type Contender, type Series } from '../slices.ts';
@@ -46,7 +46,7 @@ async function run(bench: Bench): Promise<Report> {
   const list = await wholeList(gateway.url, session);
   const bodyFile = join(bench.folder, 'tools-list.json');
   writeFileSync(bodyFile, list);
-  const { child, ports } = await startServer('static-list.ts', ['--body', bodyFile]);
+  const { child, ports } = await startServer('servers/static-list.ts', ['--body', bodyFile]);
   const plan = (port: number): Plan => ({
     port,
     sessions: session === undefined ? [] : [session],

@@ -1,5 +1,5 @@
 import { startBackends, startTarget, type Server } from '../contenders.ts';
-import type { Load } from '../load.ts';
+import type { Load } from '../load/load.ts';
 import { openSession, toolNames } from '../mcp.ts';
 import { startScript } from '../processes.ts';
 import { measure, measureInTurn, type Series } from '../slices.ts';
@@ -14,7 +14,7 @@ const SESSIONS_PER_SECOND = 300;
 async function churn({ url }: Server, tools: readonly string[], seconds: number): Promise<Load> {
   const flags = ['--url', url, '--workers', String(WORKERS), '--seconds', String(seconds)];
   const argv = [...flags, ...tools.flatMap((name) => ['--tool', name])];
-  const { line } = await startScript('load-sessions.ts', argv, seconds);
+  const { line } = await startScript('load/sessions.ts', argv, seconds);
   return line as Load;
 }
 

@@ -23,7 +23,7 @@ async function run(bench: Bench): Promise<Report> {
   const before = usage(pid);
   if (before === null) return left('this machine has no /proc to read the memory of a process from');
   const { line } = await startScript(
-    'load-idle.ts',
+    'load/idle.ts',
     ['--url', gateway.url, '--count', String(SESSIONS)],
     OPENING_SECONDS,
   );

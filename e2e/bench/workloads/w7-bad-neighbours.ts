@@ -21,7 +21,7 @@ const SIDE_LOAD_SECONDS = 120;
 async function startFaulty(url: string, tools: readonly string[]): Promise<Child> {
   const inFlight = (name: string): number => FAULTY[FAULTS.find((fault) => name.startsWith(fault)) ?? 'hang'];
   const flags = tools.flatMap((name) => ['--tool', `${String(inFlight(name))}:${name}`]);
-  const { child } = await startScript('load-faulty.ts', [
+  const { child } = await startScript('load/faulty.ts', [
     '--url',
     url,
     '--seconds',

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { request } from 'undici';
 import { startRedis } from '../../harness/redis.ts';
 import { startGateway } from '../gateway.ts';
-import type { Load } from '../load.ts';
+import type { Load } from '../load/load.ts';
 import { writeLoginConfig } from '../login-config.ts';
 import { freePorts, startScript, startServer, type Child } from '../processes.ts';
 import { measure, measureInTurn, type Series } from '../slices.ts';
@@ -60,7 +60,7 @@ async function logins({ port, client, asked }: Contender, seconds: number): Prom
   const who = ['--port', String(port), '--client', client, '--redirect', REDIRECT, '--resource', resource];
   const much = ['--users', String(USERS), '--workers', String(BROWSERS), '--seconds', String(seconds)];
   const { line } = await startScript(
-    'load-logins.ts',
+    'load/logins.ts',
     [...who, ...much, ...(asked === 'asked' ? ['--ask'] : [])],
     seconds,
   );
@@ -101,7 +101,7 @@ async function run(bench: Bench): Promise<Report> {
   }
   const stops: (() => unknown)[] = [];
   try {
-    const stub = await startServer('stub-provider.ts', []);
+    const stub = await startServer('servers/stub-provider.ts', []);
     const upstream = stub.ports[0] ?? 0;
     const servers = [await startLoginServer(bench, 'memory', { upstream })];
     const hasRedis = spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error === undefined;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { clusterBinary } from '../../harness/control-plane-binaries.ts';
+import { clusterBinary } from '../../harness/control-plane/binaries.ts';
 import { eventually } from '../../harness/poll.ts';
 import type { Scope } from '../../harness/scope.ts';
 import { root } from '../../harness/vmcp.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { raw } from '../../harness/clients/raw.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope } from '../../harness/scope.ts';
 import { ScriptedLogin } from '../scripted-login.ts';
 import { SDKS } from '../sdk-login.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '../../harness/poll.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope } from '../../harness/scope.ts';
 import { temporaryFolder, vmcpResult } from '../../harness/vmcp.ts';
 import { startAuthServer } from './gateway.ts';

@@ -6,7 +6,7 @@ import {
   startChromium,
   startClientCallback,
   type ClientCallback,
-} from '../../harness/chromium.ts';
+} from '../../harness/browser/chromium.ts';
 import { blockScope, testScope } from '../../harness/scope.ts';
 import { OAuthClient } from './oauth-client.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';

@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { runAuthorizationConformance, scenariosOf } from '../../conformance/runner.ts';
 import { raw } from '../../harness/clients/raw.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope, testScope } from '../../harness/scope.ts';
 import { OAuthClient } from './oauth-client.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';

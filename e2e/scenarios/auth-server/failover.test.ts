@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { eventually } from '../../harness/poll.ts';
 import { hasRedis, startSentinelTrio } from '../../harness/redis.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope } from '../../harness/scope.ts';
 import { openBearerSession } from '../bearer-session.ts';
 import { newKeys } from './manifests.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { createAuthority } from '../../../gateway/outbound/testdata/authority.ts';
-import { hasChromium, signIn, startChromium, startClientCallback } from '../../harness/chromium.ts';
+import { hasChromium, signIn, startChromium, startClientCallback } from '../../harness/browser/chromium.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { testScope, type Scope } from '../../harness/scope.ts';
 import { startAuthServer } from './gateway.ts';

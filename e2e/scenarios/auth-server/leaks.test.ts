@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { hasRedis, startRedis } from '../../harness/redis.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope, type Scope } from '../../harness/scope.ts';
 import { bearerOf } from '../credential-backend.ts';
 import { ScriptedLogin } from '../scripted-login.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { CLIENT_URL, ScriptedBrowser, type End, type Shown } from '../../harness/scripted-browser.ts';
+import { CLIENT_URL, ScriptedBrowser, type End, type Shown } from '../../harness/browser/scripted-browser.ts';
 import { blockScope } from '../../harness/scope.ts';
 import { raw, initializeRequest, MCP_HEADERS } from '../../harness/clients/raw.ts';
 import { bearer } from '../bearer-session.ts';

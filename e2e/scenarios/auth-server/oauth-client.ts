@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import { CLIENT_URL, type ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { CLIENT_URL, type ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 
 /** The gateway speaks http on loopback here. */
 export const INSECURE = { [oauth.allowInsecureRequests]: true } as const;

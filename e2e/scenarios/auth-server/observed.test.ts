@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { freePort } from '../../harness/free-port.ts';
 import { eventually } from '../../harness/poll.ts';
 import { hasRedis, startRedis } from '../../harness/redis.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope } from '../../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 import { startAuthServer } from './gateway.ts';

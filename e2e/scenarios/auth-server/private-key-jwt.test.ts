@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { decodeJwt, exportJWK, generateKeyPair, type CryptoKey, type GenerateKeyPairResult } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope } from '../../harness/scope.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';
 import { OAuthClient } from './oauth-client.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope } from '../../harness/scope.ts';
 import { INSECURE, OAuthClient } from './oauth-client.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';

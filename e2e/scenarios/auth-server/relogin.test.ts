@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope, testScope } from '../../harness/scope.ts';
 import { bearerOf } from '../credential-backend.ts';
 import { openBearerSession, type BearerSession } from '../bearer-session.ts';

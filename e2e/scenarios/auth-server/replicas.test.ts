@@ -6,7 +6,7 @@ import { eventually } from '../../harness/poll.ts';
 import { dumpOf } from '../../harness/redis-dump.ts';
 import { hasRedis, startRedis, type RedisServer } from '../../harness/redis.ts';
 import { startRoundRobin, type RoundRobin } from '../../harness/round-robin.ts';
-import { CLIENT_URL, ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { CLIENT_URL, ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope } from '../../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 import { openBearerSession } from '../bearer-session.ts';

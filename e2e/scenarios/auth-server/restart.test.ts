@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { hasRedis, startRedis } from '../../harness/redis.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope, type Scope } from '../../harness/scope.ts';
 import { bearer, openBearerSession } from '../bearer-session.ts';
 import { MCP_HEADERS, initializeRequest, raw } from '../../harness/clients/raw.ts';

@@ -5,7 +5,7 @@ import { calculateJwkThumbprint, decodeProtectedHeader, exportJWK } from 'jose';
 import { expect, it } from 'vitest';
 import { initializeRequest, MCP_HEADERS, raw } from '../../harness/clients/raw.ts';
 import { eventually } from '../../harness/poll.ts';
-import { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { testScope } from '../../harness/scope.ts';
 import { bearer } from '../bearer-session.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
-import { formsOf } from '../../harness/html-form.ts';
-import type { ScriptedBrowser } from '../../harness/scripted-browser.ts';
+import { formsOf } from '../../harness/browser/html-form.ts';
+import type { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 
 /** Parameters of URLs and forms that whoever reads a log could use. */
 const PARAMETERS = ['code', 'state', 'nonce', 'transaction', 'csrf'];

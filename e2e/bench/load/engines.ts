@@ -1,0 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import type { Engine } from './load.ts';
+import { autocannonEngine } from './autocannon.ts';
+import { wrkEngine } from './wrk.ts';
+
+/** Engines that this machine can run, the best first. autocannon comes with the devDependencies. */
+export function engines(): readonly [Engine, ...Engine[]] {
+  const hasWrk = spawnSync('wrk', ['-v'], { stdio: 'ignore' }).error === undefined;
+  return hasWrk ? [wrkEngine, autocannonEngine] : [autocannonEngine];
+}

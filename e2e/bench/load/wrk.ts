@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { happened, type Engine, type Load, type Plan } from './load.ts';
+import { MCP_HEADERS } from '../mcp.ts';
+
+const SCRIPT = new URL('load.lua', import.meta.url).pathname;
+
+interface Summary {
+  readonly requests: number;
+  readonly durationUs: number;
+  readonly bytes: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  readonly failures: Record<string, number>;
+}
+
+/** A Lua string literal of ASCII text: JSON's escapes for quotes, backslashes and line ends are Lua's too. */
+const lua = (value: string): string => JSON.stringify(value);
+
+/** The plan as a Lua chunk: some 40 kB for 256 sessions of 32 users, so that it goes as an argument and needs no file. */
+function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): string {
+  const headers = { Host: `127.0.0.1:${String(port)}`, ...MCP_HEADERS };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const members = [
+    `head = ${lua(`POST /mcp HTTP/1.1\r\n${lines.join('')}`)}`,
+    `sessions = {${sessions.map(lua).join(',')}}`,
+    `tokens = {${tokens.map(lua).join(',')}}`,
+    `bodies = {${bodies.map(({ before, after }) => `{${lua(before)},${lua(after)}}`).join(',')}}`,
+    ...(mustContain === undefined ? [] : [`must_contain = ${lua(mustContain)}`]),
+  ];
+  return `return { ${members.join(',\n')} }\n`;
+}
+
+async function run(plan: Plan, connections: number, seconds: number): Promise<Load> {
+  const flags = [
+    '-t1',
+    `-c${String(connections)}`,
+    `-d${String(Math.ceil(seconds))}s`,
+    '--timeout',
+    '10s',
+    '-s',
+    SCRIPT,
+  ];
+  const argv = [...flags, `http://127.0.0.1:${String(plan.port)}`, '--', planLua(plan)];
+  const child = spawn('wrk', argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const json = /^BENCH (.*)$/mu.exec(output)?.[1];
+  if (json === undefined) throw new Error(`wrk gave no summary:\n${output}`);
+  const summary = JSON.parse(json) as Summary;
+  return {
+    requests: summary.requests,
+    seconds: summary.durationUs / 1e6,
+    bytes: summary.bytes,
+    p50Ms: summary.p50Us / 1e3,
+    p99Ms: summary.p99Us / 1e3,
+    failures: happened(summary.failures),
+  };
+}
+
+/** wrk counts whole seconds: shorter slices last one second. */
+export const wrkEngine: Engine = { name: 'wrk', run };

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { raw } from '../clients/raw.ts';
+import { CookieJar } from './cookie-jar.ts';
+import { formsOf, type Form } from './html-form.ts';
+
+/** A page that was shown. */
+export interface Shown {
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Where a walk ends: at a page, or at the door of a client, which is not asked. */
+export type End = { readonly page: Shown } | { readonly client: URL };
+
+export interface BrowserOptions {
+  /** What it types as a name, at each host and port or everywhere. */
+  readonly user?: string | ((host: string) => string);
+  /** URLs that begin so are the client's. */
+  readonly clients?: readonly string[];
+}
+
+const MAX_STEPS = 30;
+
+/** A browser without scripts: cookies as browsers keep them, redirects, forms, and somebody who fills them in. */
+export class ScriptedBrowser {
+  readonly cookies = new CookieJar();
+  /** Every page, the latest last. */
+  readonly pages: Shown[] = [];
+  /** Every URL that was opened or handed to a client. */
+  readonly visited: URL[] = [];
+  /** What it presses where it is asked for a decision. */
+  decision: 'approve' | 'deny' = 'approve';
+  readonly #user: (host: string) => string;
+  readonly #clients: readonly string[];
+
+  constructor({ user = `user-${randomBytes(4).toString('hex')}`, clients = CLIENT_URLS }: BrowserOptions = {}) {
+    this.#user = typeof user === 'string' ? () => user : user;
+    this.#clients = clients;
+  }
+
+  /** Opens an address as somebody who types it in, and follows its redirects. */
+  open(url: string | URL): Promise<End> {
+    return this.#walk(new URL(url), undefined, undefined);
+  }
+
+  /** Presses a button, the first of its name and value when these are given; `fields` are typed in before. */
+  press(page: Shown, button?: readonly [name: string, value: string], fields: Readonly<Record<string, string>> = {}) {
+    const form = formsOf(page.body).find(({ buttons }) => button === undefined || hasButton(buttons, button));
+    if (!form) throw new Error(`there is no such button on ${page.url.href}: ${page.body.slice(0, 800)}`);
+    const filled = new URLSearchParams({ ...form.hidden, ...fields, ...(button && { [button[0]]: button[1] }) });
+    return this.#walk(new URL(form.action ?? page.url.href, page.url), filled, page.url);
+  }
+
+  /** Logs in wherever it is asked to, decides as `decision` says, and returns the URL that the client is given. */
+  async login(start: string | URL): Promise<URL> {
+    let end = await this.open(start);
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      if ('client' in end) return end.client;
+      end = await this.answer(end.page);
+    }
+    throw new Error(`the login does not end: ${this.visited.map(({ pathname }) => pathname).join(' ')}`);
+  }
+
+  /** Does what the page asks for. Throws an Error that quotes a page without a form. */
+  answer(page: Shown): Promise<End> {
+    const [form] = formsOf(page.body);
+    if (!form) throw new Error(`nothing to press on ${page.url.href} (${String(page.status)}): ${page.body}`);
+    const typed = typedIn(form, this.#user(page.url.host));
+    const decision = ['decision', this.decision] as const;
+    return this.press(page, hasButton(form.buttons, decision) ? decision : undefined, typed);
+  }
+
+  async #walk(start: URL, form: URLSearchParams | undefined, from: URL | undefined): Promise<End> {
+    let [url, body, initiator] = [start, form, from];
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      this.visited.push(url);
+      if (this.#clients.some((prefix) => url.href.startsWith(prefix))) return { client: url };
+      const shown = await this.#load(url, body, initiator);
+      const { location } = shown.headers;
+      if (typeof location !== 'string' || shown.status < 300 || shown.status > 399) {
+        this.pages.push(shown);
+        return { page: shown };
+      }
+      if (shown.status === 307 || shown.status === 308) throw new Error(`${url.pathname} repeats the form elsewhere`);
+      [url, body, initiator] = [new URL(location, url), undefined, url];
+    }
+    throw new Error(`redirects do not end: ${url.href}`);
+  }
+
+  async #load(url: URL, form: URLSearchParams | undefined, initiator: URL | undefined): Promise<Shown> {
+    const crossSite = initiator !== undefined && initiator.hostname !== url.hostname;
+    const method = form ? 'POST' : 'GET';
+    const cookie = this.cookies.header(url, { crossSite, method });
+    const answer = await raw(url.href, {
+      method,
+      headers: {
+        accept: 'text/html',
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+        'sec-fetch-site': fetchSite(initiator, url),
+        ...(cookie !== '' && { cookie }),
+        // As under `Referrer-Policy: no-referrer`.
+        ...(form && { origin: 'null', 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(form && { body: form.toString() }),
+    });
+    this.cookies.keep(url, answer.headers['set-cookie'] ?? []);
+    return { url, ...answer };
+  }
+}
+
+/** Where clients of the tests are sent back to. Nothing listens there. */
+export const CLIENT_URL = 'http://127.0.0.1:33418/callback';
+const CLIENT_URLS = [CLIENT_URL];
+
+const hasButton = (buttons: Form['buttons'], [name, value]: readonly [string, string]): boolean =>
+  buttons.some((button) => button.name === name && button.value === value);
+
+function typedIn({ texts }: Form, user: string): Record<string, string> {
+  return Object.fromEntries(texts.map((name) => [name, name === 'password' ? 'any' : user]));
+}
+
+/** @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header */
+function fetchSite(initiator: URL | undefined, url: URL): string {
+  if (!initiator) return 'none';
+  if (initiator.origin === url.origin) return 'same-origin';
+  return initiator.hostname === url.hostname && initiator.protocol === url.protocol ? 'same-site' : 'cross-site';
+}

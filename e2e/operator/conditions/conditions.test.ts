@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { entry, group, virtualServer } from '../../harness/manifests.ts';
+import { eventually } from '../../harness/poll.ts';
+import { testScope } from '../../harness/scope.ts';
+import { conditionCases } from './condition-cases.ts';
+import { failPods, reportPods, runPods } from '../kubelet.ts';
+import { at, statusOf, type Playground } from '../playground.ts';
+import { CANARY, everySort, headerAuth, httpServer, REMOTE } from '../resources.ts';
+import { sharedOperator } from '../shared.ts';
+import { unobserved } from '../steady-state.ts';
+
+const { playground } = sharedOperator();
+const CASES = conditionCases(readFileSync(join(inject('controlPlane').folder, 'pki', 'ca.crt'), 'utf8'));
+
+const HEALS_WITHIN_MS = 5_000;
+
+describe('a condition is provoked by one change and healed within 5 s of another', () => {
+  it.each(CASES.map((each) => [`${each.on[0]} ${each.type} ${each.wrong[1]}`, each] as const))(
+    '%s',
+    async (_, each) => {
+      const { on, type, given, right, wrong, healed = right } = each;
+      const here = await playground();
+      const becomes = ([status, reason]: typeof right, timeoutMs?: number) =>
+        here.becomes(...on, { type, status, reason }, timeoutMs);
+      await here.create(...given);
+      await becomes(right);
+      await eventually('all have been looked at', async () => (await unobserved(here)).length === 0);
+      const before = await workload(here);
+      await each.breaks(here);
+      const said = await becomes(wrong);
+      expect(said.message).toContain(each.names);
+      // What runs goes on with what it has: pods are there, and none of them was replaced because of a mistake.
+      if (wrong[0] === 'False' && !each.rolls) expect(await workload(here)).toEqual(before);
+      await each.heals(here);
+      await becomes(healed, HEALS_WITHIN_MS);
+    },
+  );
+});
+
+const workload = async (here: Playground): Promise<unknown> =>
+  (await here.list('Deployment')).map((deployment) => at(deployment, 'spec'));
+
+describe('Ready of a VirtualMCPServer', () => {
+  const ready = (here: Playground, status: string, reason: string, timeoutMs?: number) =>
+    here.becomes('VirtualMCPServer', 'tools', { type: 'Ready', status, reason }, timeoutMs);
+  const phaseIs = (here: Playground, phase: string) =>
+    here.appears('VirtualMCPServer', 'tools', (vmcp) => statusOf(vmcp)['phase'] === phase);
+  const given = async (spec = {}) => {
+    const here = await playground();
+    await here.create(
+      group(),
+      entry('one', REMOTE),
+      entry('two', REMOTE),
+      virtualServer({}, { name: 'tools', ...spec }),
+    );
+    return here;
+  };
+  const report = (here: Playground, one: string, two: string) => {
+    const discoveredBackends = Object.entries({ one, two }).map(([name, status]) => ({ name, status }));
+    return here.patch('VirtualMCPServer', 'tools', { status: { discoveredBackends, backendCount: 2 } }, 'status');
+  };
+
+  it('follows the pods of its Deployment', async () => {
+    const here = await given();
+    await ready(here, 'False', 'DeploymentNotReady');
+    await phaseIs(here, 'Pending');
+    const pods = runPods(testScope(), here);
+    await ready(here, 'True', 'DeploymentReady');
+    await phaseIs(here, 'Ready');
+    await pods.stop();
+    await failPods(here);
+    await ready(here, 'False', 'DeploymentNotReady');
+    await phaseIs(here, 'Pending');
+  });
+
+  it('says so when the Deployment gives up, and when pods cannot start', async () => {
+    const here = await given();
+    await here.appears('Deployment', 'vmcp-tools');
+    await here.patch('Deployment', 'vmcp-tools', { spec: { progressDeadlineSeconds: 1 } });
+    await ready(here, 'False', 'DeploymentFailed');
+    await phaseIs(here, 'Failed');
+    const pods = runPods(testScope(), here);
+    await ready(here, 'True', 'DeploymentReady');
+    await pods.stop();
+  });
+
+  it('follows what gateways report of the backends', async () => {
+    const here = await given();
+    const pods = runPods(testScope(), here);
+    await ready(here, 'True', 'DeploymentReady');
+    await pods.stop();
+    const healthy = (status: string, reason: string) =>
+      here.becomes('VirtualMCPServer', 'tools', { type: 'BackendsHealthy', status, reason });
+    await healthy('Unknown', 'BackendsNotReported');
+    await report(here, 'ready', 'ready');
+    await healthy('True', 'AllBackendsRoutable');
+    await report(here, 'ready', 'unavailable');
+    await healthy('False', 'SomeBackendsUnhealthy');
+    await ready(here, 'True', 'DeploymentReady');
+    await phaseIs(here, 'Degraded');
+    await report(here, 'unavailable', 'unavailable');
+    await healthy('False', 'NoRoutableBackends');
+    await ready(here, 'False', 'BackendsUnavailable');
+    await phaseIs(here, 'Degraded');
+    await report(here, 'unknown', 'unknown');
+    await ready(here, 'False', 'BackendsUnknown');
+    await report(here, 'ready', 'ready');
+    await ready(here, 'True', 'DeploymentReady');
+    await phaseIs(here, 'Ready');
+  });
+
+  it('is false for one ailing backend where the spec asks for all of them', async () => {
+    const here = await given({ config: { operational: { failureHandling: { partialFailureMode: 'fail' } } } });
+    const pods = runPods(testScope(), here);
+    await ready(here, 'True', 'DeploymentReady');
+    await pods.stop();
+    await report(here, 'ready', 'unavailable');
+    await ready(here, 'False', 'BackendsDegraded');
+    await report(here, 'ready', 'ready');
+    await ready(here, 'True', 'DeploymentReady');
+  });
+
+  it('leaves alone what gateways write, and turns their problems into a condition', async () => {
+    const here = await given();
+    await here.appears('Deployment', 'vmcp-tools');
+    const found = [
+      { reason: 'KeyUnreadable', path: 'vmcp.incoming', message: 'the key cannot be read: write it again' },
+    ];
+    await here.patch('VirtualMCPServer', 'tools', { status: { runtimeProblems: found, backendCount: 7 } }, 'status');
+    const said = await here.becomes('VirtualMCPServer', 'tools', {
+      type: 'RuntimeProblems',
+      status: 'True',
+      reason: 'KeyUnreadable',
+    });
+    expect(said.message).toContain('the key cannot be read');
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 2 } });
+    await here.becomes('VirtualMCPServer', 'tools', { type: 'SessionStorageWarning', status: 'True' });
+    expect(statusOf(await here.get('VirtualMCPServer', 'tools'))).toMatchObject({
+      runtimeProblems: found,
+      backendCount: 7,
+    });
+    await here.patch('VirtualMCPServer', 'tools', { status: { runtimeProblems: [] } }, 'status');
+    await here.appears(
+      'VirtualMCPServer',
+      'tools',
+      (vmcp) => !JSON.stringify(vmcp['status']).includes('KeyUnreadable'),
+    );
+  });
+});
+
+describe('Ready of an MCPServer', () => {
+  const phaseIs = (here: Playground, phase: string) =>
+    here.appears('MCPServer', 'web', (server) => statusOf(server)['phase'] === phase);
+
+  it('follows its pods, and names why they cannot start', async () => {
+    const here = await playground();
+    await here.create(group(), httpServer('web'));
+    await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'False', reason: 'NotReady' });
+    await phaseIs(here, 'Pending');
+    await reportPods(here, { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image' } });
+    await phaseIs(here, 'Failed');
+    expect(JSON.stringify(statusOf(await here.get('MCPServer', 'web')))).toContain('ImagePullBackOff');
+    const pods = runPods(testScope(), here);
+    await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True', reason: 'Ready' });
+    await phaseIs(here, 'Ready');
+    await here.patch('MCPServer', 'web', { spec: { replicas: 0 } });
+    await phaseIs(here, 'Stopped');
+    await pods.stop();
+  });
+
+  it('two keys of one Secret are two variables', async () => {
+    const here = await playground();
+    await here.create(...everySort());
+    const deployment = await here.appears('Deployment', 'mcp-web');
+    const env = at(deployment, 'spec.template.spec.containers.0.env') as { name: string; valueFrom?: unknown }[];
+    expect(
+      env
+        .filter(({ valueFrom }) => valueFrom !== undefined)
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(['FIRST', 'SECOND']);
+  });
+});
+
+describe('a mistake in a backend', () => {
+  it('takes that backend away, and no other, and it is never served without its credential', async () => {
+    const here = await playground();
+    const outgoingAuth = { backends: { bad: { type: 'discovered' } } };
+    await here.create(group(), entry('good', REMOTE), virtualServer({}, { name: 'tools', outgoingAuth }));
+    await here.create(entry('bad', REMOTE, 'streamable-http', { externalAuthConfigRef: { name: 'auth' } }));
+    await here.create(headerAuth('auth', 'late'));
+    await here.becomes('VirtualMCPServer', 'tools', {
+      type: 'BackendsDiscovered',
+      status: 'False',
+      reason: 'BackendDiscoveryFailed',
+    });
+    const served = async () =>
+      JSON.parse(
+        (at(await here.get('ConfigMap', 'tools-vmcp-backends'), 'data') as Record<string, string>)['backends.json'] ??
+          '{}',
+      ) as {
+        backends: { name: string }[];
+        outgoing_auth?: unknown;
+      };
+    expect((await served()).backends.map(({ name }) => name)).toEqual(['good']);
+    await here.becomes('VirtualMCPServer', 'tools', { type: 'Valid', status: 'True' });
+    await here.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'late' }, stringData: { value: CANARY } });
+    await eventually('both are served', async () => (await served()).backends.length === 2, { timeoutMs: 5_000 });
+    expect(JSON.stringify((await served()).outgoing_auth)).toContain('late');
+  });
+});
+
+it('a condition that changes is told by an event, and one that stays keeps its time', async () => {
+  const here = await playground();
+  await here.create(virtualServer({}, { name: 'tools' }));
+  const first = await here.becomes('VirtualMCPServer', 'tools', { type: 'GroupRefValidated', status: 'False' });
+  await here.patch('VirtualMCPServer', 'tools', { spec: { sessionAffinity: 'None' } });
+  const second = await here.becomes('VirtualMCPServer', 'tools', {
+    type: 'GroupRefValidated',
+    status: 'False',
+    observedGeneration: 2,
+  });
+  expect(second.lastTransitionTime).toBe(first.lastTransitionTime);
+  const events = async () => (await here.list('Event')).filter((event) => event['reason'] === 'GroupRefNotFound');
+  const [event] = await eventually('there is an event', async () => {
+    const found = await events();
+    return found.length > 0 && found;
+  });
+  expect(event).toMatchObject({ type: 'Warning', involvedObject: { kind: 'VirtualMCPServer', name: 'tools' } });
+  expect((await events()).length).toBe(1);
+});
