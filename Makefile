@@ -22,14 +22,14 @@ run: build ## start the quickstart here: two MCP servers behind one endpoint (Ct
 	@exec bin/vmcp up examples/quickstart
 
 test: install python redis chromium promtool lint verify build control-plane ## install what the tests need, then lint, verify and every test
-	@npm run --silent test -- --project unit --project e2e \
+	@npm run --silent test -- --project pure --project unit --project e2e \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
 
 e2e: build ## everything on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
 
-check: install lint verify ## before a commit: lint, verify and the unit tests
-	@npx --no-install vitest run --project unit
+check: install lint verify ## before a commit: lint, verify and the unit tests that start no process and no server
+	@npx --no-install vitest run --project pure
 
 lint: install ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
 	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
@@ -62,7 +62,7 @@ cluster-binaries: ## the same and what a whole node needs (about 8 minutes, once
 
 bench: build ## measure the gateway against a bare proxy (wrk, some minutes), or against another checkout: BASE=DIR
 	@if [ -n "$(BASE)" ]; then $(MAKE) --silent -C "$(BASE)" build && npx --no-install node e2e/bench/paired.ts --base "$(BASE)"; \
-	else npm run --silent bench && $(MAKE) --silent bench-operator; fi
+	else npx --no-install vitest run --project bench && npm run --silent bench && $(MAKE) --silent bench-operator; fi
 
 bench-operator: build ## measure the operator against a bare writer, 7 rounds on control planes of their own (20 minutes)
 	@if e2e/cluster/build.sh --check control-plane >/dev/null 2>&1; then \

@@ -1,17 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
+import { pureTests } from './e2e/harness/pure-tests.ts';
 
 const outside = ['**/node_modules/**', 'dist/**', '.cache/**'];
-/** `make redis` says that they are left out (`not applicable`). */
+/** Without Redis they are skipped, and `make redis` prints `not applicable`. */
 const needRedis = [
   'gateway/authserver/storage/{index,kvstore/{store,cluster,sentinel}}.test.ts',
   'gateway/authserver/endpoints/{assertion,browser-replicas,replicas}.test.ts',
   'gateway/authserver/sessions/{upstream-tokens-conformance,embedded-boundary,two-processes}.test.ts',
   'gateway/kvstore/open.test.ts',
 ];
+/** They start load generators: `make bench` runs them before it measures. */
+const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
+const pure = pureTests(import.meta.dirname);
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Tests start real processes and real servers, so the limits leave room for a busy machine with two cores. */
+/** Tests start real processes and real servers: the limits suit a busy machine with two cores. */
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -21,11 +25,24 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     projects: [
       {
+        // Tests that start nothing share threads: no process for each file.
+        extends: true,
+        test: {
+          name: 'pure',
+          include: pure,
+          exclude: outside,
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
         extends: true,
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: [...outside, 'e2e/**', ...(hasRedis ? [] : needRedis)],
+          exclude: [...outside, 'e2e/**', ...pure, ...(hasRedis ? [] : needRedis)],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -35,13 +52,26 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [...outside, 'e2e/cluster/**', 'e2e/operator/**'],
+          exclude: [...outside, 'e2e/cluster/**', 'e2e/operator/**', ...ofTheBenchmark, ...pure],
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
       },
       {
-        // A control plane without nodes, of the programs that `make cluster-binaries` builds.
+        extends: true,
+        test: {
+          name: 'bench',
+          include: ofTheBenchmark,
+          exclude: outside,
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // On a control plane without nodes, from the programs that `make control-plane` builds.
         extends: true,
         test: {
           name: 'operator',
@@ -53,7 +83,7 @@ export default defineConfig({
         },
       },
       {
-        // A whole node: `make e2e`.
+        // On a whole node: `make e2e`.
         extends: true,
         test: {
           name: 'cluster',
@@ -61,6 +91,7 @@ export default defineConfig({
           exclude: outside,
           maxWorkers: 1,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 180_000,
           hookTimeout: 300_000,
         },

@@ -1,11 +1,12 @@
 import { createServer } from 'node:net';
 
-/** Below the range that the system gives to outgoing connections, so that nobody takes the port before its owner. */
+/** Below the range of outgoing connections, so that the system does not use a port before its owner binds it. */
 const LOWEST = 15_000;
-/** A range for each test process that runs beside others, and one for who runs alone: what one is about to bind no other tries. */
-const LANES = 4;
-const COUNT = 4_250;
-const lane = Number(process.env['VITEST_POOL_ID'] ?? 0) % LANES;
+/** Test processes that run at the same time use different lanes of ports: no process takes a port that another is about to bind. */
+const LANES = 8;
+const COUNT = 2_125;
+/** `PORT_LANE` is the first lane of a second run of vitest beside the first. */
+const lane = (Number(process.env['VITEST_POOL_ID'] ?? 0) + Number(process.env['PORT_LANE'] ?? 0)) % LANES;
 const given = new Set<number>();
 
 const canBind = (port: number): Promise<boolean> =>
@@ -17,7 +18,7 @@ const canBind = (port: number): Promise<boolean> =>
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 
-/** The first of `count` adjacent loopback ports on which nothing listens, none of them given before by this process. */
+/** Returns the first of `count` adjacent loopback ports that are free and that this process has not returned before. */
 export async function freePort(count = 1): Promise<number> {
   for (;;) {
     const first = LOWEST + lane * COUNT + Math.floor(Math.random() * (COUNT - count));

@@ -1,17 +1,20 @@
+/**
+ * `make test` and `make e2e`: runs the projects of vitest that the arguments name and prints one tally for all of them.
+ * The tests of the operator mostly wait for a control plane: they run in a process of their own beside the others, and
+ * what that process prints appears when it has ended.
+ */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-/** What a suite reports when it has ended; `failed` is at least 1 when it ended badly without naming a test. */
 interface Tally {
   passed: number;
+  /** At least 1 when a run ended with an error without naming a test. */
   failed: number;
   skipped: number;
 }
-
-/** A suite runs to its end, writes its own progress to stdout, and resolves to its tally. */
-type Suite = (args: string[]) => Promise<Tally>;
 
 /** The part of vitest's JSON report that is read here. */
 interface VitestReport {
@@ -22,19 +25,35 @@ interface VitestReport {
   testResults: { status: string; assertionResults: { status: string }[] }[];
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const reportFile = join(root, '.cache', 'test-report.json');
-
-/** Exit code of `node ...args`; a death by signal counts as 1. */
-function runNode(args: string[]): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
-  });
+/** One process of vitest. */
+interface Run {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Prints the output when the run has ended. */
+  readonly isQuiet?: true;
 }
 
-/** A file that does not load has no failed test of its own, and still is one failure. */
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const reportFileOf = ({ name }: Run): string => join(root, '.cache', `test-report-${name}.json`);
+
+/** Starts `node ...args` and resolves to its exit code; 1 when a signal ended it. */
+async function runNode(args: readonly string[], { env, isQuiet }: Run): Promise<{ code: number; output: string }> {
+  const stdout = isQuiet === true ? 'pipe' : 'inherit';
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    stdio: ['ignore', stdout, 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  const output = child.stdout === null ? Promise.resolve('') : text(child.stdout);
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (exitCode) => resolve(exitCode ?? 1));
+  });
+  return { code, output: await output };
+}
+
+/** Counts a file that does not load as one failure: it has no failed test of its own. */
 function tallyOf(report: VitestReport): Tally {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) =>
@@ -47,37 +66,43 @@ function tallyOf(report: VitestReport): Tally {
   };
 }
 
-const vitest: Suite = async (args) => {
-  mkdirSync(dirname(reportFile), { recursive: true });
-  rmSync(reportFile, { force: true });
-  const code = await runNode([
-    join(root, 'node_modules', 'vitest', 'vitest.mjs'),
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${reportFile}`,
-    ...args,
-  ]);
-  const tally = readTally();
-  return code === 0 ? tally : { ...tally, failed: Math.max(tally.failed, 1) };
-};
-
-/** Vitest writes no report when it cannot start: then nothing ran and one thing failed. */
-function readTally(): Tally {
+/** Reads the report of a run. Vitest writes none when it cannot start: this counts as one failure. */
+function readTally(run: Run): Tally {
   try {
-    return tallyOf(JSON.parse(readFileSync(reportFile, 'utf8')) as VitestReport);
+    return tallyOf(JSON.parse(readFileSync(reportFileOf(run), 'utf8')) as VitestReport);
   } catch (error) {
     console.error(`vitest left no report: ${error instanceof Error ? error.message : String(error)}`);
     return { passed: 0, failed: 1, skipped: 0 };
   }
 }
 
-/** Every suite of the project, in the order in which they run. */
-const SUITES: readonly Suite[] = [vitest];
+async function runVitest(run: Run): Promise<{ tally: Tally; output: string }> {
+  const reportFile = reportFileOf(run);
+  rmSync(reportFile, { force: true });
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+  const { code, output } = await runNode([vitest, 'run', ...reporters, ...run.args], run);
+  const tally = readTally(run);
+  return { tally: code === 0 ? tally : { ...tally, failed: Math.max(tally.failed, 1) }, output };
+}
 
+/** Splits the arguments into runs: `--project operator` gets one of its own when it is not the only project. */
+function runsOf(args: readonly string[]): Run[] {
+  const at = args.findIndex((arg, index) => arg === '--project' && args[index + 1] === 'operator');
+  const others = args.toSpliced(at, 2);
+  if (at === -1 || !others.includes('--project')) return [{ name: 'all', args }];
+  const filters = others.filter((arg, index) => arg !== '--project' && others[index - 1] !== '--project');
+  const beside = ['--project', 'operator', '--maxWorkers=3', ...filters];
+  return [
+    { name: 'main', args: others },
+    { name: 'operator', args: beside, env: { PORT_LANE: '4' }, isQuiet: true },
+  ];
+}
+
+mkdirSync(join(root, '.cache'), { recursive: true });
 const total: Tally = { passed: 0, failed: 0, skipped: 0 };
-for (const suite of SUITES) {
-  const tally = await suite(process.argv.slice(2));
+for (const { tally, output } of await Promise.all(runsOf(process.argv.slice(2)).map(runVitest))) {
+  process.stdout.write(output);
   total.passed += tally.passed;
   total.failed += tally.failed;
   total.skipped += tally.skipped;
