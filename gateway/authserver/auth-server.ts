@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
 import { ownCallback } from '../contract/auth-server-addresses.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
 import { createClientDirectory } from './clients/directory.ts';
 import type { AuthServerContext } from './context.ts';
 import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
 import type { EmitEvent } from './events.ts';
-import { answerRefusal } from './http/answer-refusal.ts';
+import { oauthErrors } from './http/oauth-errors.ts';
 import { clientAddresses } from './http/client-address.ts';
-import { route } from './http/router.ts';
 import { HmacSecrets } from './keys/hmac-secrets.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
@@ -215,10 +215,10 @@ function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthS
   const settings = settingsOf(config);
   const context = contextOf(configOf(config), settings, foundation, deps);
   const { emit, log } = deps;
-  const refusals = answerRefusal({ server: new URL(settings.urls.issuer).host, emit, log });
+  const refusals = oauthErrors({ server: new URL(settings.urls.issuer).host, emit, log });
   const routed = (endpoints: typeof ENDPOINTS): RequestHandler =>
     route(
-      endpoints.map((endpoint) => endpoint(context)),
+      endpoints.flatMap((endpoint) => endpoint(context)),
       refusals,
     );
   for (const upstream of context.upstreams.values()) upstream.warmUp();

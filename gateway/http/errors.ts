@@ -1,9 +1,9 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'winston';
 import { loggedPath, markLogged, requestIdOf } from './log-refusals.ts';
 import { stackOf } from '../telemetry/log.ts';
 
-/** `hint`: what the caller probably wants. */
+/** Answers 404. `hint` says what the client may have meant. */
 export const notFound =
   (hint: string): RequestHandler =>
   (req, res) => {
@@ -18,7 +18,7 @@ export const methodNotAllowed =
     res.status(405).json({ error: 'method_not_allowed', message: `use ${allowed.join(' or ')}` });
   };
 
-/** The only place that turns a throw into a response: no stack, no message of ours. */
+/** Answers a thrown error without its stack or message, which may hold internals. */
 export const fail =
   (log: Logger): ErrorRequestHandler =>
   (error: unknown, req, res, next) => {
@@ -27,9 +27,21 @@ export const fail =
       if (!res.headersSent) res.status(status).json({ error: 'bad_request', message: 'the request could not be read' });
       return;
     }
-    const request_id = requestIdOf(res);
-    log.error('request failed unexpectedly', { error: stackOf(error), path: loggedPath(req), request_id });
-    markLogged(res);
-    if (res.headersSent) next(error);
-    else res.status(500).json({ error: 'internal_error', message: 'internal error', request_id });
+    if (res.headersSent) {
+      logFailure(log, error, req, res);
+      next(error);
+    } else answerInternalError(log, error, req, res);
   };
+
+/** Logs an unexpected error and answers 500 with the request id only. */
+export function answerInternalError(log: Logger, error: unknown, req: Request, res: Response): void {
+  const request_id = logFailure(log, error, req, res);
+  res.status(500).json({ error: 'internal_error', message: 'internal error', request_id });
+}
+
+function logFailure(log: Logger, error: unknown, req: Request, res: Response): string {
+  const request_id = requestIdOf(res);
+  log.error('request failed unexpectedly', { error: stackOf(error), path: loggedPath(req), request_id });
+  markLogged(res);
+  return request_id;
+}

@@ -1,4 +1,6 @@
 import type { Request, Response } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { redirectTo } from '../../http/endpoint/replies.ts';
 import type { Client } from '../storage/client.ts';
 import { matchesRedirectUri } from '../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../context.ts';
@@ -11,11 +13,9 @@ import {
 import { errorResponseUrl } from '../core/authorization-response.ts';
 import { endpointPath, endpointUrl } from '../core/metadata.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import { redirectTo } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/request-body.ts';
+import { formOf, queryOf } from '../http/parameters.ts';
 import { isTrusted } from '../consent/remembering.ts';
 import { ask, isAsked, leave } from '../login/approval.ts';
 import { isClientKnown } from '../login/consent-cookie.ts';
@@ -30,7 +30,7 @@ const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
 
 /** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1 */
-export function authorizeEndpoint(context: AuthServerContext): Endpoint {
+export function authorizeEndpoint(context: AuthServerContext): readonly Operation[] {
   const { urls } = context.settings;
   const open = openingOf(context.settings);
   const answer = async (
@@ -45,15 +45,13 @@ export function authorizeEndpoint(context: AuthServerContext): Endpoint {
     if (outcome.ok) await open(req, res, { client, request: outcome.request }, context);
     else redirectTo(res, refusalUrl(req, client, outcome, context));
   };
-  return {
-    paths: [...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname])],
-    answers: 'page',
-    cors: false,
-    methods: {
-      GET: (req, res) => answer(req, res, () => queryOf(req)),
-      POST: (req, res) => answer(req, res, () => formOf(req)),
-    },
-  };
+  const paths = [
+    ...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname]),
+  ];
+  return [
+    { method: 'GET', paths, answers: 'page', handle: (req, res) => answer(req, res, () => queryOf(req)) },
+    { method: 'POST', paths, answers: 'page', handle: (req, res) => answer(req, res, () => formOf(req)) },
+  ];
 }
 
 async function spend(

@@ -1,9 +1,9 @@
 import type { Request } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { PageRefused } from '../http/refused.ts';
-import { queryOf } from '../http/request-body.ts';
+import { queryOf } from '../http/parameters.ts';
 import { followWay } from '../login/approval.ts';
 import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../login/flow-cookie.ts';
 import { isState, legHandle } from '../login/leg-handle.ts';
@@ -25,12 +25,12 @@ interface Answered {
  * another path is not found. Checked first is whose browser it is; then the visit is taken and judged. A callback that
  * is opened in another browser changes nothing.
  */
-export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
-  paths: context.settings.callbackPaths,
-  answers: 'page',
-  cors: false,
-  methods: {
-    async GET(req, res) {
+export const callbackEndpoint = (context: AuthServerContext): readonly Operation[] => [
+  {
+    method: 'GET',
+    paths: context.settings.callbackPaths,
+    answers: 'page',
+    handle: async (req, res) => {
       const asked = queryOf(req);
       const state = stateOf(asked);
       const { transaction, leg, cookie } = await take(req, legHandle(state, req.path, context), context);
@@ -38,7 +38,7 @@ export const callbackEndpoint = (context: AuthServerContext): Endpoint => ({
       followWay(req, res, way, cookie, context);
     },
   },
-});
+];
 
 function stateOf(asked: RequestParameters): string {
   const state = asked.one('state');

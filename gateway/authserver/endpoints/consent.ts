@@ -1,13 +1,13 @@
 import type { Request, Response } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { redirectTo } from '../../http/endpoint/replies.ts';
 import type { Client } from '../storage/client.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../consent/consent-page.ts';
 import { mayRemember } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
-import { redirectTo } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { PageRefused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/request-body.ts';
+import { formOf, queryOf } from '../http/parameters.ts';
 import { ask, isAsked, leave, type Visit } from '../login/approval.ts';
 import { refusalUrl } from '../login/code.ts';
 import { rememberConsent } from '../login/consent-cookie.ts';
@@ -21,25 +21,26 @@ import type { Transaction } from '../storage/records.ts';
  * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
  * another origin. @see docs/authorization-server.md, Consent
  */
-export const consentEndpoint = (context: AuthServerContext): Endpoint => ({
-  paths: pathsOf(context),
-  answers: 'page',
-  cors: false,
-  methods: {
-    async GET(req, res) {
+export const consentEndpoint = (context: AuthServerContext): readonly Operation[] => [
+  {
+    ...{ method: 'GET', paths: pathsOf(context), answers: 'page' },
+    handle: async (req, res) => {
       const visit = await openVisit(req, res, context);
       const client = await clientOf(visit, context);
       if (isAsked(req, visit.transaction, context)) ask(res, visit, client, context);
       else await leave(req, res, await take(visit, context, 'sign_in_over'), context);
     },
-    async POST(req, res) {
+  },
+  {
+    ...{ method: 'POST', paths: pathsOf(context), answers: 'page' },
+    handle: async (req, res) => {
       refuseForeignOrigin(req, context);
       const { visit, approved } = await answeredVisit(req, context);
       if (approved) await approve(req, res, visit, context);
       else await deny(res, visit, context);
     },
   },
-});
+];
 
 /** Where the page is sent for may be another path than that below the issuer: behind `authorizationEndpointBaseUrl`. */
 const pathsOf = ({ settings }: AuthServerContext): readonly string[] => [

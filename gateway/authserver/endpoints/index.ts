@@ -1,5 +1,5 @@
+import type { Operation } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { authorizeEndpoint } from './authorize.ts';
 import { callbackEndpoint } from './callback.ts';
 import { consentEndpoint } from './consent.ts';
@@ -13,12 +13,13 @@ import { revokeEndpoint } from './revoke.ts';
 import { tokenEndpoint } from './token.ts';
 import { userinfoEndpoint } from './userinfo.ts';
 
-type CreateEndpoint = (context: AuthServerContext) => Endpoint;
+/** Creates the operations of one endpoint. */
+type CreateEndpoint = (context: AuthServerContext) => readonly Operation[];
 
-/** What the server says of itself: public, and the same under every name of the host. */
+/** Public documents, which are the same under every host name. */
 export const METADATA_ENDPOINTS: readonly CreateEndpoint[] = [metadataEndpoint, jwksEndpoint];
 
-/** What it does. A new endpoint is one file and one line here. */
+/** All other endpoints. A new endpoint is one file and one line here. */
 export const ENDPOINTS: readonly CreateEndpoint[] = [
   authorizeEndpoint,
   consentEndpoint,

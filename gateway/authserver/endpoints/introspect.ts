@@ -1,34 +1,30 @@
+import { defineOperation, type Operation } from '../../http/endpoint/operation.ts';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { formatScope } from '../core/scope.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { sendJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { Refused } from '../http/refused.ts';
-import { formOf } from '../http/request-body.ts';
 import { BASIC_CHALLENGE, clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
-import { tokenOf } from '../tokens/token-of-form.ts';
+import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
 /** What a confidential client may know of its own tokens. @see RFC 7662 §2 */
-export function introspectEndpoint(context: AuthServerContext): Endpoint {
+export function introspectEndpoint(context: AuthServerContext): readonly Operation[] {
   const authenticate = clientOfRequest(context, 'introspect', failureBudget(context));
-  return {
-    paths: [endpointPath('introspect', context.settings.urls.issuer)],
-    answers: 'json',
-    cors: false,
-    methods: {
-      POST: async (req, res) => {
-        const form = await formOf(req);
-        const token = acceptedValue(tokenOf(form));
-        const client = await authenticate(req, form);
+  return [
+    defineOperation({
+      method: 'POST',
+      paths: [endpointPath('introspect', context.settings.urls.issuer)],
+      input: { form: TokenForm },
+      handle: async (req, res, { form }) => {
+        const client = await authenticate(req, clientParameters(form));
         if (client.metadata.token_endpoint_auth_method === 'none')
           throw new Refused('client_authentication', { challenge: BASIC_CHALLENGE, facts: { cause: 'public_client' } });
-        sendJson(res, 200, (await describe(context, token, client.client_id)) ?? { active: false });
+        sendJson(res, 200, (await describe(context, form.token, client.client_id)) ?? { active: false });
       },
-    },
-  };
+    }),
+  ];
 }
 
 /** Undefined: no token of this client that counts. */

@@ -1,17 +1,17 @@
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
-import { sendPublicJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 
 /** The public keys of all signing keys. @see RFC 7517 §5 */
-export const jwksEndpoint = ({ settings, keys }: AuthServerContext): Endpoint => ({
-  paths: [endpointPath('jwks', settings.urls.issuer)],
-  answers: 'json',
-  cors: true,
-  head: true,
-  methods: {
-    GET: (_req, res) => {
+export const jwksEndpoint = ({ settings, keys }: AuthServerContext): readonly Operation[] => [
+  {
+    method: 'GET',
+    paths: [endpointPath('jwks', settings.urls.issuer)],
+    cors: true,
+    head: true,
+    handle: (_req, res) => {
       sendPublicJson(res, keys.jwks());
     },
   },
-});
+];

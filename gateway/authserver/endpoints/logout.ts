@@ -1,14 +1,15 @@
 import type { Request, Response } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { redirectTo } from '../../http/endpoint/replies.ts';
 import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../consent/logout-page.ts';
 import type { AuthServerContext } from '../context.ts';
 import { logoutResponseUrl } from '../core/authorization-response.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../core/opaque-token.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import { redirectTo, sendPage } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
+import { sendPage } from '../http/answers.ts';
 import { PageRefused, Refused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/request-body.ts';
+import { formOf, queryOf } from '../http/parameters.ts';
 import { cookieName, cookiesNamed, setCookie } from '../login/cookies.ts';
 import { forgetConsents } from '../login/forget-consents.ts';
 import { readIdTokenHint, type IdTokenHint } from '../tokens/presented-token.ts';
@@ -17,20 +18,24 @@ import { readIdTokenHint, type IdTokenHint } from '../tokens/presented-token.ts'
  * Ends the login that `id_token_hint` names. Without one, the user may let the browser forget its approvals.
  * @see OpenID Connect RP-Initiated Logout §2
  */
-export const logoutEndpoint = (context: AuthServerContext): Endpoint => ({
-  paths: [endpointPath('logout', context.settings.urls.issuer)],
-  answers: 'page',
-  cors: false,
-  methods: {
-    GET: (req, res) => logout(context, res, queryOf(req)),
-    POST: async (req, res) => {
-      const form = await formOf(req);
-      const csrf = form.one(LOGOUT_FIELD);
-      if (csrf === undefined) await logout(context, res, form);
-      else forgetApprovals(context, req, res, csrf);
+export const logoutEndpoint = (context: AuthServerContext): readonly Operation[] => {
+  const paths = [endpointPath('logout', context.settings.urls.issuer)];
+  return [
+    {
+      ...{ method: 'GET', paths, answers: 'page' },
+      handle: (req, res) => logout(context, res, queryOf(req)),
     },
-  },
-});
+    {
+      ...{ method: 'POST', paths, answers: 'page' },
+      handle: async (req, res) => {
+        const form = await formOf(req);
+        const csrf = form.one(LOGOUT_FIELD);
+        if (csrf === undefined) await logout(context, res, form);
+        else forgetApprovals(context, req, res, csrf);
+      },
+    },
+  ];
+};
 
 async function logout(context: AuthServerContext, res: Response, asked: RequestParameters): Promise<void> {
   if (asked.duplicated.length > 0) throw new PageRefused('bad_request', { cause: 'parameter_duplicated' });

@@ -1,21 +1,21 @@
 import { ALGORITHMS } from '../../incoming/jwt.ts';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
-import { sendPublicJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 
 /** @see RFC 8414 §3, OpenID Connect Discovery §4 */
-export const metadataEndpoint = (context: AuthServerContext): Endpoint => ({
-  paths: metadataPaths(context.settings.urls.issuer),
-  answers: 'json',
-  cors: true,
-  head: true,
-  methods: {
-    GET: (_req, res) => {
+export const metadataEndpoint = (context: AuthServerContext): readonly Operation[] => [
+  {
+    method: 'GET',
+    paths: metadataPaths(context.settings.urls.issuer),
+    cors: true,
+    head: true,
+    handle: (_req, res) => {
       sendPublicJson(res, serverMetadata(context.settings.urls, featuresOf(context)));
     },
   },
-});
+];
 
 /** Asked every time: the keys may have changed. */
 const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {

@@ -1,3 +1,6 @@
+import { JSON_TYPE, readBodyText } from '../../http/endpoint/body-text.ts';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import { EVERYBODY } from '../clients/address-key.ts';
 import { CLIENT_LIFE_MS } from '../clients/directory.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
@@ -6,24 +9,21 @@ import type { ClientMetadata } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import type { RefusalReason } from '../core/refusal.ts';
-import { sendJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { spend, spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
-import { jsonTextOf } from '../http/request-body.ts';
 import { registrationUrl } from '../clients/registration-url.ts';
 
 /** @see RFC 7591 §3 */
-export function registerEndpoint(context: AuthServerContext): Endpoint {
+export function registerEndpoint(context: AuthServerContext): readonly Operation[] {
   const { settings, addressOf, now, random, emit } = context;
-  return {
-    paths: [endpointPath('register', settings.urls.issuer)],
-    answers: 'json',
-    cors: true,
-    methods: {
-      POST: async (req, res) => {
+  return [
+    {
+      method: 'POST',
+      paths: [endpointPath('register', settings.urls.issuer)],
+      cors: true,
+      handle: async (req, res) => {
         await spendRegistration(addressOf(req), context);
-        const metadata = metadataOf(await jsonTextOf(req), context);
+        const metadata = metadataOf(await readBodyText(req, JSON_TYPE), context);
         const registration = register(metadata, { now: now(), random });
         await keep(context, registration.client);
         emit('client_registered', { client_id: registration.client.client_id });
@@ -31,7 +31,7 @@ export function registerEndpoint(context: AuthServerContext): Endpoint {
         sendJson(res, 201, registrationReply(registration, url));
       },
     },
-  };
+  ];
 }
 
 /** Of the address, where it is known, and of everybody together. */

@@ -1,27 +1,28 @@
 import type { Request } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
 import { authorizeRegistration } from '../clients/registration-access.ts';
 import { clientInformation } from '../clients/registration.ts';
 import { registrationUrl } from '../clients/registration-url.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
-import { NO_STORE, sendJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { Refused } from '../http/refused.ts';
 
 /** What a registered client may do with its own registration. @see RFC 7592 §2 */
-export function registrationEndpoint(context: AuthServerContext): Endpoint {
+export function registrationEndpoint(context: AuthServerContext): readonly Operation[] {
   const { settings, store, sessions, emit } = context;
-  return {
-    paths: [endpointPath('register', settings.urls.issuer)],
-    withId: true,
-    answers: 'json',
-    cors: true,
-    methods: {
-      GET: async (req, res) => {
+  const paths = [`${endpointPath('register', settings.urls.issuer)}/{client_id}`];
+  return [
+    {
+      ...{ method: 'GET', paths, cors: true },
+      handle: async (req, res) => {
         const { client, token } = await authorized(context, req);
         sendJson(res, 200, clientInformation(client, token, registrationUrl(settings.urls, client.client_id)));
       },
-      DELETE: async (req, res) => {
+    },
+    {
+      ...{ method: 'DELETE', paths, cors: true },
+      handle: async (req, res) => {
         const { client_id: clientId } = (await authorized(context, req)).client;
         // First, so that the client can try again when the store fails; then once more for what came meanwhile.
         await sessions.endAllOf(clientId);
@@ -31,7 +32,7 @@ export function registrationEndpoint(context: AuthServerContext): Endpoint {
         res.status(204).set(NO_STORE).end();
       },
     },
-  };
+  ];
 }
 
 async function authorized({ store }: AuthServerContext, req: Request) {

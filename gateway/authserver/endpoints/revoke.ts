@@ -1,36 +1,33 @@
+import { defineOperation, type Operation } from '../../http/endpoint/operation.ts';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { sendJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
-import { formOf } from '../http/request-body.ts';
 import type { FamilyRef } from '../storage/records.ts';
 import { clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
-import { tokenOf } from '../tokens/token-of-form.ts';
+import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
 /** Ends the login of a token, if it is this client's; nobody learns whether it was. @see RFC 7009 §2 */
-export function revokeEndpoint(context: AuthServerContext): Endpoint {
+export function revokeEndpoint(context: AuthServerContext): readonly Operation[] {
   const authenticate = clientOfRequest(context, 'revoke', failureBudget(context));
-  return {
-    paths: [endpointPath('revoke', context.settings.urls.issuer)],
-    answers: 'json',
-    cors: true,
-    methods: {
-      POST: async (req, res) => {
-        const form = await formOf(req);
-        const token = acceptedValue(tokenOf(form));
-        const { client_id: clientId } = await authenticate(req, form);
-        const family = await familyOf(context, token, clientId);
+  return [
+    defineOperation({
+      method: 'POST',
+      paths: [endpointPath('revoke', context.settings.urls.issuer)],
+      cors: true,
+      input: { form: TokenForm },
+      handle: async (req, res, { form }) => {
+        const { client_id: clientId } = await authenticate(req, clientParameters(form));
+        const family = await familyOf(context, form.token, clientId);
         if (family) {
           await context.sessions.end(family);
           context.emit('revoked', { client_id: clientId, family: family.id });
         }
         sendJson(res, 200, {});
       },
-    },
-  };
+    }),
+  ];
 }
 
 async function familyOf(context: AuthServerContext, token: string, clientId: string): Promise<FamilyRef | undefined> {

@@ -1,3 +1,5 @@
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { Client } from '../storage/client.ts';
 import { endpointPath } from '../core/metadata.ts';
@@ -5,17 +7,15 @@ import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import { grantTypeOf, type GrantType } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
-import { sendJson } from '../http/answers.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { Refused } from '../http/refused.ts';
-import { formOf } from '../http/request-body.ts';
+import { formOf } from '../http/parameters.ts';
 import { clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
 import { GRANTS } from '../tokens/index.ts';
 import type { TokenReply } from '../tokens/issue.ts';
 
 /** @see RFC 6749 §3.2 */
-export function tokenEndpoint(context: AuthServerContext): Endpoint {
+export function tokenEndpoint(context: AuthServerContext): readonly Operation[] {
   const budget = failureBudget(context);
   const authenticate = clientOfRequest(context, 'token', budget);
 
@@ -24,15 +24,15 @@ export function tokenEndpoint(context: AuthServerContext): Endpoint {
     return GRANTS[type](context, { client, form });
   };
 
-  return {
-    paths: [endpointPath('token', context.settings.urls.issuer)],
-    answers: 'json',
-    cors: true,
-    methods: {
-      POST: async (req, res) => {
+  return [
+    {
+      method: 'POST',
+      paths: [endpointPath('token', context.settings.urls.issuer)],
+      cors: true,
+      handle: async (req, res) => {
         const form = await formOf(req);
         const type = acceptedValue(grantTypeOf(form));
-        const client = await authenticate(req, form);
+        const client = await authenticate(req, form.firsts);
         try {
           sendJson(res, 200, await grant(type, form, client));
         } catch (thrown) {
@@ -41,7 +41,7 @@ export function tokenEndpoint(context: AuthServerContext): Endpoint {
         }
       },
     },
-  };
+  ];
 }
 
 /**

@@ -1,17 +1,17 @@
 import type { Request } from 'express';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import { readBearer } from '../../incoming/bearer-header.ts';
 import type { AuthServerContext } from '../context.ts';
 import { userinfoClaims } from '../core/token-endpoint/issued-claims.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { wireError } from '../core/refusal.ts';
-import { sendJson } from '../http/answers.ts';
-import type { Endpoint, Handler } from '../http/endpoint.ts';
 import { Refused } from '../http/refused.ts';
 import { liveAccessToken, type LiveAccessToken } from '../tokens/presented-token.ts';
 
 /** Who has logged in, as far as the scopes of the access token go. @see OpenID Connect Core §5.3 */
-export function userinfoEndpoint(context: AuthServerContext): Endpoint {
-  const answer: Handler = async (req, res) => {
+export function userinfoEndpoint(context: AuthServerContext): readonly Operation[] {
+  const handle: Operation['handle'] = async (req, res) => {
     const { claims, liveness } = await accessTokenOf(context, req);
     const scopes = (claims.scope ?? '').split(' ');
     if (!scopes.includes('openid')) throw refusal('bearer_scope', 'scope="openid"');
@@ -19,12 +19,11 @@ export function userinfoEndpoint(context: AuthServerContext): Endpoint {
     if (!family) throw refusal('bearer_invalid');
     sendJson(res, 200, userinfoClaims({ scopes, login: family.login }));
   };
-  return {
-    paths: [endpointPath('userinfo', context.settings.urls.issuer)],
-    answers: 'json',
-    cors: true,
-    methods: { GET: answer, POST: answer },
-  };
+  const both = { paths: [endpointPath('userinfo', context.settings.urls.issuer)], cors: true, handle };
+  return [
+    { method: 'GET', ...both },
+    { method: 'POST', ...both },
+  ];
 }
 
 async function accessTokenOf(context: AuthServerContext, req: Request): Promise<LiveAccessToken> {

@@ -1,19 +1,7 @@
 import type { Response } from 'express';
+import { sendJson } from '../../http/endpoint/replies.ts';
 import type { Page } from '../consent/page.ts';
 import type { OAuthError } from '../core/refusal.ts';
-
-/** Headers of a reply that nobody may keep. */
-export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
-
-/** A reply that nobody may keep. @see RFC 6749 §5.1 */
-export function sendJson(res: Response, status: number, body: unknown): void {
-  res.status(status).set(NO_STORE).json(body);
-}
-
-/** A reply that anybody may read and keep for a while. @see RFC 8414 §3.2 */
-export function sendPublicJson(res: Response, body: unknown): void {
-  res.set({ 'Cache-Control': 'public, max-age=300', 'X-Content-Type-Options': 'nosniff' }).json(body);
-}
 
 export interface ErrorHeaders {
   readonly retryAfterSeconds?: number | undefined;
@@ -21,7 +9,7 @@ export interface ErrorHeaders {
   readonly challenge?: string | undefined;
 }
 
-/** @see RFC 6749 §5.2 */
+/** Sends an error of an OAuth endpoint. @see RFC 6749 §5.2 */
 export function sendError(
   res: Response,
   { status, error, description }: OAuthError,
@@ -34,9 +22,4 @@ export function sendError(
 
 export function sendPage(res: Response, { status, headers, body }: Page): void {
   res.status(status).set(headers).send(body);
-}
-
-/** A redirect that turns a POST into a GET, so that no form goes along. @see RFC 9700 §4.12 */
-export function redirectTo(res: Response, url: string): void {
-  res.status(303).set(NO_STORE).set('Referrer-Policy', 'no-referrer').set('Location', url).end();
 }

@@ -1,10 +1,11 @@
 import type { Request, Response } from 'express';
+import { redirectTo } from '../../http/endpoint/replies.ts';
 import type { Client } from '../storage/client.ts';
 import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
 import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
-import { redirectTo, sendPage } from '../http/answers.ts';
+import { sendPage } from '../http/answers.ts';
 import { Refused } from '../http/refused.ts';
 import type { Transaction } from '../storage/records.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';

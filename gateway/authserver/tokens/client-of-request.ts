@@ -5,14 +5,13 @@ import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointUrl, type Endpoint } from '../core/metadata.ts';
-import type { RequestParameters } from '../core/request-parameters.ts';
 import { Refused } from '../http/refused.ts';
 import type { FailureBudget } from './failure-budget.ts';
 
 export const BASIC_CHALLENGE = 'Basic realm="oauth"';
 
 /** The client that a form comes from. Throws `Refused` when it does not prove that. @see RFC 6749 §2.3 */
-export type ClientOfRequest = (req: Request, form: RequestParameters) => Promise<Client>;
+export type ClientOfRequest = (req: Request, form: ReadonlyMap<string, string>) => Promise<Client>;
 
 type Needs = Pick<AuthServerContext, 'clients' | 'settings' | 'store' | 'now' | 'addressOf'>;
 
@@ -22,7 +21,7 @@ export const clientOfRequest =
   async (req, form) => {
     const [authorization, second] = req.headersDistinct['authorization'] ?? [];
     if (second !== undefined) throw new Refused('authorization_doubled');
-    const read = presentedClient({ authorization, params: form.firsts });
+    const read = presentedClient({ authorization, params: form });
     if (!read.ok) throw refusedBy(read);
     const { clientId, method, assertion } = read.presented;
     if (method !== 'none') budget.checkLeft(clientId, req);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { onTestFinished } from 'vitest';
 import { ownCallback } from '../../../contract/auth-server-addresses.ts';
+import { route } from '../../../http/endpoint/router.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import type { Client } from '../../storage/client.ts';
 import { createClientDirectory, type ClientDirectory } from '../../clients/directory.ts';
@@ -11,8 +12,7 @@ import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';
 import type { SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
-import { answerRefusal } from '../../http/answer-refusal.ts';
-import { route } from '../../http/router.ts';
+import { oauthErrors } from '../../http/oauth-errors.ts';
 import { HmacSecrets } from '../../keys/hmac-secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { legHandle } from '../../login/leg-handle.ts';
@@ -104,8 +104,8 @@ export async function browserServer(entries: Entries, options: ServerOptions = {
   const issuer = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   const made = await makeContext(issuer, entries, options);
   const { context, emit } = made;
-  const endpoints = [authorizeEndpoint(context), consentEndpoint(context), callbackEndpoint(context)];
-  app.use(route(endpoints, answerRefusal({ server: new URL(issuer).host, emit, log: context.log })));
+  const endpoints = [authorizeEndpoint, consentEndpoint, callbackEndpoint].flatMap((endpoint) => endpoint(context));
+  app.use(route(endpoints, oauthErrors({ server: new URL(issuer).host, emit, log: context.log })));
   return { issuer, listening: issuer, callbackUrl: context.settings.callbackUrl, ...made, ...driver(issuer) };
 }
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { onTestFinished } from 'vitest';
+import { route } from '../../../http/endpoint/router.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import type { AuthMethod, Client } from '../../storage/client.ts';
 import { createClientDirectory } from '../../clients/directory.ts';
@@ -11,9 +12,8 @@ import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { issueToken, type SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
-import { answerRefusal } from '../../http/answer-refusal.ts';
+import { oauthErrors } from '../../http/oauth-errors.ts';
 import { clientAddresses, type AddressOf } from '../../http/client-address.ts';
-import { route } from '../../http/router.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { createSessions } from '../../sessions/sessions.ts';
@@ -144,9 +144,9 @@ export async function clientServer(options: ServerOptions = {}): Promise<ClientS
   const endpoints = [
     ...[metadataEndpoint, jwksEndpoint, tokenEndpoint, registerEndpoint],
     ...[registrationEndpoint, revokeEndpoint, introspectEndpoint, userinfoEndpoint, logoutEndpoint],
-  ].map((endpoint) => endpoint(context));
+  ].flatMap((endpoint) => endpoint(context));
   const app = express();
-  app.use(route(endpoints, answerRefusal({ server: 'gateway.example', emit: context.emit, log: context.log })));
+  app.use(route(endpoints, oauthErrors({ server: 'gateway.example', emit: context.emit, log: context.log })));
   app.use((_req, res) => void res.status(404).json({ error: 'handed_on' }));
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -2,14 +2,16 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import express from 'express';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { redirectTo, sendJson } from '../../http/endpoint/replies.ts';
+import { route } from '../../http/endpoint/router.ts';
 import type { AuthServerEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
-import { answerRefusal } from './answer-refusal.ts';
-import { redirectTo, sendJson } from './answers.ts';
-import type { Endpoint, Handler } from './endpoint.ts';
+import { oauthErrors } from './oauth-errors.ts';
 import { PageRefused, Refused } from './refused.ts';
-import { formOf } from './request-body.ts';
-import { route } from './router.ts';
+import { formOf } from './parameters.ts';
+
+type Handler = Operation['handle'];
 
 const throwing = (thrown: unknown): Handler => {
   return () => {
@@ -20,33 +22,33 @@ const form: Handler = async (req, res) => {
   sendJson(res, 200, { a: (await formOf(req)).one('a') });
 };
 
-const json = (path: string, methods: Endpoint['methods'], more: Partial<Endpoint> = {}): Endpoint => ({
-  ...{ paths: [path], answers: 'json', cors: true, methods, ...more },
+const json = (method: 'GET' | 'POST', path: string, handle: Handler, head = false): Operation => ({
+  ...{ method, paths: [path], cors: true, head, handle },
 });
-const page = (path: string, handler: Handler): Endpoint =>
-  json(path, { GET: handler, POST: handler }, { answers: 'page', cors: false });
+const page = (path: string, handle: Handler): Operation[] => [
+  { method: 'GET', paths: [path], answers: 'page', handle },
+  { method: 'POST', paths: [path], answers: 'page', handle },
+];
 
-const ENDPOINTS: readonly Endpoint[] = [
-  json('/form', { POST: form }),
-  json('/read', { GET: (_req, res) => sendJson(res, 200, { read: true }) }, { head: true }),
-  json('/things', { POST: form }),
-  json('/things', { GET: (req, res) => sendJson(res, 200, { path: req.path }) }, { withId: true }),
-  json('/slash/', { GET: (_req, res) => sendJson(res, 200, { slash: true }) }),
-  json('/internal', { GET: throwing(new Error('password=hunter2 at /srv/app')) }),
-  json('/odd', { GET: throwing('a text') }),
-  json('/store', { GET: throwing(new StoreUnavailable('redis.internal:6379')) }),
-  json('/late', {
-    GET: (_req, res) => {
-      res.write('half');
-      throw new Error('late');
-    },
+const OPERATIONS: readonly Operation[] = [
+  json('POST', '/form', form),
+  json('GET', '/read', (_req, res) => sendJson(res, 200, { read: true }), true),
+  json('POST', '/things', form),
+  json('GET', '/things/{id}', (req, res) => sendJson(res, 200, { path: req.path })),
+  json('GET', '/slash/', (_req, res) => sendJson(res, 200, { slash: true })),
+  json('GET', '/internal', throwing(new Error('password=hunter2 at /srv/app'))),
+  json('GET', '/odd', throwing('a text')),
+  json('GET', '/store', throwing(new StoreUnavailable('redis.internal:6379'))),
+  json('GET', '/late', (_req, res) => {
+    res.write('half');
+    throw new Error('late');
   }),
-  page('/page/store', throwing(new StoreUnavailable('redis.internal:6379'))),
-  page('/page/internal', throwing(new Error('secret'))),
-  page('/page/limit', throwing(new Refused('rate_limited', { retryAfterSeconds: 7 }))),
-  page('/page/own', throwing(new PageRefused('other_browser'))),
-  page('/page/form', form),
-  page('/page/redirect', (_req, res) => {
+  ...page('/page/store', throwing(new StoreUnavailable('redis.internal:6379'))),
+  ...page('/page/internal', throwing(new Error('secret'))),
+  ...page('/page/limit', throwing(new Refused('rate_limited', { retryAfterSeconds: 7 }))),
+  ...page('/page/own', throwing(new PageRefused('other_browser'))),
+  ...page('/page/form', form),
+  ...page('/page/redirect', (_req, res) => {
     redirectTo(res, 'https://client.example/cb?code=x');
   }),
 ];
@@ -62,7 +64,7 @@ async function listen() {
     res.set('x-request-id', 'r-42');
     next();
   });
-  app.use(route(ENDPOINTS, answerRefusal({ server: 'gateway.example', emit, log })));
+  app.use(route(OPERATIONS, oauthErrors({ server: 'gateway.example', emit, log })));
   app.use((_req, res) => void res.status(404).send('handed on'));
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -181,7 +183,7 @@ it('rows 58 and 67: says nothing of what went wrong inside, also not in the log 
   expect(store.text).not.toContain('redis');
   expect(logged.join('\n')).not.toContain('hunter2');
   expect(logged[0]).toContain('an endpoint failed unexpectedly');
-  expect(logged[0]).toContain('router.test.ts');
+  expect(logged[0]).toContain('oauth-errors.test.ts');
   expect(events.map(([, facts]) => facts)).toEqual([
     { path: '/internal', request_id: 'r-42', reason: 'internal' },
     { path: '/odd', request_id: 'r-42', reason: 'internal' },

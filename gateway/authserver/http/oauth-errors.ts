@@ -1,5 +1,9 @@
 import type { Request, Response } from 'express';
 import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
+import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
+import { RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
+import type { ErrorAnswers } from '../../http/endpoint/router.ts';
+import { FORM } from '../../http/endpoint/body-text.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { framesOf } from '../../telemetry/log.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
@@ -7,9 +11,8 @@ import { wireError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import type { Logger } from '../logger.ts';
-import { NO_STORE, sendError, sendPage } from './answers.ts';
+import { sendError, sendPage } from './answers.ts';
 import { PageRefused, Refused } from './refused.ts';
-import type { AnswerRefusal } from './router.ts';
 
 const STORE_RETRY_SECONDS = 5;
 const HTML = 'text/html; charset=utf-8';
@@ -21,21 +24,42 @@ export interface RefusalDeps {
   readonly log: Logger;
 }
 
-/** The one place where what an endpoint throws becomes an answer. */
-export const answerRefusal =
-  (deps: RefusalDeps): AnswerRefusal =>
-  (endpoint, req, res, thrown) => {
+/** Turns everything that an endpoint throws into its answer and one line of the log. */
+export const oauthErrors = (deps: RefusalDeps): ErrorAnswers => ({
+  methodNotAllowed: (res, message) => {
+    sendJson(res, 405, { error: 'method_not_allowed', error_description: message });
+  },
+  thrown: ({ answers }, req, res, thrown) => {
     const refused = asRefused(thrown);
     report(deps, req, res, thrown, refused);
     if (refused instanceof Refused && refused.reason === 'client_left') res.destroy();
-    else if (endpoint.answers === 'json' && refused instanceof Refused) answerJson(req, res, refused);
+    else if (answers !== 'page' && refused instanceof Refused) answerJson(req, res, refused);
     else answerPage(deps, req, res, refused);
-  };
+  },
+});
 
 function asRefused(thrown: unknown): Refused | PageRefused {
   if (thrown instanceof Refused || thrown instanceof PageRefused) return thrown;
+  if (thrown instanceof RequestError) return refusedFor(thrown.fault);
   if (thrown instanceof StoreUnavailable) return new Refused('store_down', { retryAfterSeconds: STORE_RETRY_SECONDS });
   return new Refused('internal');
+}
+
+function refusedFor(fault: RequestFault): Refused {
+  switch (fault.kind) {
+    case 'media_type':
+      return new Refused(fault.expected === FORM ? 'not_a_form' : 'registration_type');
+    case 'too_large':
+      return new Refused('body_too_large');
+    case 'client_left':
+      return new Refused('client_left');
+    case 'invalid_input': {
+      if (fault.problems.some(({ reason }) => reason === 'repeated')) return new Refused('parameter_duplicated');
+      if (fault.problems.some(({ path }) => path === 'form.token')) return new Refused('token_missing');
+      const [problem] = fault.problems;
+      return new Refused('parameter_invalid', { description: problem && `${problem.path} ${problem.message}` });
+    }
+  }
 }
 
 /** One line of the log for each refusal, with the number that the answer shows. */

@@ -1,0 +1,103 @@
+import type { Request } from 'express';
+import type { TObject, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
+import type { InputSchemas } from './operation.ts';
+import { RequestError, type InputProblem } from './request-error.ts';
+
+/**
+ * Reads the parts of a request that have a schema. Throws `RequestError`. The body is read last, so that a request with a
+ * wrong path or query costs no body.
+ */
+export async function readInput(
+  schemas: InputSchemas,
+  req: Request,
+  pathParameters: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
+  const { path, query, form, body } = schemas;
+  const input: Record<string, unknown> = {};
+  if (path) input['path'] = validated('path', path, Value.Convert(path, decoded(pathParameters)));
+  if (query) input['query'] = parameters('query', query, queryText(req));
+  if (form) input['form'] = parameters('form', form, await readBodyText(req, FORM));
+  if (body) input['body'] = validated('body', body, json(await readBodyText(req, JSON_TYPE)));
+  return input;
+}
+
+/** Returns the encoded query, without `?`. */
+export function queryText({ originalUrl }: Request): string {
+  const start = originalUrl.indexOf('?');
+  return start === -1 ? '' : originalUrl.slice(start + 1);
+}
+
+const invalid = (...problems: InputProblem[]): RequestError => new RequestError({ kind: 'invalid_input', problems });
+
+function decoded(raw: Readonly<Record<string, string>>): Record<string, string> {
+  const decode = ([name, text]: [string, string]): [string, string] => {
+    try {
+      return [name, decodeURIComponent(text)];
+    } catch {
+      throw invalid({ path: `path.${name}`, reason: 'invalid', message: 'must be percent-encoded UTF-8' });
+    }
+  };
+  return Object.fromEntries(Object.entries(raw).map(decode));
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw invalid({ path: 'body', reason: 'invalid', message: 'must be JSON' });
+  }
+}
+
+/** Validates encoded parameters. An empty value counts as absent: RFC 6749 §3.1. */
+function parameters(part: string, schema: TObject, encoded: string): unknown {
+  const all = new URLSearchParams(encoded);
+  const isList = (name: string): boolean =>
+    (schema.properties[name] as { type?: string } | undefined)?.type === 'array';
+  const repeated = [...new Set(all.keys())].filter((name) => !isList(name) && all.getAll(name).length > 1);
+  if (repeated.length > 0) {
+    const message = 'must be given once';
+    throw invalid(...repeated.map((name) => ({ path: `${part}.${name}`, reason: 'repeated' as const, message })));
+  }
+  const values = [...new Set(all.keys())].flatMap((name): [string, unknown][] => {
+    const given = all.getAll(name).filter((value) => value !== '');
+    if (given.length === 0) return [];
+    return [[name, isList(name) ? given : given[0]]];
+  });
+  return validated(part, schema, Value.Convert(schema, Object.fromEntries(values)));
+}
+
+function validated(part: string, schema: TSchema, value: unknown): unknown {
+  if (Value.Check(schema, value)) return value;
+  throw invalid(...schemaProblems(part, schema, value));
+}
+
+function schemaProblems(part: string, schema: TSchema, value: unknown): InputProblem[] {
+  return Value.Errors(schema, value).flatMap((error): InputProblem[] => {
+    const path = `${part}${memberPath(error.instancePath)}`;
+    switch (error.keyword) {
+      case 'boolean':
+        return []; // repeats `additionalProperties`
+      case 'required':
+        return error.params.requiredProperties.map((name) => ({
+          ...{ path: `${path}.${name}`, reason: 'missing', message: 'must be given' },
+        }));
+      case 'additionalProperties':
+        return error.params.additionalProperties.map((name) => ({
+          ...{ path: `${path}.${name}`, reason: 'unknown', message: 'is not known here' },
+        }));
+      default:
+        return [{ path, reason: 'invalid', message: error.message }];
+    }
+  });
+}
+
+/** Converts a JSON pointer: `/items/2/name` to `.items[2].name`. */
+const memberPath = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((name) => (/^\d+$/u.test(name) ? `[${name}]` : `.${name}`))
+    .join('');

@@ -1,0 +1,19 @@
+import type { Response } from 'express';
+
+/** Headers of a reply that must not be cached. */
+export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
+
+/** Sends a reply that must not be cached. @see RFC 6749 §5.1 */
+export function sendJson(res: Response, status: number, body: unknown): void {
+  res.status(status).set(NO_STORE).json(body);
+}
+
+/** Sends a public reply that may be cached for five minutes. @see RFC 8414 §3.2 */
+export function sendPublicJson(res: Response, body: unknown): void {
+  res.set({ 'Cache-Control': 'public, max-age=300', 'X-Content-Type-Options': 'nosniff' }).json(body);
+}
+
+/** Redirects with 303, which turns a POST into a GET, so that no form is sent on. @see RFC 9700 §4.12 */
+export function redirectTo(res: Response, url: string): void {
+  res.status(303).set(NO_STORE).set('Referrer-Policy', 'no-referrer').set('Location', url).end();
+}

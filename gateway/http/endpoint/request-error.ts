@@ -1,0 +1,40 @@
+/** Part of a request that does not fit its schema. */
+export interface InputProblem {
+  /** Part and member, such as `body.items[2].name`. */
+  readonly path: string;
+  readonly reason: 'missing' | 'repeated' | 'unknown' | 'invalid';
+  readonly message: string;
+}
+
+export type RequestFault =
+  /** The body has another media type than `expected`, or a content encoding. */
+  | { readonly kind: 'media_type'; readonly expected: string }
+  | { readonly kind: 'too_large'; readonly limit: number }
+  /** The client closed the connection before the body was complete. */
+  | { readonly kind: 'client_left' }
+  | { readonly kind: 'invalid_input'; readonly problems: readonly InputProblem[] };
+
+/** The frame cannot read a request. */
+export class RequestError extends Error {
+  readonly fault: RequestFault;
+
+  constructor(fault: RequestFault) {
+    super(fault.kind);
+    this.name = 'RequestError';
+    this.fault = fault;
+  }
+}
+
+/** An operation fails with one of its declared errors. */
+export class OperationError extends Error {
+  readonly code: string;
+  /** Replaces the declared message. The client reads it. */
+  readonly detail: string | undefined;
+
+  constructor(code: string, detail?: string) {
+    super(detail ?? code);
+    this.name = 'OperationError';
+    this.code = code;
+    this.detail = detail;
+  }
+}
