@@ -1,46 +1,38 @@
 import { Type } from 'typebox';
-import { block, flag, text, whole } from '../../gateway/contract/optional.ts';
+import { STORES, storeFacts } from '../../gateway/authserver/storage/index.ts';
+import { storeTls, storeTlsRule } from '../../gateway/authserver/storage/tls-spec.ts';
+import { block, text, whole } from '../../gateway/contract/optional.ts';
 import { secretKeyRef } from '../../gateway/contract/references.ts';
 import { at, rule, type Rule } from '../../gateway/contract/rule.ts';
 
-/** `kvstore` and its alias. */
-export const KVSTORE_TYPES = ['kvstore', 'redis'] as const;
-
-export const isKvstore = (type: string | undefined): boolean => type === 'kvstore' || type === 'redis';
-
-export const kvstoreCel = (member: string): string => `self.${member} in ['kvstore', 'redis']`;
-
-/** TLS to a key-value store. */
-export const kvstoreTls = (description: string) =>
-  block(description, {
-    caCertSecretRef: secretKeyRef('PEM bundle trusted beside the system roots.'),
-    insecureSkipVerify: flag('Do not verify the certificate. Development only.'),
-  });
-
-interface Tls {
-  readonly caCertSecretRef?: unknown;
-  readonly insecureSkipVerify?: boolean;
+interface Named {
+  readonly type: string;
+  readonly aliases?: readonly string[];
 }
 
-export const kvstoreTlsRule = (path: string): Rule =>
-  rule<Tls>(path, {
-    field: 'insecureSkipVerify',
-    rule: '!(has(self.caCertSecretRef) && has(self.insecureSkipVerify) && self.insecureSkipVerify)',
-    message: 'set caCertSecretRef or insecureSkipVerify, not both',
-    check: (self) => !(self.caCertSecretRef !== undefined && self.insecureSkipVerify === true),
-  });
+/** The type of a store and its aliases. */
+export const namesOf = ({ type, aliases = [] }: Named): string[] => [type, ...aliases];
 
-/** Where MCP sessions are kept. */
+/** CEL: the member is one of these names. */
+export const oneOf = (member: string, names: readonly string[]): string =>
+  `self.${member} in [${names.map((name) => `'${name}'`).join(', ')}]`;
+
+const describe = ({ type, aliases = [], description }: Named & { readonly description: string }): string =>
+  [`\`${type}\`: ${description}`, ...aliases.map((alias) => `\`${alias}\` is an alias of \`${type}\`.`)].join(' ');
+
+/** The type of a store, or an alias of it. */
+export const storeType = (options: object = {}) =>
+  Type.Enum(STORES.flatMap(namesOf), { ...options, description: STORES.map(describe).join(' ') });
+
+/** Store of MCP sessions. */
 export const sessionStorage = () =>
   block('Where MCP sessions are kept; in memory when absent.', {
-    provider: Type.Enum(['memory', ...KVSTORE_TYPES], {
-      description: '`memory` (one replica) or `kvstore`; `redis` is an alias of `kvstore`.',
-    }),
+    provider: storeType(),
     address: text('host:port of the store.', { minLength: 1, maxLength: 512 }),
     db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
     keyPrefix: text('Put before every key; ends with `:`.', { maxLength: 253 }),
     passwordRef: secretKeyRef('Password of the store.'),
-    tls: kvstoreTls('TLS to the store; `{}` trusts the system roots, absent means none.'),
+    tls: storeTls('TLS to the store; `{}` trusts the system roots, absent means none.'),
   });
 
 interface Storage {
@@ -49,19 +41,24 @@ interface Storage {
   readonly tls?: unknown;
 }
 
+/** Stores outside of the gateway, which have an address. */
+const REMOTE = STORES.filter(({ isShared }) => isShared);
+const isRemote = oneOf('provider', REMOTE.flatMap(namesOf));
+const remoteTypes = REMOTE.map(({ type }) => type).join(' or ');
+
 export const sessionStorageRules = (path: string): Rule[] =>
   at(path, [
     rule<Storage>('', {
       field: 'address',
-      rule: `!(${kvstoreCel('provider')}) || has(self.address)`,
-      message: 'address is required when provider is kvstore',
-      check: (self) => !isKvstore(self.provider) || self.address !== undefined,
+      rule: `!(${isRemote}) || has(self.address)`,
+      message: `address is required when provider is ${remoteTypes}`,
+      check: (self) => !storeFacts(self.provider).isShared || self.address !== undefined,
     }),
     rule<Storage>('', {
       field: 'tls',
-      rule: `!has(self.tls) || ${kvstoreCel('provider')}`,
-      message: 'set tls only if provider is kvstore',
-      check: (self) => self.tls === undefined || isKvstore(self.provider),
+      rule: `!has(self.tls) || ${isRemote}`,
+      message: `set tls only if provider is ${remoteTypes}`,
+      check: (self) => self.tls === undefined || storeFacts(self.provider).isShared,
     }),
-    kvstoreTlsRule('tls'),
+    storeTlsRule('tls'),
   ]);

@@ -20,7 +20,7 @@ import { settingsOf } from './read-settings.ts';
 import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
 import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
-import { isShared, openStore } from './storage/index.ts';
+import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
 import { createUpstream } from './upstream/index.ts';
 import { timed, type ObserveUpstream } from './upstream/timed.ts';
@@ -185,12 +185,12 @@ async function openFoundation(
     kept('signing_key_config')?.keys ??
     new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
   const secrets = kept('hmac_secret_files')?.secrets ?? new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
-  if (isShared(storage) && (keys.ephemeral || secrets.ephemeral))
+  if (storeFacts(storage.type).survivesRestart && (keys.ephemeral || secrets.ephemeral))
     log.warn('the store outlives the keys of this process, and no other process can use what it keeps: configure keys');
   const present = kept('storage');
   if (present) return { store: present.store, sealing: present.sealing, keys, secrets };
   const sealing = { current: secrets };
-  const store = await openStore(storage, {
+  const store = await createStore(storage, {
     now,
     log,
     env,

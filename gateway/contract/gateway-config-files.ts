@@ -52,9 +52,7 @@ const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig)
       filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].${block}`, upstream[block]),
     ),
   ),
-  ...(['acl_user_config', 'tls', 'sentinel_tls'] as const).flatMap((block) =>
-    filesOf(`${AUTH_SERVER}.storage.kvstore_config.${block}`, server?.storage?.kvstore_config?.[block]),
-  ),
+  ...nestedFiles(`${AUTH_SERVER}.storage`, server?.storage),
 ];
 
 const keyFiles = (
@@ -73,6 +71,14 @@ const filesOf = (path: string, holder: object = {}): ConfigFile[] =>
   Object.entries(holder)
     .filter((member): member is [string, string] => member[0].endsWith('_file') && typeof member[1] === 'string')
     .map(([member, file]) => ({ path: `${path}.${member}`, file }));
+
+/** Files of an object and of the objects in it, whatever the store. */
+const nestedFiles = (path: string, holder: object = {}): ConfigFile[] => [
+  ...filesOf(path, holder),
+  ...Object.entries(holder).flatMap(([member, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null ? nestedFiles(`${path}.${member}`, value) : [],
+  ),
+];
 
 const byName = (path: string, files: Readonly<Record<string, string>> = {}): ConfigFile[] =>
   Object.entries(files).map(([name, file]) => ({ path: `${path}.${name}`, file }));

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
+import { EmbeddedAuthServerConfig } from './run-config-auth-server.ts';
+import { openStorage } from './run-config-auth-server-storage.ts';
 import { RunConfig } from './run-config.ts';
 
 const Strings = (description: string) => Type.Array(Type.String(), { description });
@@ -230,9 +232,16 @@ export const Vmcp = Closed({
   cluster: Type.Optional(Cluster),
 });
 
+const authServer = Type.Optional(
+  Closed(
+    { ...EmbeddedAuthServerConfig.properties, storage: openStorage },
+    { description: 'Authorization server inside the gateway.' },
+  ),
+);
+
 /** The one document a gateway starts from. Secrets stand in it as file paths only. */
 export const GatewayConfig = Type.Object(
-  { ...RunConfig.properties, vmcp: Vmcp },
+  { ...RunConfig.properties, embedded_auth_server_config: authServer, vmcp: Vmcp },
   { additionalProperties: false, description: 'Run configuration of an aggregating gateway.' },
 );
 

@@ -8,7 +8,7 @@ const tls = (description: string) =>
     insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
   });
 
-const kvstoreConfig = Closed(
+export const kvstoreConfig = Closed(
   {
     addr: text('host:port of a single store or of a member of a cluster; without sentinels.'),
     cluster_mode: flag('`addr` is a member of a cluster.'),
@@ -34,16 +34,22 @@ const kvstoreConfig = Closed(
   { description: 'The key-value store.' },
 );
 
-const storageConfig = Closed(
-  {
-    type: text('`memory` (lost on restart) or `kvstore`.'),
-    max_dcr_clients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', { minimum: 0 }),
-    kvstore_config: Type.Optional(kvstoreConfig),
-  },
-  { description: 'Where sessions, codes and upstream tokens are kept.' },
-);
+/** Members that every store has. */
+export const storageMembers = {
+  type: text('`memory` (lost on restart) or `kvstore`.'),
+  max_dcr_clients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', { minimum: 0 }),
+};
+
+const members = { ...storageMembers, kvstore_config: Type.Optional(kvstoreConfig) };
+const options = { description: 'Where sessions, codes and upstream tokens are kept.' };
+const storageConfig = Closed(members, options);
 
 export const storage = Type.Optional(storageConfig);
+
+/** `storage` of a gateway: further members are those of further stores. The registry of stores checks them. */
+export const openStorage = Type.Optional(
+  Type.Unsafe<StorageConfig>(Type.Object(members, { additionalProperties: true, ...options })),
+);
 
 export type StorageConfig = Static<typeof storageConfig>;
 export type KvstoreConfig = Static<typeof kvstoreConfig>;

@@ -1,3 +1,4 @@
+import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import { STRATEGIES } from '../../gateway/outgoing/index.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
@@ -23,7 +24,10 @@ const REASON = 'NotSupportedYet';
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-const isMemory = (value: unknown): boolean => member(value, 'provider') === 'memory';
+const canHoldSessions = (value: unknown): boolean => {
+  const provider = member(value, 'provider');
+  return typeof provider === 'string' && storeFacts(provider).canHoldSessions;
+};
 
 /** What a local process may reach anyway. */
 const isNetworkProfile = (value: unknown): boolean =>
@@ -36,7 +40,7 @@ const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry export';
 const RATE_LIMIT = 'rate limiting';
 const AUDIT = 'the audit stream';
-const KVSTORE = 'session storage in a kvstore';
+const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
 const TOOL_CONFIG = 'sharing of tool rules';
 /** In front of one MCPServer rather than of a group. */
@@ -56,7 +60,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       undefined,
       'register one there and set clientId',
     ],
-    ['spec.sessionStorage', KVSTORE, isMemory],
+    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
@@ -75,7 +79,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.oidcConfigRef', PER_SERVER],
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', RATE_LIMIT],
-    ['spec.sessionStorage', KVSTORE, isMemory],
+    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.toolConfigRef', TOOL_CONFIG],
     ['spec.webhookConfigRef', 'calling of webhooks'],

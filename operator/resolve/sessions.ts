@@ -1,11 +1,11 @@
-import { isKvstore } from '../../crds/kinds/session-storage.ts';
+import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import type { Scope } from './scope.ts';
 
 /** Pods that keep the sessions of their clients to themselves. */
 export function checkSessions(scope: Scope): void {
   const { platform, vmcp } = scope;
   const { replicas = 1, sessionStorage } = vmcp.spec;
-  if (platform.mode === 'local' || replicas <= 1 || isKvstore(sessionStorage?.provider)) return;
+  if (platform.mode === 'local' || replicas <= 1 || storeFacts(sessionStorage?.provider).isShared) return;
   const message = `each of the ${String(replicas)} pods knows its own sessions only, and a client that reaches another pod has to start again: keep sessionAffinity: ClientIP, or set replicas: 1`;
   scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', message);
 }

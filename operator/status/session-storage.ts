@@ -1,4 +1,4 @@
-import { isKvstore } from '../../crds/kinds/session-storage.ts';
+import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import { pends, warns, type Claim } from './claim.ts';
 
 interface Spec {
@@ -12,7 +12,7 @@ export function sessionStorageClaim({ replicas = 1, sessionStorage }: Spec, isSt
   if (replicas <= 1 || isStdio) {
     return pends(type, 'SessionStorageWarningNotApplicable', 'at most one pod has sessions');
   }
-  if (isKvstore(sessionStorage?.provider)) {
+  if (storeFacts(sessionStorage?.provider).isShared) {
     return pends(type, 'SessionStorageConfigured', 'the pods share their sessions');
   }
   const message = `each of the ${String(replicas)} pods knows its own sessions only, and a client that reaches another pod has to start again: keep sessionAffinity: ClientIP, or set replicas: 1`;

@@ -61,7 +61,7 @@ describe('after a restart', () => {
     for (const warning of [
       'no signing key is configured',
       'no HMAC secret is configured',
-      'keeps everything in memory',
+      'keeps all records in memory',
     ])
       await expect.poll(gateway.vmcp.output).toContain(warning);
     const again = await OAuthClient.register(gateway.issuer);

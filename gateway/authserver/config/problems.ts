@@ -1,12 +1,13 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { readStorage } from '../storage/index.ts';
 import { addressProblems } from './address-problems.ts';
 import { boundaryProblems } from './boundary-problems.ts';
 import { clientProblems } from './client-problems.ts';
 import { keyProblems } from './key-problems.ts';
 import { below } from './problem.ts';
 import { providerProblems } from './provider-problems.ts';
-import { storageProblems } from './storage-problems.ts';
 
 /** What the schema cannot say of `embedded_auth_server_config`, and of what it must fit. */
 export function authServerProblems(given: GatewayConfig): Problem[] {
@@ -17,7 +18,12 @@ export function authServerProblems(given: GatewayConfig): Problem[] {
     ...keyProblems(config),
     ...providerProblems(config),
     ...clientProblems(config),
-    ...storageProblems(config.storage ?? {}),
+    ...storageProblems(config),
   ];
   return [...below('embedded_auth_server_config', own), ...boundaryProblems(given, config)];
+}
+
+function storageProblems({ storage = {} }: EmbeddedAuthServerConfig): Problem[] {
+  const read = readStorage(storage);
+  return 'problems' in read ? below('storage', read.problems) : [];
 }

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { startRedis } from '../../../e2e/harness/redis.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
-import type { StoreDeps } from './backend.ts';
-import { isShared, openStore } from './index.ts';
+import { createStore, storeFacts } from './index.ts';
 import { everyMethod } from './testdata/every-method.ts';
 import { PERMISSIONS } from './testdata/redis-store.ts';
 import { unique, user } from './testdata/samples.ts';
+import type { StoreDeps } from './variant.ts';
 
 function deps(over: Partial<StoreDeps> = {}): StoreDeps & { readonly warnings: string[] } {
   const warnings: string[] = [];
@@ -22,19 +22,20 @@ function deps(over: Partial<StoreDeps> = {}): StoreDeps & { readonly warnings: s
   };
 }
 
-it('opens memory where nothing else is asked for, and says what that costs', async () => {
+it('keeps records in memory by default, and warns about restarts', async () => {
   const surroundings = deps();
-  const store = await openStore({}, surroundings);
+  const store = await createStore({}, surroundings);
   await store.health();
   expect(surroundings.warnings.join()).toContain('a restart ends every login');
-  expect([isShared({}), isShared({ type: 'memory' }), isShared({ type: 'kvstore' })]).toEqual([false, false, true]);
+  const types = [undefined, 'memory', 'kvstore'];
+  expect(types.map((type) => storeFacts(type).isShared)).toEqual([false, false, true]);
 });
 
-it('opens a key-value store whose user may do what STORAGE.md lists and no more', async () => {
+it('uses a key-value store with no more permissions than STORAGE.md lists', async () => {
   const password = unique();
   const acl = `user gateway on >${password} ~vmcp:auth:{default:tour}:* ${PERMISSIONS}`;
   const server = await startRedis(testScope(), { config: [acl] });
-  const store = await openStore(
+  const store = await createStore(
     {
       type: 'kvstore',
       kvstore_config: {
@@ -53,13 +54,13 @@ it('opens a key-value store whose user may do what STORAGE.md lists and no more'
 });
 
 it.each<[string, StorageConfig, string]>([
-  ['a type that nobody knows', { type: 'disk' }, 'storage.type must be one of memory, kvstore'],
-  ['a key-value store without its block', { type: 'kvstore' }, 'storage.kvstore_config is required'],
+  ['an unknown type', { type: 'disk' }, 'storage.type must be one of memory, kvstore'],
+  ['a key-value store without kvstore_config', { type: 'kvstore' }, 'storage.kvstore_config is required'],
   [
-    'a password that is not there',
+    'a password variable that is not set',
     { type: 'kvstore', kvstore_config: { addr: 'redis', acl_user_config: { password_env_var: 'NONE' } } },
     'names NONE, which is not set',
   ],
-])('refuses %s with a sentence', async (_, config, message) => {
-  await expect(openStore(config, deps())).rejects.toThrow(message);
+])('rejects %s', async (_, config, message) => {
+  await expect(createStore(config, deps())).rejects.toThrow(message);
 });

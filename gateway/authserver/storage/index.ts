@@ -1,8 +1,8 @@
-import { kvstoreBackend } from './kvstore-backend.ts';
-import { memoryBackend } from './memory-backend.ts';
+import { kvstore } from './kvstore.ts';
+import { memory } from './memory.ts';
 import { storeRegistry } from './registry.ts';
 
-/** Where the authorization server can keep things. A new backend is one file and one line here. */
-export const STORES = [memoryBackend, kvstoreBackend] as const;
+/** Every store of the authorization server, the default one first. A new one is one line here. */
+export const STORES = [memory, kvstore] as const;
 
-export const { openStore, isShared } = storeRegistry(STORES);
+export const { createStore, readStorage, resolveStore, storeFacts, storeOf } = storeRegistry(STORES);

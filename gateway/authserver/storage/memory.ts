@@ -1,10 +1,28 @@
 import { randomUUID } from 'node:crypto';
+import { Closed } from '../../contract/fields.ts';
 import type { Client } from './client.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { memoryFamilies } from './memory-families.ts';
 import type { CodeGrant, FamilyRef, Transaction, UpstreamRow, User } from './records.ts';
 import type { Clients, Codes, Locks, Rates, Store, Transactions, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
+import { defineStore } from './variant.ts';
+
+/** Keeps records in the process: they end with it, and other replicas do not see them. */
+export const memory = defineStore({
+  type: 'memory',
+  description: 'Lost on restart, one replica only.',
+  isShared: false,
+  survivesRestart: false,
+  canHoldSessions: true,
+  spec: undefined,
+  config: Closed({}),
+  resolve: () => ({}),
+  async create(_config, { now, log }) {
+    log.warn('the authorization server keeps all records in memory: a restart ends every login');
+    return memoryStore(now);
+  },
+});
 
 export interface MemoryLimits {
   /** Of those that a browser has opened, and of the others. */

@@ -1,5 +1,5 @@
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
-import { isKvstore } from '../../../crds/kinds/session-storage.ts';
+import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
 import type { Report, Scope } from '../scope.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
@@ -47,7 +47,7 @@ function checkEphemeral(members: readonly (typeof MEMBERS)[number][], server: Au
   if (first === undefined) return;
   const report = scope.on(scope.vmcp);
   const lost = members.map((member) => LOST[member]).join(', ');
-  const kept = isKvstore(server.storage?.type) ? ', though the store keeps them' : '';
+  const kept = storeFacts(server.storage?.type).survivesRestart ? ', though the store keeps them' : '';
   const advice = `list keys in ${members.join(' and ')}`;
   const path = second === undefined ? `${AUTH_SERVER_PATH}.${first}` : AUTH_SERVER_PATH;
   report.warning('EphemeralKeys', path, `a restart makes void all ${lost}${kept}: ${advice}`);

@@ -1,0 +1,145 @@
+import { Type, type Static } from 'typebox';
+import { minimum } from '../../contract/duration-rules.ts';
+import { Closed } from '../../contract/fields.ts';
+import { ATOMIC, block, duration, flag, text, texts, whole } from '../../contract/optional.ts';
+import { RefName, SecretKeyRef, secretKeyRef } from '../../contract/references.ts';
+import { atMostOne, exactlyOne, rule, type Rule } from '../../contract/rule.ts';
+import { kvstoreConfig, type KvstoreConfig } from '../../contract/run-config-auth-server-storage.ts';
+import { kvstoreFaults, kvstoreSettings } from './kvstore/settings.ts';
+import { createSealer } from './sealing.ts';
+import { storeTls, storeTlsRule } from './tls-spec.ts';
+import { defineStore, type StoreScope } from './variant.ts';
+
+const timeout = (description: string, value: string) => duration(description, { default: value, maxLength: 64 });
+
+const spec = Closed(
+  {
+    addr: text('host:port of a single store or of a cluster.', { minLength: 1, maxLength: 512 }),
+    clusterMode: flag('`addr` is a member of a cluster.'),
+    aclUserConfig: block('User and password of the store.', {
+      usernameSecretRef: secretKeyRef('User name.'),
+      passwordSecretRef: SecretKeyRef('Password.'),
+    }),
+    dialTimeout: timeout('Longest wait for a connection.', '5s'),
+    readTimeout: timeout('Longest wait for an answer.', '3s'),
+    writeTimeout: timeout('Longest wait for a write.', '3s'),
+    sentinelConfig: block('Sentinels that name the current master.', {
+      masterName: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the master set.' }),
+      db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
+      sentinelAddrs: texts('host:port of each sentinel.', { minItems: 1, maxItems: 16, ...ATOMIC }),
+      sentinelService: block('A Service in front of the sentinels.', {
+        name: RefName('Name of the Service.'),
+        namespace: text('Namespace of the Service; that of this object when absent.', { maxLength: 63 }),
+        port: whole('Port of the Service.', { default: 26379, minimum: 1, maximum: 65535, format: 'int32' }),
+      }),
+    }),
+    sentinelTls: storeTls('TLS to the sentinels.'),
+    tls: storeTls('TLS to the store.'),
+  },
+  { description: 'The key-value store; set when `type` is `kvstore`.' },
+);
+
+type Spec = Static<typeof spec>;
+
+const rules: Rule[] = [
+  exactlyOne('', 'addr', 'sentinelConfig'),
+  rule<Spec>('', {
+    field: 'clusterMode',
+    rule: '!has(self.clusterMode) || !self.clusterMode || has(self.addr)',
+    message: 'clusterMode needs addr',
+    check: (self) => self.clusterMode !== true || self.addr !== undefined,
+  }),
+  atMostOne('sentinelConfig', 'sentinelAddrs', 'sentinelService'),
+  rule<NonNullable<Spec['sentinelConfig']>>('sentinelConfig', {
+    rule: 'has(self.sentinelAddrs) || has(self.sentinelService)',
+    message: 'set sentinelAddrs or sentinelService',
+    check: (self) => self.sentinelAddrs !== undefined || self.sentinelService !== undefined,
+  }),
+  storeTlsRule('tls'),
+  storeTlsRule('sentinelTls'),
+  minimum('', 'dialTimeout', '1ms'),
+  minimum('', 'readTimeout', '1ms'),
+  minimum('', 'writeTimeout', '1ms'),
+];
+
+/** Keeps records in Redis or a server that speaks its protocol: a single server, sentinels or a cluster. */
+export const kvstore = defineStore({
+  type: 'kvstore',
+  aliases: ['redis'],
+  description: 'Redis or a compatible server.',
+  isShared: true,
+  survivesRestart: true,
+  canHoldSessions: false,
+  spec,
+  rules,
+  config: kvstoreConfig,
+  resolve: resolveKvstore,
+  check: (config) =>
+    kvstoreFaults(config).map(({ member, message }) => ({ reason: 'InvalidValue', path: member, message })),
+  /** Loads the Redis client on first use: programs that only read configurations do not need it. */
+  async create(config, { now, log, env, secrets, keyPrefix }) {
+    const settings = kvstoreSettings(config, { env, keyPrefix });
+    const [{ openKeyValueStore }, { kvstoreStore }] = await Promise.all([
+      import('../../kvstore/open.ts'),
+      import('./kvstore/store.ts'),
+    ]);
+    return kvstoreStore(openKeyValueStore(settings, log), createSealer(secrets), now);
+  },
+});
+
+function resolveKvstore(given: Spec, scope: StoreScope): KvstoreConfig {
+  const { addr, clusterMode, aclUserConfig: user, tls, sentinelTls } = given;
+  const sentinels = resolveSentinels(given, scope);
+  return {
+    ...(addr !== undefined && { addr }),
+    ...(clusterMode === true && { cluster_mode: true }),
+    ...(sentinels && { sentinel_config: sentinels }),
+    ...(user && {
+      auth_type: 'aclUser',
+      acl_user_config: {
+        password_file: scope.secretFile(user.passwordSecretRef),
+        ...(user.usernameSecretRef && { username_file: scope.secretFile(user.usernameSecretRef) }),
+      },
+    }),
+    ...(given.dialTimeout !== undefined && { dial_timeout: given.dialTimeout }),
+    ...(given.readTimeout !== undefined && { read_timeout: given.readTimeout }),
+    ...(given.writeTimeout !== undefined && { write_timeout: given.writeTimeout }),
+    ...(tls && { tls: resolveTls(tls, 'tls', scope) }),
+    ...(sentinelTls && { sentinel_tls: resolveTls(sentinelTls, 'sentinelTls', scope) }),
+    key_prefix: `vmcp:auth:{${scope.namespace}:${scope.name}}:`,
+  };
+}
+
+function resolveSentinels({ sentinelConfig }: Spec, scope: StoreScope): KvstoreConfig['sentinel_config'] {
+  if (!sentinelConfig) return undefined;
+  const { masterName, db, sentinelAddrs, sentinelService: service } = sentinelConfig;
+  return {
+    master_name: masterName,
+    ...(db !== undefined && { db }),
+    sentinel_addrs: service ? [serviceAddress(service, scope)] : (sentinelAddrs ?? []),
+  };
+}
+
+type Service = NonNullable<NonNullable<Spec['sentinelConfig']>['sentinelService']>;
+
+const DEFAULT_SENTINEL_PORT = 26_379;
+
+function serviceAddress({ name, namespace, port = DEFAULT_SENTINEL_PORT }: Service, scope: StoreScope): string {
+  const address = `${name}.${namespace ?? scope.namespace}.svc.cluster.local:${String(port)}`;
+  if (scope.mode === 'local') {
+    const message = `${address} cannot be reached from outside a cluster: list sentinelAddrs instead`;
+    scope.warning({ reason: 'ClusterOnly', path: 'sentinelConfig.sentinelService', message });
+  }
+  return address;
+}
+
+function resolveTls({ caCertSecretRef: ca, insecureSkipVerify }: NonNullable<Spec['tls']>, path: string, scope: StoreScope) {
+  if (insecureSkipVerify === true) {
+    const message = 'an attacker on the network can pose as the store: put its certificate authority into caCertSecretRef';
+    scope.warning({ reason: 'UnverifiedCertificate', path: `${path}.insecureSkipVerify`, message });
+  }
+  return {
+    ...(ca && { ca_cert_file: scope.secretFile(ca) }),
+    ...(insecureSkipVerify === true && { insecure_skip_verify: true }),
+  };
+}
