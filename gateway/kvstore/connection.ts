@@ -3,7 +3,6 @@ import type { ConnectionOptions } from 'node:tls';
 import { TrustedRoots } from '../outbound/trusted-roots.ts';
 import type { KeyValueCredentials, KeyValueSettings, KeyValueTls } from './settings.ts';
 
-/** The part of the log that is used here. */
 export interface Logger {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
   info(message: string, facts?: Readonly<Record<string, unknown>>): void;
@@ -12,15 +11,15 @@ export interface Logger {
 const LONGEST_PAUSE_MS = 1_000;
 const pauseMs = (attempt: number): number => Math.min(attempt * 50, LONGEST_PAUSE_MS);
 
-/** A connection that is being made in the background and made again for as long as the client lives. */
+/** Returns a client that connects in the background and reconnects until it is closed. */
 export function connect(settings: KeyValueSettings, log: Logger): Redis | Cluster {
   const client = settings.servers.kind === 'cluster' ? cluster(settings, log) : single(settings, log);
   return logged(client, log);
 }
 
 /**
- * What holds for every connection. `maxRetriesPerRequest` 0: what was under way when a connection broke fails. A command
- * that is sent again could find the code that it took itself taken.
+ * Options of every connection. `maxRetriesPerRequest` is 0: a running command fails when its connection breaks. A
+ * retried `take` of a code could find that its first attempt has already taken the code.
  */
 function common(settings: KeyValueSettings, log: Logger) {
   const { username, password } = settings.credentials?.() ?? {};
@@ -43,7 +42,7 @@ function single(settings: KeyValueSettings, log: Logger): Redis {
     ...common(settings, log),
     ...location(settings, log),
     retryStrategy: pauseMs,
-    // A master that has become a replica: the sentinels, or the address, know a better one.
+    // The master has become a replica: reconnect to find the new master.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   const { credentials } = settings;
@@ -64,7 +63,7 @@ function location({ servers, connectTimeoutMs, replyTimeoutMs, tls }: KeyValueSe
   };
 }
 
-/** A few redirections are enough for a slot that moves; after them the command fails. */
+/** Returns a cluster client. A command fails after five redirections; a moving slot needs fewer. */
 function cluster(settings: KeyValueSettings, log: Logger): Cluster {
   const addresses = settings.servers.kind === 'cluster' ? settings.servers.addresses : [];
   const { enableOfflineQueue: _, ...redisOptions } = common(settings, log);
@@ -77,7 +76,7 @@ function cluster(settings: KeyValueSettings, log: Logger): Cluster {
   });
 }
 
-/** Read at every connection (ioredis copies the members), so that a changed bundle counts. */
+/** Returns TLS options with a getter: ioredis copies the members at each connection, so a changed bundle takes effect. */
 function tlsOptions({ caFile, insecureSkipVerify = false }: KeyValueTls, log: Logger): ConnectionOptions {
   if (insecureSkipVerify) {
     log.warn('certificates of the key-value store are not verified');
@@ -102,7 +101,7 @@ function renewCredentials(client: Redis, credentials: () => KeyValueCredentials,
   }
 }
 
-/** Says once that the store is gone, and once that it is back. */
+/** Logs once when the store becomes unreachable, and once when it is reachable again. */
 function logged<Client extends Redis | Cluster>(client: Client, log: Logger): Client {
   let reachable: boolean | undefined;
   client.on('error', (error: Error) => {

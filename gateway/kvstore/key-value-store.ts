@@ -1,4 +1,4 @@
-/** No answer, or an error instead of one. `message` is for the log: nothing of any key, value or password. */
+/** The store did not answer, or answered with an error. `message` is for the log: it contains no key, value or password. */
 export class KeyValueStoreUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -6,9 +6,9 @@ export class KeyValueStoreUnavailable extends Error {
   }
 }
 
-/** A program that the store runs as one step. */
+/** Lua program that the store runs atomically. */
 export interface Script {
-  /** Its name as a command of the client: letters only, unique. */
+  /** Unique name of the command that the client defines for it; letters only. */
   readonly name: string;
   readonly lua: string;
 }
@@ -16,14 +16,14 @@ export interface Script {
 export type Argument = string | number;
 
 /**
- * A Redis, or what speaks its protocol. Every call rejects with `KeyValueStoreUnavailable`: at once while there is no
- * connection, else within `replyTimeoutMs`. Nothing is queued and nothing is sent twice, so that a rejected write may
- * have happened, but only once.
+ * Redis or a compatible server. A failing call rejects with `KeyValueStoreUnavailable`: at once without a connection,
+ * otherwise within `replyTimeoutMs`. Commands are never queued and never sent twice: a rejected write may have happened,
+ * but at most once.
  */
 export interface KeyValueStore {
-  /** The name with the prefix of this store. */
+  /** Returns the name with the prefix of this store. */
   key(name: string): string;
-  /** `args[0]` is a key. */
+  /** Sends one command. `args[0]` is a key. */
   command(name: string, ...args: readonly Argument[]): Promise<unknown>;
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
   close(): void;

@@ -14,7 +14,7 @@ import type { KeyValueServers, KeyValueSettings } from './settings.ts';
 const at = (port: number) => ({ host: '127.0.0.1', port });
 const single = (port: number): KeyValueServers => ({ kind: 'single', address: at(port) });
 
-/** A client that ends with the test, and what it logged. */
+/** Opens a client that closes with the test, and collects its log. */
 function open(scope: Scope, over: Partial<KeyValueSettings> & Pick<KeyValueSettings, 'servers'>) {
   const lines: string[] = [];
   const log = (message: string, facts: object = {}): void => void lines.push(`${message} ${JSON.stringify(facts)}`);
@@ -37,7 +37,7 @@ async function folder(scope: Scope): Promise<string> {
   return path;
 }
 
-/** Files of a server whose certificate `authority` signed. */
+/** Writes the files of a server whose certificate `authority` signed. */
 async function tlsFiles(path: string, name: string, authority: Authority) {
   const { cert, key } = authority.sign('IP:127.0.0.1');
   const files = { cert: join(path, `${name}.crt`), key: join(path, `${name}.key`), ca: join(path, `${name}-ca.crt`) };
@@ -48,7 +48,7 @@ async function tlsFiles(path: string, name: string, authority: Authority) {
 describe('scripts', () => {
   const echo = { name: 'testEcho', lua: 'return {KEYS[1], ARGV[1]}' };
 
-  it('go by their hash, and with their text where the server has forgotten them', async () => {
+  it('run by their hash, and by their source after a SCRIPT FLUSH', async () => {
     const scope = testScope();
     const server = await startRedis(scope);
     const { store } = open(scope, { servers: single(server.port) });
@@ -63,7 +63,7 @@ describe('scripts', () => {
 });
 
 describe('credentials', () => {
-  it('are those of the ACL user, and read again for the next connection', async () => {
+  it('belong to the ACL user and are read again for each connection', async () => {
     const scope = testScope();
     const server = await startRedis(scope, { config: ['user gateway on >first ~vmcp:{test}:* +@all'] });
     let password = 'first';
@@ -79,12 +79,12 @@ describe('credentials', () => {
     expect(lines.join('\n')).not.toMatch(/"first"|"second"/u);
   });
 
-  it('that are wrong make the store unavailable', async () => {
+  it('make the store unavailable when they are wrong', async () => {
     const scope = testScope();
     const server = await startRedis(scope, { config: ['user gateway on >right ~* +@all'] });
     const credentials = () => ({ username: 'gateway', password: 'not-this-one' });
     const { store, lines } = open(scope, { servers: single(server.port), credentials });
-    await eventually('the refusal is logged', () => lines.some((line) => line.includes('WRONGPASS')));
+    await eventually('the rejection is logged', () => lines.some((line) => line.includes('WRONGPASS')));
     await expect(store.command('GET', store.key('a'))).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
     expect(lines.join('\n')).not.toContain('not-this-one');
     expect(lines.filter((line) => line.includes('unreachable'))).toHaveLength(1);
@@ -106,13 +106,13 @@ describe('credentials', () => {
     };
     const credentials = () => ({ username: 'gateway', password: 'of-the-store' });
     open(scope, { servers, credentials, connectTimeoutMs: 300, replyTimeoutMs: 300 });
-    await eventually('a sentinel is asked', () => received.includes('HELLO') || received.includes('hello'));
+    await eventually('a sentinel receives a command', () => received.includes('HELLO') || received.includes('hello'));
     expect(received).not.toMatch(/of-the-store|gateway/u);
   });
 });
 
 describe('TLS', () => {
-  it('trusts the authority of its bundle, and no other', async () => {
+  it('trusts only the authority of its bundle', async () => {
     const scope = testScope();
     const path = await folder(scope);
     const tls = await tlsFiles(path, 'store', createAuthority('of the store'));
@@ -122,7 +122,7 @@ describe('TLS', () => {
     await answers(open(scope, { servers, tls: { caFile: tls.ca } }).store);
     for (const wrong of [{ caFile: foreign.ca }, {}, undefined]) {
       const { store, lines } = open(scope, { servers, tls: wrong });
-      await eventually('the fault is logged', () => lines.some((line) => line.includes('unreachable')));
+      await eventually('the error is logged', () => lines.some((line) => line.includes('unreachable')));
       await expect(store.command('GET', store.key('a'))).rejects.toMatchObject({ name: 'KeyValueStoreUnavailable' });
     }
     const { store, lines } = open(scope, { servers, tls: { insecureSkipVerify: true } });
@@ -130,7 +130,7 @@ describe('TLS', () => {
     expect(lines.join('\n')).toContain('certificates of the key-value store are not verified');
   });
 
-  it('follows a bundle that is exchanged', async () => {
+  it('reloads a bundle that changes', async () => {
     const scope = testScope();
     const path = await folder(scope);
     const tls = await tlsFiles(path, 'store', createAuthority('of the store'));
@@ -138,12 +138,12 @@ describe('TLS', () => {
     await writeFile(bundle, createAuthority('of before').cert);
     const server = await startRedis(scope, { tls });
     const { store, lines } = open(scope, { servers: single(server.port), tls: { caFile: bundle } });
-    await eventually('the old authority is refused', () => lines.some((line) => line.includes('unreachable')));
+    await eventually('the old authority is rejected', () => lines.some((line) => line.includes('unreachable')));
     await writeFile(bundle, createAuthority('of before').cert + (await caOf(tls.ca)));
     await answers(store);
   });
 
-  it('to sentinels has an authority of its own', async () => {
+  it('trusts separate authorities for the sentinels and for the store', async () => {
     const scope = testScope();
     const path = await folder(scope);
     const [ofStore, ofSentinels] = [createAuthority('of the store'), createAuthority('of the sentinels')];
@@ -169,7 +169,7 @@ describe('TLS', () => {
       [sentinelFiles.ca, sentinelFiles.ca],
     ] as const) {
       const { lines } = open(scope, { servers: servers(first), tls: { caFile: second } });
-      await eventually('the fault is logged', () => lines.some((line) => line.includes('unreachable')));
+      await eventually('the error is logged', () => lines.some((line) => line.includes('unreachable')));
       expect(lines.join('\n')).not.toContain('is reachable');
     }
   });
@@ -177,7 +177,7 @@ describe('TLS', () => {
 
 const caOf = (file: string): Promise<string> => readFile(file, 'utf8');
 
-it('uses the database that is named', async () => {
+it('selects the configured database', async () => {
   const scope = testScope();
   const server = await startRedis(scope);
   const { store } = open(scope, { servers: single(server.port), db: 3 });
@@ -187,7 +187,7 @@ it('uses the database that is named', async () => {
   expect(await server.cli('GET', store.key('b'))).toBe('');
 });
 
-it('does not send a command again whose answer was lost: what was rejected has happened once at most', async () => {
+it('never resends a command whose answer was lost', async () => {
   const scope = testScope();
   const server = await startRedis(scope);
   const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 1_500 });
@@ -200,7 +200,7 @@ it('does not send a command again whose answer was lost: what was rejected has h
   expect(await store.command('GET', store.key('counter'))).toBe('1');
 });
 
-it('rejects what is under way at once when the connection breaks', async () => {
+it('rejects running commands at once when the connection breaks', async () => {
   const scope = testScope();
   const server = await startRedis(scope);
   const { store } = open(scope, { servers: single(server.port), replyTimeoutMs: 10_000 });
@@ -214,7 +214,7 @@ it('rejects what is under way at once when the connection breaks', async () => {
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
-it('refuses a prefix without a hash tag', () => {
+it('rejects a prefix without a hash tag', () => {
   const servers = single(1);
   expect(() => open({ defer: () => undefined }, { servers, keyPrefix: 'vmcp:' })).toThrow('exactly one hash tag');
 });

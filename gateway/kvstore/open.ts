@@ -7,8 +7,8 @@ import { keyPrefixProblem, type KeyValueSettings } from './settings.ts';
 type Runner = (keyCount: number, ...keysAndArguments: readonly Argument[]) => Promise<unknown>;
 
 /**
- * A client whose connection is being made in the background.
- * @throws Error when the prefix, the credentials or a CA bundle cannot be used.
+ * Opens a client that connects in the background.
+ * @throws Error when the prefix, the credentials or a CA bundle is unusable.
  */
 export function openKeyValueStore(settings: KeyValueSettings, log: Logger): KeyValueStore {
   const problem = keyPrefixProblem(settings.keyPrefix);
@@ -33,11 +33,11 @@ export function openKeyValueStore(settings: KeyValueSettings, log: Logger): KeyV
   };
 }
 
-/** What is sent in one turn of the event loop leaves in one write: each write costs more than a command. */
+/** Sends all commands of one turn of the event loop in one write, since a write costs more than a command. */
 function gatherWrites(client: Redis | Cluster): () => void {
   let gathering = false;
   return () => {
-    const { stream } = client as { readonly stream?: Writable }; // a cluster has several, which come and go
+    const { stream } = client as { readonly stream?: Writable }; // absent for a cluster, which has several
     if (gathering || !stream) return;
     gathering = true;
     stream.cork();
@@ -48,7 +48,7 @@ function gatherWrites(client: Redis | Cluster): () => void {
   };
 }
 
-/** Scripts go by their hash; ioredis sends the text where the server does not know it. */
+/** Runs scripts by their hash; ioredis sends the source when the server does not have it. */
 function scriptRunner(client: Redis | Cluster): (script: Script) => Runner {
   const runners = new Map<Script, Runner>();
   return (script) => {
@@ -64,7 +64,7 @@ function scriptRunner(client: Redis | Cluster): (script: Script) => Runner {
   };
 }
 
-/** Errors of ioredis hold the arguments of the command: only their text goes on. */
+/** Rejects after `limitMs`. Replaces errors of ioredis by their message, because they contain the command's arguments. */
 function timeLimit(limitMs: number): <T>(answer: Promise<T>) => Promise<T> {
   return (answer) =>
     new Promise((resolve, reject) => {

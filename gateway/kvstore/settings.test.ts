@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { keyPrefixProblem, parseHostPort } from './settings.ts';
 
-describe('an address', () => {
+describe('parseHostPort', () => {
   it.each([
     ['redis', { host: 'redis', port: 6379 }],
     ['redis.ns.svc:6380', { host: 'redis.ns.svc', port: 6380 }],
     ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
     ['[::1]:65535', { host: '::1', port: 65_535 }],
     ['[fd00::7]', { host: 'fd00::7', port: 6379 }],
-  ])('%s is one', (text, expected) => {
+  ])('accepts %s', (text, expected) => {
     expect(parseHostPort(text, 6379)).toEqual(expected);
   });
 
   it.each(['', ':6379', 'redis:', 'redis:0', 'redis:65536', 'redis:port', '::1', 'redis://redis', 'a b', 'user@redis'])(
-    '"%s" is none',
+    'rejects "%s"',
     (text) => {
       expect(parseHostPort(text, 6379)).toBeUndefined();
     },
   );
 });
 
-describe('a key prefix', () => {
-  it.each(['vmcp:auth:{default:tour}:', '{a}:', 'x{a}y:'])('%s keeps all keys in one slot', (prefix) => {
+describe('keyPrefixProblem', () => {
+  it.each(['vmcp:auth:{default:tour}:', '{a}:', 'x{a}y:'])('accepts %s', (prefix) => {
     expect(keyPrefixProblem(prefix)).toBeUndefined();
   });
 
@@ -33,7 +33,7 @@ describe('a key prefix', () => {
     ['{a}:{b}:', 'exactly one hash tag'],
     ['{a:', 'exactly one hash tag'],
     ['{{a}}:', 'exactly one hash tag'],
-  ])('"%s" does not do', (prefix, problem) => {
+  ])('rejects "%s"', (prefix, problem) => {
     expect(keyPrefixProblem(prefix)).toContain(problem);
   });
 });

@@ -3,9 +3,9 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** TLS is on where this is given, at least version 1.2. */
+/** TLS settings, version 1.2 or newer; without them connections are not encrypted. */
 export interface KeyValueTls {
-  /** PEM bundle trusted beside the system's roots; followed when it changes. */
+  /** PEM bundle trusted beside the system roots; reloaded when it changes. */
   readonly caFile?: string | undefined;
   /** Development only. */
   readonly insecureSkipVerify?: boolean | undefined;
@@ -13,37 +13,37 @@ export interface KeyValueTls {
 
 export type KeyValueServers =
   | { readonly kind: 'single'; readonly address: HostPort }
-  /** Some members; the rest is learned from them. */
+  /** Some members; the client discovers the others. */
   | { readonly kind: 'cluster'; readonly addresses: readonly HostPort[] }
   | {
       readonly kind: 'sentinel';
       readonly masterName: string;
       readonly addresses: readonly HostPort[];
-      /** Of the sentinels; they may have other certificates than the store. No password is ever sent to them. */
+      /** TLS settings for sentinels, which may have other certificates than the store. They never receive a password. */
       readonly tls?: KeyValueTls | undefined;
     };
 
 export interface KeyValueCredentials {
-  /** User of the ACL; `default` when absent. */
+  /** ACL user; `default` when absent. */
   readonly username?: string | undefined;
   readonly password: string;
 }
 
 export interface KeyValueSettings {
   readonly servers: KeyValueServers;
-  /** Number of the database; a cluster has 0 only. */
+  /** Database number; a cluster has only 0. */
   readonly db: number;
-  /** Put before every key; see `keyPrefixProblem`. */
+  /** Prefix of every key; see `keyPrefixProblem`. */
   readonly keyPrefix: string;
-  /** Asked before every connection, so that a changed file counts. Throws when it cannot be read. */
+  /** Returns the credentials for the next connection, so that a changed file takes effect. Throws when it is unreadable. */
   readonly credentials?: (() => KeyValueCredentials) | undefined;
   readonly tls?: KeyValueTls | undefined;
   readonly connectTimeoutMs: number;
-  /** From a command to its answer, also when the answer never comes. */
+  /** Longest wait for the answer to a command. */
   readonly replyTimeoutMs: number;
 }
 
-/** `host:port`, IPv6 hosts in brackets; the port may be left out. Undefined: it is none. */
+/** Parses `host:port`: IPv6 hosts in brackets, port optional. Returns undefined for any other text. */
 export function parseHostPort(text: string, defaultPort: number): HostPort | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/[\]]+))(?::(\d{1,5}))?$/u.exec(text) ?? [];
   const host = bracketed ?? plain;
@@ -52,11 +52,12 @@ export function parseHostPort(text: string, defaultPort: number): HostPort | und
 }
 
 /**
- * What is wrong with a key prefix. Its one `{...}` is a hash tag: all keys of one server are then in one slot of a
- * cluster, which scripts over several keys need.
+ * Returns the reason why a key prefix is unusable. Its single `{...}` is a hash tag: it puts all keys of one virtual
+ * server into one slot of a cluster, which scripts over several keys require.
  */
 export function keyPrefixProblem(prefix: string): string | undefined {
   if (!prefix.endsWith(':')) return 'must end with ":"';
-  if (!/^[^{}]*\{[^{}]+\}[^{}]*$/u.test(prefix)) return 'must hold exactly one hash tag, such as "vmcp:auth:{name}:"';
+  if (!/^[^{}]*\{[^{}]+\}[^{}]*$/u.test(prefix))
+    return 'must contain exactly one hash tag, such as "vmcp:auth:{name}:"';
   return undefined;
 }

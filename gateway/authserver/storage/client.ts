@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import type { GrantType } from '../core/token-request.ts';
 
-/** How a client proves at the token endpoint who it is. */
+/** Method by which a client authenticates at the token endpoint. */
 export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
 
 /** Public keys of a client. @see RFC 7517 §5 */
@@ -9,25 +9,25 @@ export interface ClientKeySet {
   readonly keys: readonly JWK[];
 }
 
-/** What is in force for a client; names of RFC 7591 §2. Plain JSON. */
+/** Metadata in force for a client, with the names of RFC 7591 §2. Plain JSON. */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   readonly token_endpoint_auth_method: AuthMethod;
-  /** Of a client with `private_key_jwt` there is this or `jwks_uri`. */
+  /** A client with `private_key_jwt` has either this or `jwks_uri`. */
   readonly jwks?: ClientKeySet;
   readonly jwks_uri?: string;
-  /** The only algorithm of its assertions. @see OpenID Connect Registration §2 */
+  /** The only algorithm accepted for its assertions. @see OpenID Connect Registration §2 */
   readonly token_endpoint_auth_signing_alg?: string;
   readonly grant_types: readonly GrantType[];
   readonly response_types: readonly ['code'];
-  /** Where browsers may be sent after a logout. @see OpenID Connect RP-Initiated Logout §3.1 */
+  /** Redirect URIs allowed after a logout. @see OpenID Connect RP-Initiated Logout §3.1 */
   readonly post_logout_redirect_uris?: readonly string[];
-  /** What it may ask for, divided by spaces. */
+  /** Scopes that the client may request, separated by spaces. */
   readonly scope: string;
-  /** The client's own word, cleaned for display. Nobody has checked it. */
+  /** Name that the client gives itself: cleaned for display, not verified. */
   readonly client_name?: string;
   readonly client_uri?: string;
-  /** Kept, never fetched and never shown. */
+  /** Stored, but never fetched or shown. */
   readonly logo_uri?: string;
   readonly tos_uri?: string;
   readonly policy_uri?: string;
@@ -36,15 +36,15 @@ export interface ClientMetadata {
   readonly application_type?: 'native' | 'web';
 }
 
-/** A client as it is stored, also as the snapshot beside a code or a family. Plain JSON; holds no usable secret. */
+/** Stored client, also the snapshot stored with a code or a family. Plain JSON without usable secrets. */
 export interface Client {
   readonly client_id: string;
-  /** `registered` itself (RFC 7591), or published a `document` at its client id. */
+  /** `registered`: by dynamic registration (RFC 7591). `document`: by the metadata document at its client id. */
   readonly source: 'registered' | 'document';
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;
-  /** SHA-256 in base64url. Present exactly when the client has a secret. */
+  /** SHA-256 of the client secret in base64url; absent when there is none. */
   readonly secretHash?: string;
   /** SHA-256 in base64url of the token that reads and deletes the registration. */
   readonly registrationTokenHash?: string;

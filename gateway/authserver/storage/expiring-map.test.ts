@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ExpiringMap } from './expiring-map.ts';
 
-it('gives what has not expired, once where it is taken', () => {
+it('returns entries until they expire, and a taken entry once', () => {
   let now = 0;
   const map = new ExpiringMap<string>(() => now);
   map.set('a', 'A', 10);
@@ -15,7 +15,7 @@ it('gives what has not expired, once where it is taken', () => {
   expect([map.take('b'), map.take('b')]).toEqual(['B', undefined]);
 });
 
-it('holds no memory for what has expired: a write sweeps every 5 minutes', () => {
+it('removes expired entries on a write every 5 minutes', () => {
   let now = 0;
   const map = new ExpiringMap<number>(() => now);
   for (let count = 0; count < 1_000; count += 1) map.set(String(count), count, 1_000);
@@ -27,7 +27,7 @@ it('holds no memory for what has expired: a write sweeps every 5 minutes', () =>
   expect(map.size).toBe(2);
 });
 
-it('makes room from the oldest write on, and counts those that live', () => {
+it('drops the oldest entries first, and counts the live ones', () => {
   let now = 0;
   const map = new ExpiringMap<number>(() => now);
   for (const [at, key] of ['a', 'b', 'c'].entries()) map.set(key, at, 100 + at);

@@ -6,7 +6,7 @@ interface Item<Value> {
   readonly until: number;
 }
 
-/** Values that are there until a point in time. What has expired goes when it is asked for, the rest every 5 minutes. */
+/** Map whose entries expire. An expired entry is removed when it is read, or by a sweep every 5 minutes. */
 export class ExpiringMap<Value> {
   readonly #now: () => number;
   readonly #items = new Map<string, Item<Value>>();
@@ -25,13 +25,13 @@ export class ExpiringMap<Value> {
     return this.#live(key) !== undefined;
   }
 
-  /** How long it will be there; 0: it is not. */
+  /** Returns the remaining lifetime of an entry; 0 when there is none. */
   remainingMs(key: string): number {
     const item = this.#live(key);
     return item ? item.until - this.#now() : 0;
   }
 
-  /** As the newest one. */
+  /** Sets an entry and makes it the newest one. */
   set(key: string, value: Value, ttlMs: number): void {
     const now = this.#now();
     if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.sweep();
@@ -51,7 +51,7 @@ export class ExpiringMap<Value> {
     return value;
   }
 
-  /** Makes room so that one more makes `max`: the oldest go. */
+  /** Removes the oldest entries until one more fits within `max`. */
   dropOldest(max: number): void {
     for (const key of this.#items.keys()) {
       if (this.#items.size < max) return;
@@ -59,13 +59,13 @@ export class ExpiringMap<Value> {
     }
   }
 
-  /** Returns true when one more makes `max` at most. */
+  /** Returns true when one more entry fits within `max`. */
   hasRoom(max: number): boolean {
     if (this.#items.size >= max) this.sweep();
     return this.#items.size < max;
   }
 
-  /** Key and value of the one that was set first. */
+  /** Returns key and value of the oldest entry. */
   oldest(): readonly [string, Value] | undefined {
     for (const key of this.#items.keys()) {
       const item = this.#live(key);
@@ -74,7 +74,7 @@ export class ExpiringMap<Value> {
     return undefined;
   }
 
-  /** Those that are there. */
+  /** Returns the values that have not expired. */
   *values(): Generator<Value> {
     for (const key of this.#items.keys()) {
       const item = this.#live(key);
@@ -82,7 +82,7 @@ export class ExpiringMap<Value> {
     }
   }
 
-  /** How many are there, and how soon the first of them goes. */
+  /** Returns the number of entries, and the time until the next one expires. */
   census(): { readonly size: number; readonly nextMs: number } {
     this.sweep();
     let next = Infinity;
@@ -90,7 +90,7 @@ export class ExpiringMap<Value> {
     return { size: this.#items.size, nextMs: next - this.#now() };
   }
 
-  /** With those that have expired and not been swept. */
+  /** Number of entries, including expired ones that have not been swept. */
   get size(): number {
     return this.#items.size;
   }

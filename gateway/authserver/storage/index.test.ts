@@ -23,10 +23,10 @@ function deps(over: Partial<StoreDeps> = {}): StoreDeps & { readonly warnings: s
 }
 
 it('keeps records in memory by default, and warns about restarts', async () => {
-  const surroundings = deps();
-  const store = await createStore({}, surroundings);
+  const given = deps();
+  const store = await createStore({}, given);
   await store.health();
-  expect(surroundings.warnings.join()).toContain('a restart ends every login');
+  expect(given.warnings.join()).toContain('a restart ends every login');
   const types = [undefined, 'memory', 'kvstore'];
   expect(types.map((type) => storeFacts(type).isShared)).toEqual([false, false, true]);
 });

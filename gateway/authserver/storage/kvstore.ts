@@ -133,9 +133,14 @@ function serviceAddress({ name, namespace, port = DEFAULT_SENTINEL_PORT }: Servi
   return address;
 }
 
-function resolveTls({ caCertSecretRef: ca, insecureSkipVerify }: NonNullable<Spec['tls']>, path: string, scope: StoreScope) {
+function resolveTls(
+  { caCertSecretRef: ca, insecureSkipVerify }: NonNullable<Spec['tls']>,
+  path: string,
+  scope: StoreScope,
+) {
   if (insecureSkipVerify === true) {
-    const message = 'an attacker on the network can pose as the store: put its certificate authority into caCertSecretRef';
+    const message =
+      'an attacker on the network can pose as the store: put its certificate authority into caCertSecretRef';
     scope.warning({ reason: 'UnverifiedCertificate', path: `${path}.insecureSkipVerify`, message });
   }
   return {

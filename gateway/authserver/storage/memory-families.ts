@@ -2,7 +2,7 @@ import { ExpiringMap } from './expiring-map.ts';
 import type { Family, FamilyRef, Liveness } from './records.ts';
 import { StoreUnavailable, type Families, type FamilySpans, type LivenessReader } from './store.ts';
 
-/** Families, their refresh tokens and their liveness in this process. */
+/** Keeps token families, their refresh tokens and their liveness in memory. */
 export function memoryFamilies(now: () => number, max: number): { families: Families; live: LivenessReader } {
   const table = new FamilyTable(now, max);
 
@@ -30,8 +30,8 @@ export function memoryFamilies(now: () => number, max: number): { families: Fami
     },
     rotate,
     get: async (id) => table.get(id),
-    ofUser: async (userId) => table.which(({ login }) => login.userId === userId),
-    ofClient: async (clientId) => table.which((family) => family.clientId === clientId),
+    ofUser: async (userId) => table.matching(({ login }) => login.userId === userId),
+    ofClient: async (clientId) => table.matching((family) => family.clientId === clientId),
     revoke: async (ref, keepMs) => table.revoke(ref, keepMs),
   };
   return { families, live: { get: async (tsid) => table.liveness(tsid) } };
@@ -41,7 +41,7 @@ interface Kept {
   readonly family: Family;
   readonly current?: string | undefined;
   readonly previous?: string | undefined;
-  /** Until the previous token may be presented again. */
+  /** End of the time in which the previous token is still accepted. */
   readonly windowUntil: number;
 }
 
@@ -69,7 +69,7 @@ class FamilyTable {
   create(family: Family, token: string | undefined, spans: FamilySpans): boolean {
     if (this.#revoked.has(family.id) || this.#kept.has(family.id)) return false;
     if (this.#kept.size >= this.#max && this.#kept.census().size >= this.#max)
-      throw new StoreUnavailable(`${this.#max} families live already`);
+      throw new StoreUnavailable(`the limit of ${this.#max} token families is reached`);
     this.keep({ family, current: token, windowUntil: 0 }, token === undefined ? [] : [token], spans);
     return true;
   }
@@ -89,7 +89,7 @@ class FamilyTable {
     this.#live.delete(tsid);
   }
 
-  which(matches: (family: Family) => boolean): FamilyRef[] {
+  matching(matches: (family: Family) => boolean): FamilyRef[] {
     const families = [...this.#kept.values()].map(({ family }) => family).filter(matches);
     return families.map(({ id, tsid }) => ({ id, tsid }));
   }

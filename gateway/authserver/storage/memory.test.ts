@@ -26,7 +26,7 @@ it('keeps 10,000 login attempts and drops none of them for a newer one', async (
   expect(await transactions.put('later', transaction(), HOUR_MS)).toBe(true);
 });
 
-it('row 70: counts login attempts that a browser has opened apart from those that none has', async () => {
+it('limits login attempts that a browser has opened apart from those that none has', async () => {
   const { transactions } = memoryStore(() => START, { maxTransactions: 3 });
   const { cookieHash: _none, ...unopened } = transaction();
   const mine = transaction();
@@ -39,7 +39,7 @@ it('row 70: counts login attempts that a browser has opened apart from those tha
   expect(await transactions.take('mine')).toEqual(mine);
 });
 
-it('does not count transactions that have expired', async () => {
+it('does not count expired login attempts', async () => {
   let now = START;
   const { transactions } = memoryStore(() => now, { maxTransactions: 2 });
   await transactions.put('old', transaction(), 1_000);
@@ -50,7 +50,7 @@ it('does not count transactions that have expired', async () => {
   expect(await transactions.get('second')).toBeDefined();
 });
 
-it('pushes no family out: the one too many is refused as by a store that is down', async () => {
+it('rejects a family beyond the limit as unavailable, and drops none', async () => {
   let now = START;
   const { families } = memoryStore(() => now, { maxFamilies: 2 });
   const first = family(now);
@@ -62,7 +62,7 @@ it('pushes no family out: the one too many is refused as by a store that is down
   expect(await families.create(family(now), unique(), SPANS)).toBe(true);
 });
 
-it('forgets the oldest rate limits when there are too many keys', async () => {
+it('drops the oldest rate limits when there are too many keys', async () => {
   const { rates } = memoryStore(() => START, { maxRateKeys: 2 });
   const limit = { capacity: 1, perSecond: 1 };
   for (const key of ['a', 'b', 'c']) await rates.take('register', key, limit);

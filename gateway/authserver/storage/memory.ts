@@ -25,17 +25,17 @@ export const memory = defineStore({
 });
 
 export interface MemoryLimits {
-  /** Of those that a browser has opened, and of the others. */
+  /** Most login attempts that a browser has opened, and most that none has. */
   readonly maxTransactions: number;
   readonly maxFamilies: number;
   readonly maxRateKeys: number;
 }
 
-/** Of one user. */
+/** Logins remembered per user. */
 const LOGINS_KEPT = 256;
 const LIMITS: MemoryLimits = { maxTransactions: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
 
-/** Everything in this process: gone with it, and not seen by others. @param now ms since the epoch. */
+/** Returns a store in the memory of this process. @param now ms since the epoch. */
 export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
   const { maxTransactions, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
   const locks = memoryLocks(now);
@@ -54,8 +54,8 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
 }
 
 /**
- * Login attempts that no browser has opened, and the others. The store never drops one: an attempt for which there is no
- * room is kept by the browser, sealed.
+ * Keeps login attempts, and limits those that a browser has opened apart from the others. The store never drops one: an
+ * attempt for which there is no room is kept by the browser, sealed.
  */
 function memoryTransactions(now: () => number, max: number): Transactions {
   const unopened = new ExpiringMap<Transaction>(now);
@@ -105,10 +105,10 @@ function memoryCodes(now: () => number): Codes {
 
 function memoryClients(now: () => number): Clients {
   const registered = new ExpiringMap<Client>(now);
-  /** When those were registered that nobody has renewed; the oldest comes first. */
+  /** Registration times of clients that were never renewed, oldest first. */
   const unused = new ExpiringMap<number>(now);
   const documents = new ExpiringMap<Client>(now);
-  const homeOf = (clientId: string): ExpiringMap<Client> => (registered.has(clientId) ? registered : documents);
+  const mapOf = (clientId: string): ExpiringMap<Client> => (registered.has(clientId) ? registered : documents);
   return {
     async register(client, ttlMs, max, keepMs = ttlMs) {
       if (registered.has(client.client_id) || documents.has(client.client_id)) return { kind: 'exists' };
@@ -124,20 +124,20 @@ function memoryClients(now: () => number): Clients {
       return { kind: 'registered' };
     },
     async put(client, ttlMs) {
-      const home = homeOf(client.client_id);
-      home.set(client.client_id, client, Math.max(ttlMs, home.remainingMs(client.client_id)));
+      const map = mapOf(client.client_id);
+      map.set(client.client_id, client, Math.max(ttlMs, map.remainingMs(client.client_id)));
     },
-    get: async (clientId) => homeOf(clientId).get(clientId),
+    get: async (clientId) => mapOf(clientId).get(clientId),
     async renew(clientId, ttlMs) {
-      const home = homeOf(clientId);
-      const client = home.get(clientId);
-      if (client) home.set(clientId, client, ttlMs);
+      const map = mapOf(clientId);
+      const client = map.get(clientId);
+      if (client) map.set(clientId, client, ttlMs);
       unused.delete(clientId);
       return client !== undefined;
     },
     async delete(clientId) {
       unused.delete(clientId);
-      return homeOf(clientId).delete(clientId);
+      return mapOf(clientId).delete(clientId);
     },
     count: async () => registered.census().size,
   };
@@ -159,7 +159,7 @@ function memoryUsers(): Users {
   };
 }
 
-/** Which logins a user has: the last ones written, so that who logs in without end costs no more than others. */
+/** Latest logins of each user. Their number is limited, so that frequent logins do not fill the memory. */
 class LoginsOfUsers {
   readonly #users: ExpiringMap<Set<string>>;
 
@@ -194,9 +194,9 @@ function memoryUpstreamTokens(now: () => number, held: (name: string, fence: str
   return {
     put: async (row, ttlMs) => write(row, ttlMs),
     async replace(row, lock) {
-      const mine = lock.name === upstreamLock(row.tsid, row.provider) && held(lock.name, lock.fence);
+      const isHeld = lock.name === upstreamLock(row.tsid, row.provider) && held(lock.name, lock.fence);
       const ttlMs = logins.get(row.tsid)?.remainingMs(row.provider) ?? 0;
-      if (!mine || ttlMs === 0) return false;
+      if (!isHeld || ttlMs === 0) return false;
       write(row, ttlMs);
       return true;
     },
@@ -244,7 +244,7 @@ function memoryLocks(now: () => number): { locks: Locks; held: (name: string, fe
   };
 }
 
-/** What is left of a bucket is how long its key will be there: each use adds to that, time takes it away. */
+/** Keeps one key per used bucket. Its remaining lifetime is the time until the bucket is full; each use adds to it. */
 function memoryRates(now: () => number, max: number): Rates {
   const debts = new ExpiringMap<true>(now);
   return {

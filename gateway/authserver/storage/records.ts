@@ -1,6 +1,6 @@
-/** What the authorization server keeps. Times are ms since the epoch. Nothing here is a class, so that all of it is JSON. */
+// Records of the authorization server. Times are ms since the epoch. All records are plain JSON.
 
-/** Who logged in, as far as tokens say so. */
+/** User of a login, with the facts that tokens carry. */
 export interface Login {
   /** `sub` of issued tokens. */
   readonly userId: string;
@@ -9,17 +9,17 @@ export interface Login {
   readonly email?: string | undefined;
 }
 
-/** What the client asked for and the user agreed to. */
+/** Access that the client requested and the user approved. */
 export interface Authorization {
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** RFC 8707 `resource` in its configured spelling: `aud` of issued tokens. */
   readonly resource: string;
-  /** Handle under which the upstream tokens of this login are stored. Never shown outside of issued tokens. */
+  /** Identifier under which the upstream tokens of this login are stored. Appears in issued tokens only. */
   readonly tsid: string;
 }
 
-/** One visit of a user's browser, from the authorization request to the code. */
+/** Login attempt: from the authorization request until the code is issued. */
 export interface Transaction extends Authorization {
   readonly redirectUri: string;
   /** `state` of the client. */
@@ -28,32 +28,33 @@ export interface Transaction extends Authorization {
   readonly codeChallenge: string;
   /** OpenID Connect `nonce` of the client. */
   readonly nonce?: string | undefined;
-  /** SHA-256 of the cookie that ties the visit to a browser. Absent until the first one opens the consent page. */
+  /** SHA-256 of the cookie that binds the attempt to a browser. Absent until a browser opens the consent page. */
   readonly cookieHash?: string | undefined;
   readonly createdAt: number;
-  /** Every provider is to authenticate the user anew, whatever is still alive. */
+  /** Every provider must authenticate the user again, even if earlier tokens are valid. */
   readonly forceLogin?: boolean | undefined;
-  /** The user is asked although their consent is remembered. */
+  /** Show the consent page even if the user's consent is remembered. */
   readonly askConsent?: boolean | undefined;
-  /** Names of the upstream providers that the user still has to visit, the next one first. */
+  /** Names of the upstream providers whose legs are still to run, the next one first. */
   readonly remaining: readonly string[];
-  /** The visit to an upstream provider that is under way. */
+  /** Running leg. */
   readonly leg?: Leg | undefined;
-  /** Known once the first provider has answered. */
+  /** User of the attempt; absent until the first leg has ended. */
   readonly login?: Login | undefined;
 }
 
+/** One upstream provider's part of a login attempt. */
 export interface Leg {
   readonly provider: string;
   readonly codeVerifier: string;
   readonly nonce: string;
-  /** Redirect URI of the request to the provider. Absent in a leg that an older version began. */
+  /** Redirect URI of the request to the provider. Absent in a leg that an older release started. */
   readonly redirectUri?: string | undefined;
 }
 
-/** What an authorization code stands for. */
+/** Grant behind an authorization code. */
 export interface CodeGrant extends Authorization {
-  /** Id of the family that the code will found. */
+  /** Id of the family that redeeming the code creates. */
   readonly familyId: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
@@ -73,18 +74,18 @@ export interface Family extends Authorization {
   readonly id: string;
   readonly login: Login;
   readonly createdAt: number;
-  /** No refresh outlives this. */
+  /** End of the family; refreshes do not extend it. */
   readonly expiresAt: number;
 }
 
-/** What a request with an access token is checked against. There is none for a family that was revoked. */
+/** Proof that the access tokens of a family are valid; removed when the family is revoked. */
 export interface Liveness {
   readonly familyId: string;
   readonly userId: string;
   readonly clientId: string;
 }
 
-/** A person, known by the provider of the first leg and the subject there. Never linked by e-mail address. */
+/** User, identified by the provider of the first leg and the subject there. Never linked by e-mail address. */
 export interface User {
   readonly id: string;
   /** Configured name of the provider. */
@@ -93,30 +94,30 @@ export interface User {
   readonly createdAt: number;
 }
 
-/** Tokens of one login at one upstream provider. The texts are secrets: only the store and the provider may see them. */
+/** Upstream tokens of one login at one provider. They are secrets, sealed in the store and sent to the provider only. */
 export interface UpstreamRow {
   readonly tsid: string;
   readonly provider: string;
   readonly userId: string;
-  /** Client of ours that the login was for. */
+  /** Client that the user logged in to. */
   readonly clientId: string;
   readonly upstreamSubject: string;
-  /** Client of ours at the provider that got the tokens; a refresh token is worth nothing to another one. */
+  /** Client id of the gateway at the provider. A refresh token is valid for this client id only. */
   readonly upstreamClientId: string;
-  /** '' where there is none: of a row that is dead, excluded or stands for one that is missing. */
+  /** '' when there is none: in a row that is dead or excluded, or that marks a missing one. */
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
   readonly idToken?: string | undefined;
   readonly scope?: string | undefined;
-  /** Undefined: does not expire. */
+  /** Undefined when the access token does not expire. */
   readonly expiresAt?: number | undefined;
   readonly idTokenExpiresAt?: number | undefined;
-  /** When the login left it behind: a refresh changes nothing of it. */
+  /** Time of the login; a refresh does not change it. */
   readonly storedAt: number;
-  /** The provider has refused the refresh token: only a new login helps. */
+  /** The provider rejected the refresh token: the user must log in again. */
   readonly dead?: boolean | undefined;
-  /** The client was told to log in again, as nothing usable is here: no other login takes this row over. */
+  /** The client was sent a challenge because the row is unusable. No other login takes this row over. */
   readonly challenged?: boolean | undefined;
-  /** This user's logins leave the provider out: a new login does not help. */
+  /** The upstream filter excludes the provider for this user: a new login does not help. */
   readonly excluded?: boolean | undefined;
 }

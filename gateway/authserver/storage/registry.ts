@@ -29,8 +29,7 @@ const memberOf = ({ type }: AnyStore): string => `${type}_config`;
 const valueOf = (block: object, member: string): unknown => (block as Readonly<Record<string, unknown>>)[member];
 
 /** `sentinel_config.db` -> `sentinelConfig.db`. */
-const specPath = (path: string): string =>
-  path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
+const specPath = (path: string): string => path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
 
 const at = (prefix: string, problem: Problem): Problem => ({ ...problem, path: `${prefix}.${problem.path}` });
 
@@ -95,7 +94,13 @@ export function storeRegistry<const Stores extends readonly [AnyStore, ...AnySto
     };
   };
 
-  return { createStore, readStorage, resolveStore, storeFacts, storeOf: (spec: StorageSpec): StoreFacts => storeOf(spec) };
+  return {
+    createStore,
+    readStorage,
+    resolveStore,
+    storeFacts,
+    storeOf: (spec: StorageSpec): StoreFacts => storeOf(spec),
+  };
 }
 
 const storageSchema = (store: AnyStore) =>

@@ -5,7 +5,7 @@ import { createSealer } from './sealing.ts';
 const [first, second] = [randomBytes(32), randomBytes(32)];
 const sealerOf = (...secrets: readonly Uint8Array[]) => createSealer(() => secrets);
 
-it('opens what it sealed, and seals no text twice alike', () => {
+it('opens what it sealed, and never returns the same sealed text twice', () => {
   const sealer = sealerOf(first);
   const [one, two] = [sealer.seal('up:1', 'token \u{1f511}'), sealer.seal('up:1', 'token \u{1f511}')];
   expect(one).not.toBe(two);
@@ -15,7 +15,7 @@ it('opens what it sealed, and seals no text twice alike', () => {
   expect(sealer.open('up:1', sealer.seal('up:1', ''))).toBe('');
 });
 
-describe('takes for missing', () => {
+describe('does not open', () => {
   const sealed = sealerOf(first).seal('up:1', 'token');
   const body = Buffer.from(sealed.slice(sealed.indexOf('.') + 1), 'base64url');
   const flipped = (index: number): string => {
@@ -24,12 +24,12 @@ describe('takes for missing', () => {
     return `${sealed.slice(0, 9)}${copy.toString('base64url')}`;
   };
   it.each([
-    ['a row that was moved to another key', 'up:2', sealed],
+    ['text that was moved to another key', 'up:2', sealed],
     ['a changed nonce', 'up:1', flipped(0)],
     ['a changed text', 'up:1', flipped(13)],
     ['a changed tag', 'up:1', flipped(body.length - 1)],
-    ['a text that was cut', 'up:1', sealed.slice(0, -4)],
-    ['too short a text', 'up:1', sealed.slice(0, 12)],
+    ['a truncated text', 'up:1', sealed.slice(0, -4)],
+    ['a text that is too short', 'up:1', sealed.slice(0, 12)],
     ['no text', 'up:1', ''],
     ['a text that is not sealed', 'up:1', '{"accessToken":"gho_1"}'],
     ['another key id', 'up:1', `AAAAAAAA${sealed.slice(8)}`],
@@ -37,12 +37,12 @@ describe('takes for missing', () => {
     expect(sealerOf(first).open(key, text)).toBeUndefined();
   });
 
-  it('what a secret sealed that is gone', () => {
+  it('text that a removed secret sealed', () => {
     expect(sealerOf(second).open('up:1', sealed)).toBeUndefined();
   });
 });
 
-it('follows a rotation: older secrets open, the current one seals', () => {
+it('seals with the current secret and opens with older ones after a rotation', () => {
   let ring = [first];
   const sealer = createSealer(() => ring);
   const old = sealer.seal('up:1', 'token');
@@ -55,6 +55,6 @@ it('follows a rotation: older secrets open, the current one seals', () => {
   expect(sealer.open('up:1', fresh)).toBe('token');
 });
 
-it('seals nothing without a secret', () => {
+it('throws when there is no secret', () => {
   expect(() => sealerOf().seal('up:1', 'token')).toThrow('no secret');
 });

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { randomPool } from '../keys/random-pool.ts';
 
-/** Encrypts what may be kept by others. What was sealed under one key name opens under that name only. */
+/** Encrypts text for storage outside of the process. Text sealed under a key name opens under that name only. */
 export interface Sealer {
   seal(keyName: string, text: string): string;
-  /** Undefined: not sealed by a secret that is known, for another name, or damaged. */
+  /** Returns undefined for text that was sealed by an unknown secret or under another name, and for damaged text. */
   open(keyName: string, sealed: string): string | undefined;
 }
 
@@ -13,9 +13,9 @@ const TAG_BYTES = 16;
 const KEY_ID_BYTES = 6;
 
 interface Key {
-  /** Stands in front of what it sealed. */
+  /** Prefix of the texts that this key sealed. */
   readonly id: string;
-  /** A cipher by a key object costs a third of one by bytes. */
+  /** Key object: creating a cipher from it costs a third of creating one from bytes. */
   readonly key: KeyObject;
 }
 
@@ -28,8 +28,8 @@ const keyOf = (secret: Uint8Array): Key => ({
 });
 
 /**
- * AES-256-GCM with the key name as additional data, as `<key id>.<base64url of nonce, text, tag>`.
- * @param secrets HMAC secrets as they are now: the first seals, all open. The same array while nothing has changed.
+ * Creates a sealer: AES-256-GCM with the key name as additional data, written `<key id>.<base64url of nonce, text, tag>`.
+ * @param secrets returns the current HMAC secrets: the first one seals, all open. The same array until they change.
  */
 export function createSealer(secrets: () => readonly Uint8Array[]): Sealer {
   let source: readonly Uint8Array[] | undefined;

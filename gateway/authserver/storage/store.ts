@@ -2,8 +2,8 @@ import type { Client } from './client.ts';
 import type { CodeGrant, Family, FamilyRef, Liveness, Transaction, UpstreamRow, User } from './records.ts';
 
 /**
- * No answer, or none that can be trusted: the caller answers 503 with Retry-After, never 401.
- * `message` is for the log and holds no value of any record.
+ * The store did not answer, or its answer cannot be trusted. Endpoints answer 503 with Retry-After, never 401.
+ * `message` is for the log and contains no value of any record.
  */
 export class StoreUnavailable extends Error {
   constructor(message: string) {
@@ -13,9 +13,9 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * Where the authorization server keeps what outlives a request. Every method rejects with `StoreUnavailable` when the
- * store cannot answer, within its time limits. `...Ms` is how long from now. Handles, codes and refresh tokens are
- * given as the client holds them and leave the process as SHA-256 only. What has expired is not there.
+ * Records of the authorization server that outlive a request. Every method rejects with `StoreUnavailable` when the store
+ * does not answer within its time limit. `...Ms` is a duration from now. Callers pass handles, codes and refresh tokens
+ * in clear; only their SHA-256 leaves the process. Expired records are treated as missing.
  */
 export interface Store {
   readonly transactions: Transactions;
@@ -34,40 +34,40 @@ export interface Store {
 
 export type OwnTransaction =
   | { readonly kind: 'taken'; readonly transaction: Transaction }
-  /** It is where it was: no leg is under way in it, or it belongs to another browser. */
+  /** Not taken: no leg is running, or the attempt belongs to another browser. */
   | { readonly kind: 'foreign'; readonly transaction: Transaction }
   | { readonly kind: 'unknown' };
 
-/** Visits of browsers by a handle that changes with every step: the id of the consent page, then the `state` of each leg. */
+/** Login attempts by handle. The handle changes with every step: the id of the consent page, then the `state` of each leg. */
 export interface Transactions {
-  /** False, and nothing written: the handle is in use, or there is no room. Nothing is pushed out. */
+  /** Returns false and writes nothing when the handle is in use or there is no room. Never evicts another attempt. */
   put(handle: string, transaction: Transaction, ttlMs: number): Promise<boolean>;
-  /** Leaves it where it is: for pages that may be loaded again. */
+  /** Reads an attempt without taking it, for pages that may be reloaded. */
   get(handle: string): Promise<Transaction | undefined>;
-  /** Of many concurrent takers one gets it. */
+  /** Removes and returns an attempt. Exactly one of several concurrent callers gets it. */
   take(handle: string): Promise<Transaction | undefined>;
-  /** As `take`, while a leg is under way, for the browser that the visit belongs to: who has a cookie of its hash. */
+  /** Takes an attempt with a running leg for the browser that it belongs to, which has a cookie with one of these hashes. */
   takeOwn(handle: string, cookieHashes: readonly string[]): Promise<OwnTransaction>;
 }
 
 export type TakenCode =
   | { readonly kind: 'taken'; readonly grant: CodeGrant }
-  /** Taken before: RFC 6749 §4.1.2 wants `family` revoked. */
+  /** Taken before: `family` should be revoked (RFC 6749 §4.1.2). */
   | { readonly kind: 'used'; readonly family: FamilyRef }
   | { readonly kind: 'unknown' };
 
 export interface Codes {
-  /** False, and nothing written: the code is in use. */
+  /** Returns false and writes nothing when the code exists. */
   put(code: string, grant: CodeGrant, ttlMs: number): Promise<boolean>;
-  /** Of many concurrent takers one gets the grant; the others learn for `markerMs` that it was used. */
+  /** Removes and returns a grant. One of several concurrent callers gets it; the others get `used` for `markerMs`. */
   take(code: string, markerMs: number): Promise<TakenCode>;
 }
 
-/** How long what a family consists of is kept. */
+/** Lifetimes of the records of a family. */
 export interface FamilySpans {
-  /** Until the family dies of disuse. */
+  /** Time without a refresh after which the family expires. */
   readonly idleMs: number;
-  /** Until its access tokens no longer count: more than they live. */
+  /** Lifetime of the liveness record: longer than that of access tokens. */
   readonly liveMs: number;
 }
 
@@ -75,79 +75,80 @@ export interface RotationRequest extends FamilySpans {
   readonly family: FamilyRef;
   /** Refresh token that the client presents. */
   readonly token: string;
-  /** Refresh token that takes its place. */
+  /** Refresh token that replaces it. */
   readonly successor: string;
-  /** How long the same token may be presented again; 0: never. */
+  /** Time in which the same token may be presented again; 0 for never. */
   readonly graceMs: number;
 }
 
 export type Rotation =
   | { readonly kind: 'rotated'; readonly family: Family }
-  /** Presented again within the window, as lost replies and concurrent processes do: `successor` is the one given before. */
+  /** Presented again within `graceMs`, after a lost reply or by a concurrent process: `successor` is the token issued then. */
   | { readonly kind: 'replayed'; readonly family: Family; readonly successor: string }
-  /** Presented again outside of the window: the family has just been revoked. */
+  /** Presented again after `graceMs`: this call has revoked the family. */
   | { readonly kind: 'reused'; readonly family: Family }
-  /** Expired, revoked, or not of this family. */
+  /** Expired, revoked or of another family. */
   | { readonly kind: 'unknown' };
 
 export interface FoundFamily {
   readonly family: Family;
-  /** The token is the family's latest one. */
+  /** True when the token is the latest one of the family. */
   readonly current: boolean;
 }
 
 export interface Families {
   /**
-   * Makes the family, its first refresh token (if it has one) and its liveness in one step. False, and nothing written:
-   * it was made before, or revoked before it was made, by a replay of its code.
+   * Creates the family, its first refresh token (if any) and its liveness atomically. Returns false and writes nothing
+   * when the family exists, or when a replay of its code revoked it before.
    */
   create(family: Family, token: string | undefined, spans: FamilySpans): Promise<boolean>;
-  /** The family of a refresh token, by which a request is judged before its token is used up. */
+  /** Finds the family of a refresh token without using up the token. */
   find(token: string): Promise<FoundFamily | undefined>;
-  /** One step: of concurrent rotations of one token one is `rotated`, the others are `replayed`. Never past a revocation. */
+  /** Rotates atomically: of concurrent rotations of one token, one is `rotated`, the others are `replayed`. */
   rotate(request: RotationRequest): Promise<Rotation>;
   get(id: string): Promise<Family | undefined>;
-  /** Those that are not revoked. */
+  /** Lists the families that are not revoked. */
   ofUser(userId: string): Promise<FamilyRef[]>;
   ofClient(clientId: string): Promise<FamilyRef[]>;
   /**
-   * Family, refresh tokens and liveness in one step; also before the family is made, which is then refused for `keepMs`.
+   * Revokes the family, its refresh tokens and its liveness atomically. `create` then rejects the family for `keepMs`,
+   * even if it did not exist yet.
    */
   revoke(ref: FamilyRef, keepMs: number): Promise<void>;
 }
 
 export interface LivenessReader {
-  /** Undefined: over, forgotten or never begun; no token of it counts. */
+  /** Returns undefined when the login has ended, expired or never existed: its tokens are invalid. */
   get(tsid: string): Promise<Liveness | undefined>;
 }
 
 export type Registration =
   | { readonly kind: 'registered' }
-  /** As many as may be are registered; after this time there is room again. */
+  /** The limit is reached; there is room after this time. */
   | { readonly kind: 'full'; readonly retryAfterMs: number }
   | { readonly kind: 'exists' };
 
 export interface Clients {
   /**
-   * Counts towards `max` (0: no limit) while it lives. At the limit, the oldest client that was never renewed makes room
-   * if it was registered `keepMs` ago or earlier; clients in use are never pushed out.
+   * Registers a client, which counts towards `max` (0: no limit) until it expires. At the limit, the oldest client that was
+   * never renewed is removed if it was registered at least `keepMs` ago. Renewed clients are never removed.
    */
   register(client: Client, ttlMs: number, max: number, keepMs?: number): Promise<Registration>;
   /**
-   * Keeps or replaces a copy that does not count: a client metadata document. What is kept for longer already stays as
-   * long: a copy is made anew at each login, and must not end what use has prolonged.
+   * Stores the copy of a client metadata document, which does not count towards the limit. A later expiry of the present
+   * copy is kept, because each login stores a copy and must not shorten what `renew` extended.
    */
   put(client: Client, ttlMs: number): Promise<void>;
   get(clientId: string): Promise<Client | undefined>;
-  /** On use: from now on it lives this long. False: there is none. */
+  /** Extends the lifetime of a client that is used. Returns false when there is none. */
   renew(clientId: string, ttlMs: number): Promise<boolean>;
   delete(clientId: string): Promise<boolean>;
-  /** Registered ones that live. */
+  /** Counts the registered clients. */
   count(): Promise<number>;
 }
 
 export interface Users {
-  /** The user of this provider and subject, `candidate` when there was none. Concurrent callers get the same one. */
+  /** Returns the user with this provider and subject; creates `candidate` if there is none. Concurrent callers get one user. */
   resolve(candidate: User): Promise<User>;
   get(id: string): Promise<User | undefined>;
 }
@@ -155,51 +156,50 @@ export interface Users {
 export interface UpstreamRows {
   put(row: UpstreamRow, ttlMs: number): Promise<void>;
   /**
-   * Only over a row that is still there, and only while `lock` is held: a refresh that comes late changes nothing. The
-   * row ends when the one before would have.
+   * Replaces an existing row while `lock` is held, so that a late refresh changes nothing. Keeps the expiry of the row.
    */
   replace(row: UpstreamRow, lock: Lock): Promise<boolean>;
   get(tsid: string, provider: string): Promise<UpstreamRow | undefined>;
   all(tsid: string): Promise<UpstreamRow[]>;
-  /** Lets the login's rows of these providers live this long at least. */
+  /** Extends the rows of the login at these providers to at least this lifetime. */
   extend(tsid: string, providers: readonly string[], ttlMs: number): Promise<void>;
-  /** One row, or all of the login. */
+  /** Deletes one row, or all rows of the login. */
   delete(tsid: string, provider?: string): Promise<void>;
-  /** The row of this user's latest login at the provider; rows without an access token do not count. */
+  /** Returns the row of this user's latest login at the provider, ignoring rows without an access token. */
   latestForUser(userId: string, provider: string): Promise<UpstreamRow | undefined>;
 }
 
-/** A right that one process holds for a while. `fence` tells this holder from later ones. */
+/** Lock that one process holds until it expires. `fence` identifies the holder. */
 export interface Lock {
   readonly name: string;
   readonly fence: string;
 }
 
 export interface Locks {
-  /** Undefined: somebody else holds it. */
+  /** Returns undefined when the lock is held. */
   acquire(name: string, ttlMs: number): Promise<Lock | undefined>;
-  /** From now on it is held this long. False: it had run out. */
+  /** Extends the lock. Returns false when it had expired. */
   renew(lock: Lock, ttlMs: number): Promise<boolean>;
-  /** False: it had run out, and may be somebody else's by now. */
+  /** Releases the lock. Returns false when it had expired; another process may hold it now. */
   release(lock: Lock): Promise<boolean>;
 }
 
-/** Name of the lock under which one upstream row is refreshed. */
+/** Returns the name of the lock for refreshing one upstream row. */
 export const upstreamLock = (tsid: string, provider: string): string => `up:${tsid}:${provider}`;
 
 export interface RateLimit {
-  /** Uses that may come at once. */
+  /** Uses that a full bucket allows at once. */
   readonly capacity: number;
-  /** How fast uses come back. */
+  /** Uses that are added per second. */
   readonly perSecond: number;
 }
 
 export type RateDecision = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
 
-/** Whole, as stores count milliseconds. */
+/** Returns the time in which one use is added, in whole milliseconds. */
 export const msPerUse = ({ perSecond }: RateLimit): number => Math.max(1, Math.ceil(1_000 / perSecond));
 
 export interface Rates {
-  /** One use of the bucket; a refused one does not count. Whose use it is, `key` says. */
+  /** Takes one use from the bucket of `key`. A rejected use does not count. */
   take(bucket: string, key: string, limit: RateLimit): Promise<RateDecision>;
 }

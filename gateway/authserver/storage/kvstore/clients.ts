@@ -5,9 +5,9 @@ import type { User } from '../records.ts';
 import type { Clients, Registration, Users } from '../store.ts';
 
 /**
- * KEYS client, index by end, index of the unused by registration; ARGV id, record, TTL, most that may live (0: any), now,
- * how long an unused client is safe, key prefix of clients. A client whose end has moved was used: an older version may
- * have renewed it.
+ * KEYS client, index by expiry, index of unused clients by registration; ARGV id, record, TTL, limit (0: none), now,
+ * time for which an unused client is kept, key prefix of clients. A client whose expiry has moved was used: an older
+ * release renews a client without removing it from the second index.
  */
 const REGISTER: Script = {
   name: 'vmcpClientRegister',
@@ -43,7 +43,7 @@ keep_at_least(KEYS[3], ttl)
 return {'registered'}`,
 };
 
-/** KEYS client; ARGV record, TTL. What lives longer already goes on as long. */
+/** KEYS client; ARGV record, TTL. A longer remaining TTL is kept. */
 const PUT: Script = {
   name: 'vmcpClientPut',
   lua: `
@@ -104,7 +104,7 @@ export function kvstoreClients(records: Records): Clients {
   };
 }
 
-/** KEYS pair, user; ARGV id, record. Answers whose pair it is. */
+/** KEYS pair, user; ARGV id, record. Returns the id of the user with this pair. */
 const RESOLVE: Script = {
   name: 'vmcpUserResolve',
   lua: `
@@ -121,7 +121,7 @@ export function kvstoreUsers(records: Records): Users {
   return {
     async resolve(candidate) {
       const { provider, subject } = candidate;
-      // A length in front, so that no two pairs make one key.
+      // The length makes the key of each pair unique.
       const pair = records.key('idp', String(provider.length), provider, subject);
       const answer = await records.run(RESOLVE, [pair, keyOf(candidate.id)], candidate.id, JSON.stringify(candidate));
       const id = String(answer);

@@ -9,13 +9,13 @@ import { storeConformance } from '../testdata/store-conformance.ts';
 
 const scope = blockScope();
 let members: readonly RedisServer[];
-/** One member is named; the others are learned. */
+/** One configured member; the client discovers the others. */
 const servers = (): KeyValueServers => ({
   kind: 'cluster',
   addresses: members.slice(0, 1).map(({ port }) => ({ host: '127.0.0.1', port })),
 });
 
-/** A user who may do what STORAGE.md lists for a cluster. */
+/** An ACL user with the permissions that STORAGE.md lists for a cluster. */
 const PASSWORD = 'of the cluster';
 const ACL = `${PERMISSIONS} +cluster|slots +cluster|info`;
 
@@ -27,7 +27,7 @@ storeConformance('kvstore (three-node cluster)', () =>
   redisFixture(servers(), { credentials: () => ({ username: 'gateway', password: PASSWORD }) }),
 );
 
-it('spreads deployments over the members by their hash tags', { timeout: 30_000 }, async () => {
+it('distributes virtual servers over the members by their hash tags', { timeout: 30_000 }, async () => {
   for (let count = 0; count < 12; count += 1) {
     const store = await redisStore(settingsOf(servers()));
     await store.users.resolve(user());
@@ -37,7 +37,7 @@ it('spreads deployments over the members by their hash tags', { timeout: 30_000 
   expect(sizes.filter((size) => Number(size) > 0)).toHaveLength(3);
 });
 
-it('is unavailable to every method when the member that holds its keys is gone', { timeout: 60_000 }, async () => {
+it('fails every method as unavailable when the member with its keys is gone', { timeout: 60_000 }, async () => {
   const settings = settingsOf(servers(), { replyTimeoutMs: 2_000 });
   const store = await redisStore(settings);
   const handle = unique();

@@ -3,7 +3,7 @@ import { sha256, texts, whole, type Records } from './sealed-records.ts';
 import type { CodeGrant, Transaction } from '../records.ts';
 import type { Codes, OwnTransaction, TakenCode, Transactions } from '../store.ts';
 
-/** GETDEL for servers older than 6.2. */
+/** GETDEL, which servers older than 6.2 do not have. */
 const TAKE: Script = {
   name: 'vmcpTake',
   lua: `
@@ -12,7 +12,7 @@ if value then redis.call('DEL', KEYS[1]) end
 return value`,
 };
 
-/** KEYS transaction; ARGV hashes of cookies. The text of a transaction is \`<who may take it> <sealed transaction>\`. */
+/** KEYS login attempt; ARGV hashes of cookies. The value is \`<cookie hash of the owner> <sealed login attempt>\`. */
 const TAKE_OWN: Script = {
   name: 'vmcpTakeOwn',
   lua: `
@@ -28,10 +28,10 @@ end
 return {'foreign', value}`,
 };
 
-/** In place of the hash of a cookie: no leg is under way. */
+/** Placeholder for the hash of the cookie while no leg is running. */
 const NOBODY = '.';
 
-/** KEYS code, marker; ARGV marker TTL. The text of a code is \`<family id> <tsid> <sealed grant>\`. */
+/** KEYS code, marker; ARGV marker TTL. The value of a code is \`<family id> <tsid> <sealed grant>\`. */
 const TAKE_CODE: Script = {
   name: 'vmcpTakeCode',
   lua: `

@@ -5,7 +5,7 @@ import type { Families, FamilySpans, LivenessReader, Rotation, RotationRequest }
 
 /**
  * KEYS family, liveness, families of the user, families of the client, token (may be absent);
- * ARGV data, hash of the token, TTL, live TTL, liveness, name in the indexes, end of the family, now.
+ * ARGV data, hash of the token, TTL, liveness TTL, liveness, member of the indexes, expiry of the family, now.
  */
 const CREATE: Script = {
   name: 'vmcpFamilyCreate',
@@ -23,7 +23,7 @@ if KEYS[5] then redis.call('SET', KEYS[5], string.match(ARGV[6], '^%S+'), 'PX', 
 return 1`,
 };
 
-/** What \`rotate\` and \`revoke\` share: the family becomes a mark that refuses it, all else of it goes. */
+/** Part of \`rotate\` and \`revoke\`: replaces the family by a mark that rejects it, and deletes its other keys. */
 const REVOKE_FAMILY = `
 local function revoke(family, live, window, ttl)
   redis.call('DEL', family, live, window)
@@ -34,7 +34,7 @@ end
 
 /**
  * KEYS family, liveness, window, token, successor;
- * ARGV id, hash of the token, hash of the successor, sealed successor, grace, TTL, live TTL, liveness.
+ * ARGV id, hash of the token, hash of the successor, sealed successor, grace, TTL, liveness TTL, liveness.
  */
 const ROTATE: Script = {
   name: 'vmcpFamilyRotate',
@@ -56,7 +56,7 @@ revoke(KEYS[1], KEYS[2], KEYS[3], ARGV[7])
 return {'reused'}`,
 };
 
-/** KEYS family, liveness, window; ARGV how long the mark stays. */
+/** KEYS family, liveness, window; ARGV TTL of the mark. */
 const REVOKE: Script = {
   name: 'vmcpFamilyRevoke',
   lua: `${REVOKE_FAMILY}
@@ -101,12 +101,12 @@ export function kvstoreFamilies(records: Records): { families: Families; live: L
   };
 }
 
-interface Foundation extends FamilySpans {
+interface NewFamily extends FamilySpans {
   readonly family: Family;
   readonly token: string | undefined;
 }
 
-async function create(records: Records, parts: FamilyKeys, { family, token, ...spans }: Foundation): Promise<boolean> {
+async function create(records: Records, parts: FamilyKeys, { family, token, ...spans }: NewFamily): Promise<boolean> {
   const [familyKey, liveKey] = parts.keys(family);
   const indexes = [parts.ofUser(family.login.userId), parts.ofClient(family.clientId)];
   const tokenKeys = token === undefined ? [] : [parts.token(token)];
@@ -120,7 +120,7 @@ async function create(records: Records, parts: FamilyKeys, { family, token, ...s
   return created === 1;
 }
 
-/** The family is read first, as its end is sealed in it; what the script then finds is what counts. */
+/** Reads the family for its expiry, which is sealed in it, and then lets the script decide. */
 async function rotate(records: Records, parts: FamilyKeys, request: RotationRequest): Promise<Rotation> {
   const { family: ref, token, successor, graceMs, liveMs } = request;
   const family = await parts.read(ref.id);
@@ -152,7 +152,7 @@ class FamilyKeys {
   ofUser = (userId: string): string => this.#records.key('famuser', userId);
   ofClient = (clientId: string): string => this.#records.key('famclient', clientId);
 
-  /** Family, liveness, window. */
+  /** Returns the keys of family, liveness and window. */
   keys({ id, tsid }: FamilyRef): [string, string, string] {
     return [this.family(id), this.#records.key('live', tsid), this.#records.key('famwindow', id)];
   }
@@ -166,7 +166,7 @@ class FamilyKeys {
     return JSON.stringify(liveness);
   }
 
-  /** Undefined: none, revoked, or sealed by a secret that is gone. */
+  /** Returns undefined when the family is missing, revoked or sealed by a removed secret. */
   async read(id: string): Promise<Family | undefined> {
     const key = this.family(id);
     const data = await this.#records.command('HGET', key, 'data');

@@ -32,8 +32,8 @@ export function kvstoreLocks(records: Records): Locks {
 }
 
 /**
- * KEYS bucket; ARGV uses at once, ms per use. What is left of a bucket is how long its key will be there: each use adds to
- * that, time takes it away, so that no clock is compared with another. Answers 0, or how long to wait.
+ * KEYS bucket; ARGV capacity, ms per use. The TTL of the key is the time until the bucket is full: each use adds to it, so
+ * that no clocks are compared. Returns 0, or the time to wait.
  */
 const TAKE: Script = {
   name: 'vmcpRateTake',

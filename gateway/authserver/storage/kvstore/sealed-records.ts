@@ -8,14 +8,14 @@ import {
 import type { Sealer } from '../sealing.ts';
 import { StoreUnavailable } from '../store.ts';
 
-/** Name of a secret in a key: whoever reads keys cannot present it. */
+/** Returns the hash that stands for a secret in a key: a reader of the key cannot present the secret. */
 export const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** What the parts of the key-value store have in common: keys, records as text, one error. */
+/** Access to the key-value store: builds keys, seals records, and translates errors to `StoreUnavailable`. */
 export class Records {
   readonly #store: KeyValueStore;
   readonly #sealer: Sealer;
-  /** ms since the epoch. For points in time that are stored; what expires soon is timed by the store itself. */
+  /** ms since the epoch. For stored points in time; TTLs are timed by the store itself. */
   readonly now: () => number;
 
   constructor(store: KeyValueStore, sealer: Sealer, now: () => number) {
@@ -32,7 +32,7 @@ export class Records {
     return this.#sealer.seal(key, JSON.stringify(record));
   }
 
-  /** Undefined, or what was sealed under this key: nobody else can seal. */
+  /** Returns the record that was sealed under this key; undefined for any other text. */
   unseal(key: string, sealed: string): unknown {
     return parse(this.#sealer.open(key, sealed));
   }
@@ -46,7 +46,7 @@ export class Records {
     return parse(await this.#text(key)) as T | undefined;
   }
 
-  /** False: NX was asked for, and there is something. */
+  /** Returns false when NX is set and the key exists. */
   async set(key: string, value: string, ttlMs: number, ...flags: readonly 'NX'[]): Promise<boolean> {
     if (ttlMs <= 0) return true;
     return (await this.command('SET', key, value, 'PX', whole(ttlMs), ...flags)) === 'OK';
@@ -86,15 +86,15 @@ function parse(text: string | undefined): unknown {
   }
 }
 
-/** Redis takes whole milliseconds, and at least one. */
+/** Rounds up to whole milliseconds, at least one, as Redis requires. */
 export const whole = (ms: number): number => Math.max(1, Math.ceil(ms));
 
-/** A list that the store answers with; what is missing in it is empty. */
+/** Returns a list answer as texts, with '' for missing items. */
 export function texts(answer: unknown): string[] {
   return Array.isArray(answer) ? answer.map((item: unknown) => (typeof item === 'string' ? item : '')) : [];
 }
 
-/** Makes a key live at least this long. A part of scripts. */
+/** Function of scripts that extends the TTL of a key to at least this value. */
 export const KEEP_AT_LEAST = `
 local function keep_at_least(key, ttl)
   if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end

@@ -24,7 +24,7 @@ storeConformance('kvstore (sentinels)', () => redisFixture(servers()));
 
 describe('failover', () => {
   it(
-    'loses no session: refused quickly while there is no master, then everything is there',
+    'rejects calls quickly while there is no master, and keeps all replicated records',
     { timeout: 60_000 },
     async () => {
       const store = await redisStore(settingsOf(servers()));
@@ -33,7 +33,7 @@ describe('failover', () => {
       await store.upstreamTokens.put(row, HOUR_MS);
       await store.clients.register(known, HOUR_MS, 0);
       const before = await trio.master();
-      // What was acknowledged by the master alone may go with it: Redis replicates afterwards.
+      // Redis acknowledges a write before it replicates it: wait for the replicas.
       expect(await before.cli('WAIT', '2', '5000')).toBe('2');
       await before.kill();
       const slowest = await untilBack(() => store.health());
@@ -50,19 +50,19 @@ describe('failover', () => {
   );
 });
 
-/** The longest wait for a refusal, ms. */
-async function untilBack(ask: () => Promise<void>): Promise<number> {
+/** Waits for the store to return, and returns the longest time until a rejection, ms. */
+async function untilBack(check: () => Promise<void>): Promise<number> {
   const deadline = performance.now() + 40_000;
   let slowest = 0;
-  let refusals = 0;
+  let rejections = 0;
   while (performance.now() < deadline) {
     const startedAt = performance.now();
     try {
-      await ask();
-      if (refusals > 0) return slowest;
+      await check();
+      if (rejections > 0) return slowest;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      refusals += 1;
+      rejections += 1;
       slowest = Math.max(slowest, performance.now() - startedAt);
     }
     await sleep(50);

@@ -5,14 +5,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KvstoreConfig } from '../../../contract/run-config-auth-server-storage.ts';
 import { kvstoreFaults, kvstoreSettings } from './settings.ts';
 
-const surroundings = {
+const defaults = {
   env: (name: string) => ({ REDIS_PASSWORD: 'from the environment', REDIS_USER: 'gateway', EMPTY: '' })[name],
   keyPrefix: 'vmcp:auth:{default:tour}:',
 };
-const settings = (config: KvstoreConfig) => kvstoreSettings(config, surroundings);
+const settings = (config: KvstoreConfig) => kvstoreSettings(config, defaults);
 const sentinel_config = { master_name: 'sessions', sentinel_addrs: ['one', 'two:26380'] };
 
-it('reads the whole of a configuration with sentinels', () => {
+it('reads a complete configuration with sentinels', () => {
   const read = settings({
     auth_type: 'aclUser',
     acl_user_config: { username_env_var: 'REDIS_USER', password_env_var: 'REDIS_PASSWORD' },
@@ -44,11 +44,11 @@ it('reads the whole of a configuration with sentinels', () => {
   expect(read.credentials?.()).toEqual({ username: 'gateway', password: 'from the environment' });
 });
 
-it('has defaults: port 6379, 5 s to connect, 3 s to answer, no TLS, no user', () => {
+it('uses defaults: port 6379, 5 s to connect, 3 s to answer, no TLS, no user', () => {
   expect(settings({ addr: 'redis' })).toEqual({
     servers: { kind: 'single', address: { host: 'redis', port: 6379 } },
     db: 0,
-    keyPrefix: surroundings.keyPrefix,
+    keyPrefix: defaults.keyPrefix,
     connectTimeoutMs: 5_000,
     replyTimeoutMs: 3_000,
   });
@@ -58,7 +58,7 @@ it('has defaults: port 6379, 5 s to connect, 3 s to answer, no TLS, no user', ()
   });
 });
 
-it('reads files of credentials when they are needed, without their line break', async () => {
+it('reads credential files for each connection, without their trailing line break', async () => {
   const path = await mkdtemp(join(tmpdir(), 'vmcp-credentials-'));
   onTestFinished(() => rm(path, { recursive: true }));
   const [user, password] = [join(path, 'user'), join(path, 'password')];
@@ -69,21 +69,25 @@ it('reads files of credentials when they are needed, without their line break', 
   expect(read.credentials?.()).toEqual({ username: 'gateway', password: 'from a file' });
 });
 
-describe('refuses', () => {
+describe('rejects', () => {
   it.each<[string, KvstoreConfig, string]>([
     ['no server', {}, 'addr: set addr or sentinel_config, not both'],
-    ['two kinds of servers', { addr: 'redis', sentinel_config }, 'addr: set addr or sentinel_config, not both'],
-    ['a cluster of sentinels', { cluster_mode: true, sentinel_config }, 'cluster_mode: a cluster has no sentinels'],
-    ['sentinels without a name', { sentinel_config: { sentinel_addrs: ['one'] } }, 'master_name: say what'],
-    ['a name without sentinels', { sentinel_config: { master_name: 'm' } }, 'sentinel_addrs: list the sentinels'],
-    ['an address that is none', { addr: 'http://redis' }, 'addr: "http://redis" is no address'],
+    ['both addr and sentinels', { addr: 'redis', sentinel_config }, 'addr: set addr or sentinel_config, not both'],
+    ['a cluster with sentinels', { cluster_mode: true, sentinel_config }, 'cluster_mode: a cluster has no sentinels'],
+    ['sentinels without a master name', { sentinel_config: { sentinel_addrs: ['one'] } }, 'master_name: set the name'],
+    [
+      'a master name without sentinels',
+      { sentinel_config: { master_name: 'm' } },
+      'sentinel_addrs: list the sentinels',
+    ],
+    ['an invalid address', { addr: 'http://redis' }, 'addr: "http://redis" is not an address'],
     ['another kind of authentication', { addr: 'redis', auth_type: 'none' }, 'auth_type: must be aclUser'],
     [
       'a prefix without a hash tag',
       { addr: 'redis', key_prefix: 'vmcp:' },
-      'key_prefix: must hold exactly one hash tag',
+      'key_prefix: must contain exactly one hash tag',
     ],
-    ['no time at all', { addr: 'redis', read_timeout: '0s' }, 'read_timeout: must be 1ms or more'],
+    ['a zero timeout', { addr: 'redis', read_timeout: '0s' }, 'read_timeout: must be 1ms or more'],
     [
       'a user without a password',
       { addr: 'redis', acl_user_config: { username_env_var: 'U' } },
@@ -99,7 +103,7 @@ describe('refuses', () => {
     expect(() => settings(config)).toThrow(message);
   });
 
-  it('everything at once', () => {
+  it('all unusable members at once', () => {
     const config = {
       cluster_mode: true,
       sentinel_config: { sentinel_addrs: ['one', 'redis://two', '[::1'] },
@@ -123,7 +127,7 @@ describe('refuses', () => {
     ]);
   });
 
-  it.each(['MISSING', 'EMPTY'])('a password of the variable %s when it is needed', (variable) => {
+  it.each(['MISSING', 'EMPTY'])('a password variable that is not set or empty: %s', (variable) => {
     const read = settings({ addr: 'redis', acl_user_config: { password_env_var: variable } });
     expect(() => read.credentials?.()).toThrow(`names ${variable}, which is not set`);
   });

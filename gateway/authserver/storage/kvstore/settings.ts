@@ -14,14 +14,14 @@ import type { KvstoreConfig } from '../../../contract/run-config-auth-server-sto
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-interface Surroundings {
+interface Defaults {
   readonly env: (name: string) => string | undefined;
-  /** Where the configuration names none. */
+  /** Default key prefix. */
   readonly keyPrefix: string;
 }
 
-/** @throws Error a sentence that says what in `storage.kvstore_config` cannot be used. */
-export function kvstoreSettings(config: KvstoreConfig, { env, keyPrefix }: Surroundings): KeyValueSettings {
+/** Reads `storage.kvstore_config`. @throws Error that names an unusable member. */
+export function kvstoreSettings(config: KvstoreConfig, { env, keyPrefix }: Defaults): KeyValueSettings {
   const prefix = config.key_prefix ?? keyPrefix;
   const [fault] = kvstoreFaults({ ...config, key_prefix: prefix });
   if (fault) throw new Error(`storage.kvstore_config.${fault.member}: ${fault.message}`);
@@ -33,7 +33,7 @@ export function kvstoreSettings(config: KvstoreConfig, { env, keyPrefix }: Surro
     credentials: credentials(config.acl_user_config, env),
     tls: tls(config.tls),
     connectTimeoutMs: durationMs(dial_timeout),
-    // One connection carries reads and writes, and an answer ends the wait for both.
+    // Reads and writes share one connection, so they share one time limit.
     replyTimeoutMs: Math.max(durationMs(read_timeout), durationMs(write_timeout)),
   };
 }
@@ -48,7 +48,7 @@ function servers({ addr = '', cluster_mode = false, sentinel_config, sentinel_tl
   return cluster_mode ? { kind: 'cluster', addresses: [address] } : { kind: 'single', address };
 }
 
-/** Of an address in which `kvstoreFaults` finds nothing. */
+/** Parses an address that `kvstoreFaults` accepts. */
 const hostPort = (text: string, defaultPort: number): HostPort =>
   parseHostPort(text, defaultPort) ?? { host: text, port: defaultPort };
 
@@ -57,8 +57,8 @@ const tls = (config: KvstoreConfig['tls']): KeyValueTls | undefined =>
 
 type AclUser = NonNullable<KvstoreConfig['acl_user_config']>;
 
-/** Files are read when they are needed, so that a changed one counts at the next connection. */
-function credentials(config: AclUser | undefined, env: Surroundings['env']): (() => KeyValueCredentials) | undefined {
+/** Returns a function that reads the files, so that a changed file takes effect at the next connection. */
+function credentials(config: AclUser | undefined, env: Defaults['env']): (() => KeyValueCredentials) | undefined {
   if (!config) return undefined;
   const password = source('password', config.password_file, config.password_env_var, env);
   const username = source('username', config.username_file, config.username_env_var, env);
@@ -69,7 +69,7 @@ function source(
   name: string,
   file: string | undefined,
   variable: string | undefined,
-  env: Surroundings['env'],
+  env: Defaults['env'],
 ): (() => string) | undefined {
   const given = (value: string | undefined, message: string): string => {
     if (value !== undefined && value !== '') return value;
@@ -80,13 +80,13 @@ function source(
   return () => given(env(variable), `env_var names ${variable}, which is not set`);
 }
 
-/** What is wrong with a member of `storage.kvstore_config`. */
+/** Unusable member of `storage.kvstore_config`. */
 export interface KvstoreFault {
   readonly member: string;
   readonly message: string;
 }
 
-/** All that cannot be used, before any secret is looked up. */
+/** Lists all unusable members. Reads no secrets. */
 export const kvstoreFaults = (config: KvstoreConfig): KvstoreFault[] => [
   ...serverFaults(config),
   ...prefixFaults(config.key_prefix),
@@ -108,7 +108,7 @@ function serverFaults({
   const path = 'sentinel_config.sentinel_addrs';
   return [
     ...(cluster ? [fault('cluster_mode', 'a cluster has no sentinels: set addr, or remove cluster_mode')] : []),
-    ...(name === '' ? [fault('sentinel_config.master_name', 'say what the sentinels call the master')] : []),
+    ...(name === '' ? [fault('sentinel_config.master_name', 'set the name of the master set')] : []),
     ...(addresses.length === 0 ? [fault(path, 'list the sentinels, as host:port')] : addressFaults(path, addresses)),
     ...(db < 0 ? [fault('sentinel_config.db', 'must be 0 or more')] : []),
   ];
@@ -117,7 +117,7 @@ function serverFaults({
 const addressFaults = (member: string, addresses: readonly string[]): KvstoreFault[] =>
   addresses
     .filter((address) => parseHostPort(address, REDIS_PORT) === undefined)
-    .map((address) => fault(member, `"${address}" is no address: write host:port, without a scheme`));
+    .map((address) => fault(member, `"${address}" is not an address: write host:port, without a scheme`));
 
 function prefixFaults(prefix: string | undefined): KvstoreFault[] {
   const problem = prefix === undefined ? undefined : keyPrefixProblem(prefix);

@@ -35,7 +35,7 @@ async function replicas(): Promise<[Store, Store]> {
   return [await redisStore(settings), await redisStore(settings)];
 }
 
-it('gives a code to one taker of two processes, and shows each what the other wrote', async () => {
+it('lets one of two processes take a code, and shares all records between them', async () => {
   const [one, two] = await replicas();
   const [code, grant] = [unique(), codeGrant()];
   await one.codes.put(code, grant, HOUR_MS);
@@ -56,7 +56,7 @@ it('gives a code to one taker of two processes, and shows each what the other wr
   await Promise.all([one.close(), two.close()]);
 });
 
-/** One of everything, with the secrets that were given to the store. */
+/** Writes one record of each kind, and returns the secrets that it passed to the store. */
 async function fill(store: Store): Promise<readonly string[]> {
   const secrets = Array.from({ length: 6 }, (_, index) => `secret-${String(index)}-${unique()}`);
   const [state = '', code = '', usedCode = '', refresh = '', successor = '', consent = ''] = secrets;
@@ -80,7 +80,7 @@ async function fill(store: Store): Promise<readonly string[]> {
   return [...secrets, ...upstream, visit.leg?.codeVerifier ?? '', visit.leg?.nonce ?? '', visit.state ?? ''];
 }
 
-/** Every key with everything in it. */
+/** Returns every key with its content. */
 async function dump(prefix: string): Promise<ReadonlyMap<string, string>> {
   const keys = (await redis.cli('--scan', '--pattern', `${prefix}*`)).split('\n').filter((key) => key !== '');
   const read: Readonly<Record<string, (key: string) => Promise<string>>> = {
@@ -98,7 +98,7 @@ async function dump(prefix: string): Promise<ReadonlyMap<string, string>> {
   return new Map(await Promise.all(entries));
 }
 
-it('shows no usable secret to who dumps the store, and puts an end to every key but users', async () => {
+it('stores no usable secret, and sets a TTL on every key except users', async () => {
   const settings = settingsOf(single(redis.port));
   const store = await redisStore(settings);
   const secrets = await fill(store);
@@ -134,7 +134,7 @@ it('shows no usable secret to who dumps the store, and puts an end to every key 
   await store.close();
 });
 
-it('takes rows for missing that were sealed by a secret that is gone, and keeps what the loss does not concern', async () => {
+it('treats records sealed by a removed secret as missing, and keeps the others', async () => {
   const settings = settingsOf(single(redis.port));
   const [before, after] = [await redisStore(settings), await redisStore(settings, [Buffer.alloc(32, 'another')])];
   const [code, refresh, handle] = [unique(), unique(), unique()];
@@ -157,8 +157,8 @@ it('takes rows for missing that were sealed by a secret that is gone, and keeps 
   await Promise.all([before.close(), after.close()]);
 });
 
-describe('a store that does not answer', () => {
-  it('is asked by every method there is', async () => {
+describe('an unreachable store', () => {
+  it('is tested with every method', async () => {
     const store = await redisStore(settingsOf(single(redis.port)));
     const names = Object.entries(store).flatMap(([group, member]: [string, unknown]) =>
       typeof member === 'function' ? [group] : Object.keys(member as object).map((method) => `${group}.${method}`),
@@ -168,7 +168,7 @@ describe('a store that does not answer', () => {
     await store.close();
   });
 
-  it('is unavailable to every method at once when nothing listens', async () => {
+  it('fails every method at once when nothing listens', async () => {
     const server = await startRedis(testScope());
     const store = await redisStore(settingsOf(single(server.port)));
     await server.kill();
@@ -181,7 +181,7 @@ describe('a store that does not answer', () => {
     await store.close();
   });
 
-  it('is unavailable within the time limit when it hangs, at once after that, and back when it answers again', async () => {
+  it('fails within the time limit when it hangs, then at once, and recovers when it answers again', async () => {
     const server = await startRedis(testScope());
     const store = await redisStore(settingsOf(single(server.port), { replyTimeoutMs: 1_500 }));
     server.pause();
@@ -198,7 +198,7 @@ describe('a store that does not answer', () => {
     await store.close();
   });
 
-  it('is unavailable, and says nothing of what it was asked, when it refuses', async () => {
+  it('reports no arguments of a command that the server rejects', async () => {
     const server = await startRedis(testScope(), { config: ['maxmemory-policy noeviction', 'maxmemory 1'] });
     const store = await redisStore(settingsOf(single(server.port)));
     const secret = unique();
@@ -210,7 +210,7 @@ describe('a store that does not answer', () => {
     await store.close();
   });
 
-  it('is unavailable while it is not yet there, and opens all the same', async () => {
+  it('opens before the server is reachable, and fails until then', async () => {
     const store = kvstoreStore(
       openKeyValueStore(settingsOf(single(1)), silent),
       createSealer(() => [Buffer.alloc(32, 1)]),

@@ -9,7 +9,7 @@ import type { Sealer } from '../sealing.ts';
 import type { Store } from '../store.ts';
 
 /**
- * Everything in a key-value store, seen by all processes that share it; see STORAGE.md. `close` closes `store` too.
+ * Returns a store on a key-value store, which several processes can share; see STORAGE.md. `close` also closes `store`.
  * @param now ms since the epoch.
  */
 export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => number): Store {
@@ -23,7 +23,7 @@ export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => nu
     upstreamTokens: kvstoreUpstreamTokens(records),
     locks: kvstoreLocks(records),
     rates: kvstoreRates(records),
-    /** By a key, so that in a cluster the node that holds ours answers. */
+    /** Reads a key, so that in a cluster the node with the keys of this virtual server answers. */
     async health() {
       await records.command('EXISTS', records.key('health'));
     },

@@ -4,11 +4,11 @@ import type { UpstreamRow } from '../records.ts';
 import { upstreamLock, type UpstreamRows } from '../store.ts';
 
 const DAY_MS = 86_400_000;
-/** How long, after a user's last login, it is known which logins there were; and how many of them are. */
+/** Time after a user's last login for which their logins are listed, and the most that are listed. */
 const LOGINS_KEPT_MS = 30 * DAY_MS;
 const LOGINS_KEPT = 256;
 
-/** KEYS row, index of the login, logins of the user; ARGV sealed row, TTL, provider, login, when, TTL of logins, most. */
+/** KEYS row, index of the login, logins of the user; ARGV sealed row, TTL, provider, login, time, TTL of logins, limit. */
 const PUT: Script = {
   name: 'vmcpUpstreamPut',
   lua: `${KEEP_AT_LEAST}
@@ -30,7 +30,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL')
 return 1`,
 };
 
-/** KEYS whatever shall live longer; ARGV TTL. Makes nothing. */
+/** KEYS keys to extend; ARGV TTL. Creates nothing. */
 const EXTEND: Script = {
   name: 'vmcpUpstreamExtend',
   lua: `${KEEP_AT_LEAST}
