@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** Key of the one bucket of everybody, where addresses are not known. */
+/** Key of the shared bucket for requests without a known address. */
 export const EVERYBODY = 'all';
 
-/** The key of a peer's address: who has one IPv6 address has the whole /64 of it. */
+/** Returns the bucket key of a peer's address. For IPv6 it is the /64 network, since one peer may use all of it. */
 export function addressKey(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

@@ -12,7 +12,7 @@ import type { Locks } from '../storage/store.ts';
 import type { ClientKeySource } from './client-keys.ts';
 import type { Client } from '../storage/client.ts';
 
-/** A JWT by which a client says who it is; nothing of it is believed yet. @see RFC 7523 §2.2 */
+/** JWT by which a client authenticates, not yet verified. @see RFC 7523 §2.2 */
 export interface ClientAssertion {
   readonly token: Secret;
   readonly header: JsonObject;
@@ -21,7 +21,7 @@ export interface ClientAssertion {
 
 export interface AssertionDeps {
   readonly keys: ClientKeySource | undefined;
-  /** Names of this server for the endpoint that was asked. */
+  /** Accepted audiences at the requested endpoint. */
   readonly audiences: readonly string[];
   readonly locks: Pick<Locks, 'acquire'>;
   /** ms since the epoch */
@@ -32,7 +32,7 @@ export type AssertionRefusal = AssertionProblem | 'assertion_key' | 'assertion_s
 
 const MAX_LENGTH = 16 * 1024;
 
-/** Undefined: no JWT, or an encrypted one. */
+/** Reads a JWT without verifying it. Returns undefined for any other text and for an encrypted JWT. */
 export function readAssertion(token: string): ClientAssertion | undefined {
   if (token.length > MAX_LENGTH || token.split('.', 4).length !== 3) return undefined;
   const parts = classify(token);
@@ -41,9 +41,9 @@ export function readAssertion(token: string): ClientAssertion | undefined {
 }
 
 /**
- * What stands against believing an assertion of this client; undefined: it is the client, and the assertion is used up.
- * The keys are asked for when everything else is right, and a mark is left when the signature is: nobody else can use up
- * an assertion. Rejects with `ClientKeysUnavailable` and `StoreUnavailable`.
+ * Verifies an assertion of this client and marks it as used. Returns the reason when it is rejected. Keys are read last,
+ * and only a valid signature marks the assertion, so that nobody else can use it up. Rejects with `ClientKeysUnavailable`
+ * and `StoreUnavailable`.
  */
 export async function assertionRefusal(
   { token, header, claims }: ClientAssertion,
@@ -57,7 +57,7 @@ export async function assertionRefusal(
   const refusal = keys ? await signatureRefusal(token, header, keys) : 'assertion_key';
   if (refusal !== undefined) return refusal;
   const { jti, exp } = reading.claims;
-  // The clock of another replica may be behind this one.
+  // Keep the mark longer than `exp`: the clock of another replica may be behind this one.
   const keepMs = Math.ceil((exp + 2 * ASSERTION_SKEW_S) * 1_000 - now());
   const mark = `assertion:${storageKeyOf(`${clientId} ${jti}`)}`;
   return (await locks.acquire(mark, keepMs)) ? undefined : 'assertion_replayed';

@@ -65,12 +65,12 @@ describe('a client', () => {
     ['ba:sic ü', {}, basic('ba:sic ü', SECRET).replace('Basic', 'bASIC ')],
     ['keys', asserted(ASSERTION)],
     ['keys', asserted(ASSERTION, { client_id: 'keys', client_secret: '' })],
-  ])('%s is known by its registered method', (id, params, authorization) => {
+  ])('%s authenticates by its registered method', (id, params, authorization) => {
     expect(authenticate(params, authorization)).toEqual({ ok: true, client: CLIENTS.get(id) });
   });
 
   it.each<[string, Record<string, string>, string | undefined, object]>([
-    ['nobody', {}, undefined, invalid('no_client_id')],
+    ['no client id', {}, undefined, invalid('no_client_id')],
     ['an empty id', { client_id: '' }, undefined, invalid('no_client_id')],
     ['an id of 3000 characters', { client_id: 'a'.repeat(3000) }, undefined, invalid('no_client_id')],
     ['an unknown id', { client_id: 'who' }, undefined, invalid('unknown_client')],
@@ -78,7 +78,7 @@ describe('a client', () => {
     ['an unknown id with a secret', { client_id: 'who', client_secret: SECRET }, undefined, invalid('unknown_client')],
     ['a wrong secret', { client_id: 'post', client_secret: `${SECRET}x` }, undefined, invalid('wrong_secret')],
     [
-      'a stored hash for a secret',
+      'the stored hash as the secret',
       { client_id: 'post', client_secret: secretHash(SECRET) },
       undefined,
       invalid('wrong_secret'),
@@ -89,35 +89,75 @@ describe('a client', () => {
       undefined,
       invalid('method_not_registered'),
     ],
-    ['no secret of a confidential one', { client_id: 'post' }, undefined, invalid('method_not_registered')],
-    ['post for basic', { client_id: 'ba:sic ü', client_secret: SECRET }, undefined, invalid('method_not_registered')],
-    ['basic for post', {}, basic('post', SECRET), invalid('method_not_registered', true)],
-    ['basic for none', {}, basic('public', ''), invalid('method_not_registered', true)],
+    ['a confidential client without its secret', { client_id: 'post' }, undefined, invalid('method_not_registered')],
+    [
+      'client_secret_post instead of basic',
+      { client_id: 'ba:sic ü', client_secret: SECRET },
+      undefined,
+      invalid('method_not_registered'),
+    ],
+    ['client_secret_basic instead of post', {}, basic('post', SECRET), invalid('method_not_registered', true)],
+    ['client_secret_basic by a public client', {}, basic('public', ''), invalid('method_not_registered', true)],
     ['a wrong secret by header', {}, basic('ba:sic ü', 'x'), invalid('wrong_secret', true)],
     ['an unknown id by header', {}, basic('who', SECRET), invalid('unknown_client', true)],
-    ['two ids', { client_id: 'public' }, basic('ba:sic ü', SECRET), invalid('two_clients', true)],
-    ['another scheme', { client_id: 'public' }, 'Bearer abc', invalid('malformed_header', true)],
+    ['two different client ids', { client_id: 'public' }, basic('ba:sic ü', SECRET), invalid('two_clients', true)],
+    ['another authorization scheme', { client_id: 'public' }, 'Bearer abc', invalid('malformed_header', true)],
     ['an empty header', { client_id: 'public' }, '', invalid('malformed_header', true)],
-    ['no base64', {}, 'Basic ???', invalid('malformed_header', true)],
-    ['no id in the header', {}, basic('', SECRET), invalid('malformed_header', true)],
-    ['no colon', {}, `Basic ${Buffer.from('post').toString('base64')}`, invalid('malformed_header', true)],
-    ['a broken escape', {}, `Basic ${Buffer.from('post:%zz').toString('base64')}`, invalid('malformed_header', true)],
+    ['invalid base64', {}, 'Basic ???', invalid('malformed_header', true)],
+    ['a header without an id', {}, basic('', SECRET), invalid('malformed_header', true)],
+    [
+      'a header without a colon',
+      {},
+      `Basic ${Buffer.from('post').toString('base64')}`,
+      invalid('malformed_header', true),
+    ],
+    [
+      'an invalid percent escape',
+      {},
+      `Basic ${Buffer.from('post:%zz').toString('base64')}`,
+      invalid('malformed_header', true),
+    ],
     ['two headers in one', {}, `${basic('post', SECRET)}, ${basic('post', SECRET)}`, invalid('malformed_header', true)],
     ['an assertion without a type', { client_assertion: ASSERTION }, undefined, invalid('assertion_type')],
-    ['a type alone', { client_id: 'public', client_assertion_type: TYPE }, undefined, invalid('assertion_malformed')],
+    [
+      'an assertion type without an assertion',
+      { client_id: 'public', client_assertion_type: TYPE },
+      undefined,
+      invalid('assertion_malformed'),
+    ],
     ['a SAML assertion', asserted(ASSERTION, { client_assertion_type: SAML }), undefined, invalid('assertion_type')],
     ['junk', asserted('eyJ'), undefined, invalid('assertion_malformed')],
     ['an encrypted assertion', asserted('a.b.c.d.e'), undefined, invalid('assertion_malformed')],
-    ['claims that are no object', asserted(jwt([])), undefined, invalid('assertion_malformed')],
-    ['an assertion of nobody', asserted(jwt({})), undefined, invalid('assertion_malformed')],
-    ['17 KiB', asserted(jwt({ sub: 'keys', x: 'x'.repeat(17_000) })), undefined, invalid('assertion_malformed')],
-    ['another client_id', asserted(ASSERTION, { client_id: 'public' }), undefined, invalid('two_clients')],
-    ['an assertion of nobody known', asserted(jwt({ sub: 'who' })), undefined, invalid('unknown_client')],
-    ['one of a public client', asserted(jwt({ sub: 'public' })), undefined, invalid('method_not_registered')],
-    ['one of a client with a secret', asserted(jwt({ sub: 'post' })), undefined, invalid('method_not_registered')],
-    ['no assertion', { client_id: 'keys' }, undefined, invalid('method_not_registered')],
-    ['a secret for a key', { client_id: 'keys', client_secret: SECRET }, undefined, invalid('method_not_registered')],
-  ])('is refused for %s', (_, params, authorization, expected) => {
+    ['claims that are not an object', asserted(jwt([])), undefined, invalid('assertion_malformed')],
+    ['an assertion without a subject', asserted(jwt({})), undefined, invalid('assertion_malformed')],
+    [
+      'an assertion of 17 KiB',
+      asserted(jwt({ sub: 'keys', x: 'x'.repeat(17_000) })),
+      undefined,
+      invalid('assertion_malformed'),
+    ],
+    [
+      'a client_id that differs from the subject',
+      asserted(ASSERTION, { client_id: 'public' }),
+      undefined,
+      invalid('two_clients'),
+    ],
+    ['an assertion of an unknown client', asserted(jwt({ sub: 'who' })), undefined, invalid('unknown_client')],
+    ['an assertion of a public client', asserted(jwt({ sub: 'public' })), undefined, invalid('method_not_registered')],
+    [
+      'an assertion of a client with a secret',
+      asserted(jwt({ sub: 'post' })),
+      undefined,
+      invalid('method_not_registered'),
+    ],
+    ['a client with a key that sends no assertion', { client_id: 'keys' }, undefined, invalid('method_not_registered')],
+    [
+      'a secret of a client with a key',
+      { client_id: 'keys', client_secret: SECRET },
+      undefined,
+      invalid('method_not_registered'),
+    ],
+  ])('is rejected: %s', (_, params, authorization, expected) => {
     expect(authenticate(params, authorization)).toEqual(expected);
   });
 
@@ -125,11 +165,11 @@ describe('a client', () => {
     ['header and body', { client_id: 'ba:sic ü', client_secret: SECRET }, basic('ba:sic ü', SECRET)],
     ['header and assertion', asserted(ASSERTION), basic('ba:sic ü', SECRET)],
     ['secret and assertion', asserted(ASSERTION, { client_secret: SECRET })],
-  ])('with two methods at once is a malformed request: %s', (_, params, authorization) => {
+  ])('is rejected with 400 when it uses two methods: %s', (_, params, authorization) => {
     expect(authenticate(params, authorization)).toMatchObject({ status: 400, error: 'invalid_request' });
   });
 
-  it('that is unknown cannot be told from a wrong secret by the answer (row 60)', () => {
+  it('gets the same response when it is unknown as when its secret is wrong', () => {
     const wire = (params: Record<string, string>) => ({ ...authenticate(params), reason: undefined });
     const unknown = wire({ client_id: 'who', client_secret: 'x' });
     expect(unknown).toEqual(wire({ client_id: 'post', client_secret: 'x' }));
@@ -137,7 +177,7 @@ describe('a client', () => {
     expect(unknown).toEqual(wire({ client_id: 'post' }));
   });
 
-  it('that lost its hash is not let in by any secret', () => {
+  it('is rejected with any secret when its stored hash is missing or truncated', () => {
     const { secretHash: _, ...broken } = client('post', 'client_secret_post');
     const read = presentedClient({ authorization: undefined, params: new Map([['client_id', 'post'], ['client_secret', '\0'.repeat(32)]]) }); // prettier-ignore
     expect(read.ok && authenticateClient(read.presented, broken)).toMatchObject({ reason: 'wrong_secret' });

@@ -4,21 +4,21 @@ import { readAssertion, type AssertionRefusal, type ClientAssertion } from './cl
 import type { AuthMethod, Client } from '../storage/client.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
-/** What a request says of its client; not believed yet. */
+/** Client id and credentials in a request, not yet verified. */
 export interface PresentedClient {
   readonly clientId: string;
   readonly method: AuthMethod;
   readonly secret?: Secret;
-  /** Exactly with `private_key_jwt`. */
+  /** Present only with `private_key_jwt`. */
   readonly assertion?: ClientAssertion;
 }
 
-/** The wire sees `error` alone; `reason` is for the log. */
+/** Failed client authentication. The response contains `error` only; `reason` is for the log. */
 export interface ClientRefused {
   readonly ok: false;
   readonly status: 400 | 401;
   readonly error: 'invalid_request' | 'invalid_client';
-  /** The request used the header: the answer carries `WWW-Authenticate: Basic`. RFC 6749 §5.2 */
+  /** The request used the Authorization header: the response needs `WWW-Authenticate: Basic`. RFC 6749 §5.2 */
   readonly challenge: boolean;
   readonly reason:
     | 'no_client_id'
@@ -34,9 +34,9 @@ export interface ClientRefused {
 }
 
 export interface ClientCredentials {
-  /** The header as received. */
+  /** Authorization header as received. */
   readonly authorization: string | undefined;
-  /** Of the body, each once. */
+  /** Parameters of the body, each given once. */
   readonly params: ReadonlyMap<string, string>;
 }
 
@@ -44,10 +44,10 @@ const MAX_CLIENT_ID_LENGTH = 2048;
 
 type Presentation = { readonly ok: true; readonly presented: PresentedClient } | ClientRefused;
 
-/** Which client to look up, and how it presented itself. @see RFC 6749 §2.3, RFC 7521 §4.2 */
+/** Reads the client id and the credentials of a request. @see RFC 6749 §2.3, RFC 7521 §4.2 */
 export function presentedClient({ authorization, params }: ClientCredentials): Presentation {
   const header = authorization !== undefined;
-  // RFC 6749 §3.2: a parameter without a value counts as left out.
+  // RFC 6749 §3.2: a parameter without a value is treated as absent.
   const [clientId, secret] = [params.get('client_id') || undefined, params.get('client_secret') || undefined];
   const asserts = ['client_assertion', 'client_assertion_type'].some((name) => params.get(name));
   if ([header, secret !== undefined, asserts].filter(Boolean).length > 1) return refused('two_methods', header);
@@ -58,7 +58,7 @@ export function presentedClient({ authorization, params }: ClientCredentials): P
   return { ok: true, presented: { clientId, method: 'client_secret_post', secret: new Secret(secret) } };
 }
 
-/** The assertion names its client; `client_id` may say the same. @see RFC 7521 §4.2 */
+/** Reads the client id from the assertion; a `client_id` parameter must be equal. @see RFC 7521 §4.2 */
 function presentedByAssertion(params: ClientCredentials['params'], bodyClientId: string | undefined): Presentation {
   if (params.get('client_assertion_type') !== ASSERTION_TYPE) return refused('assertion_type', false);
   const assertion = readAssertion(params.get('client_assertion') ?? '');
@@ -82,7 +82,7 @@ function presentedByHeader(authorization: string, bodyClientId: string | undefin
   return { ok: true, presented: { clientId, method: 'client_secret_basic', secret: new Secret(secret) } };
 }
 
-/** RFC 6749 §2.3.1: both halves are form-encoded inside of the header. */
+/** Decodes the id or the secret, which the header carries form-encoded. RFC 6749 §2.3.1 */
 function formDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -92,8 +92,8 @@ function formDecoded(text: string): string | undefined {
 }
 
 /**
- * Does what was presented belong to the client that was found by its id? Unknown and wrong read the same outside.
- * An assertion has still to be judged: here it is of the right client, no more.
+ * Compares the presented credentials with the registered client. An unknown client and a wrong secret give the same
+ * response. Does not verify an assertion, only that the client may use one.
  */
 export function authenticateClient(
   { method, secret }: PresentedClient,

@@ -29,7 +29,7 @@ const withKeysAt = (jwks_uri: string): Client => {
   return { ...made, metadata: { ...made.metadata, token_endpoint_auth_method: 'private_key_jwt', jwks_uri } };
 };
 
-/** A host of keys, a client that names them, and the kids that are seen. */
+/** Starts a host of keys; returns it with a client that names them and the key ids that the client's keys have. */
 async function remote(hosts?: HostPolicy) {
   const made = world(hosts);
   const host = await signingClient('https://gateway.example');
@@ -39,8 +39,8 @@ async function remote(hosts?: HostPolicy) {
   return { ...made, host, known, source, kids, asks: () => host.asks('/keys') };
 }
 
-describe('the keys at jwks_uri', () => {
-  it('are fetched once by many at once, and kept for as long as the reply says', async () => {
+describe('keys at jwks_uri', () => {
+  it('are fetched once for concurrent requests, and kept for the lifetime that the reply states', async () => {
     const { kids, asks, pass, host } = await remote();
     await Promise.all(Array.from({ length: 20 }, () => kids()));
     pass(59);
@@ -57,7 +57,7 @@ describe('the keys at jwks_uri', () => {
     ['max-age=1', 60],
     ['max-age=999999', 86_400],
     ['', 300],
-  ])('with Cache-Control "%s" are asked for again after %i s', async (cacheControl, seconds) => {
+  ])('with Cache-Control "%s" are fetched again after %i s', async (cacheControl, seconds) => {
     const { kids, asks, pass, host } = await remote();
     host.state.cacheControl = cacheControl;
     await kids();
@@ -69,7 +69,7 @@ describe('the keys at jwks_uri', () => {
     expect(asks()).toBe(2);
   });
 
-  it('are used on while their host is down or answers badly, and asked for every half minute', async () => {
+  it('stay in use while their host fails, and are fetched again every 30 s', async () => {
     const { kids, asks, pass, host } = await remote();
     await kids();
     host.state.up = false;
@@ -85,7 +85,7 @@ describe('the keys at jwks_uri', () => {
     expect(await kids(broke)).toEqual(['k1']);
   });
 
-  it('that were never had cannot be used: the client hears when to come again', async () => {
+  it('are unavailable with a retry time until the first fetch succeeds', async () => {
     const { kids, asks, pass, host } = await remote();
     host.state.up = false;
     await expect(kids()).rejects.toEqual(down('down'));
@@ -97,7 +97,7 @@ describe('the keys at jwks_uri', () => {
     await expect((await remote()).kids(broke)).rejects.toEqual(down('busy'));
   });
 
-  it('are renewed for an unknown key, once for all who ask, and at most every half minute', async () => {
+  it('are renewed for an unknown key id, once for concurrent requests, and at most every 30 s', async () => {
     const { source, asks, pass, host } = await remote();
     const before = await source().current();
     host.state.keys = [await newKey('k2'), host.first];
@@ -105,7 +105,7 @@ describe('the keys at jwks_uri', () => {
     expect(renewed.every((set) => set.kids.has('k2'))).toBe(true);
     expect(asks()).toBe(2);
     const [after] = renewed;
-    if (!after) throw new Error('nothing was renewed');
+    if (!after) throw new Error('the keys were not renewed');
     for (let count = 0; count < 50; count += 1) expect(await source().renew(after)).toBe(after);
     expect(asks()).toBe(2);
     pass(31);
@@ -113,7 +113,7 @@ describe('the keys at jwks_uri', () => {
     expect(asks()).toBe(3);
   });
 
-  it('are renewed once, however long it takes to charge those who ask', async () => {
+  it('are renewed once even if charging the budget takes long', async () => {
     const { keys, known, source, asks } = await remote();
     const before = await source().current();
     const slow = keys.of(known, async () => {
@@ -126,7 +126,7 @@ describe('the keys at jwks_uri', () => {
     expect(asks()).toBe(2);
   });
 
-  it('leave open whether a key exists while their host is down or the budget is spent', async () => {
+  it('are unavailable for an unknown key id while their host is down or the budget is spent', async () => {
     const { source, asks, host } = await remote();
     const before = await source().current();
     await expect(source(broke).renew(before)).rejects.toEqual(down('busy'));
@@ -137,7 +137,7 @@ describe('the keys at jwks_uri', () => {
     expect(await source().current()).toBe(before);
   });
 
-  it('share the limit of running requests with the documents', async () => {
+  it('share the limit of running requests with metadata documents', async () => {
     const { kids, from, host } = await remote();
     const releases = [from.slot(host.clientId), from.slot(host.clientId)];
     await expect(kids()).rejects.toEqual(down('busy'));
@@ -145,7 +145,7 @@ describe('the keys at jwks_uri', () => {
     expect(await kids()).toEqual(['k1']);
   });
 
-  it('are no longer asked for once the operator denies their host', async () => {
+  it('are not fetched after the configuration denies their host', async () => {
     const { kids, asks } = await remote({ ...HOSTS, deniedHosts: ['127.0.0.1'] });
     await expect(kids()).rejects.toEqual(down('down'));
     expect(asks()).toBe(0);
@@ -159,21 +159,21 @@ describe('the keys at jwks_uri', () => {
 
   it.each<[string, RequestListener]>([
     ['HTML', answer('<html>', { 'content-type': 'text/html' })],
-    ['no JSON', answer('{')],
-    ['no set', answer('[]')],
-    ['a set of nothing', answer('{"keys":[]}')],
+    ['invalid JSON', answer('{')],
+    ['an array', answer('[]')],
+    ['an empty set', answer('{"keys":[]}')],
     ['a secret key', answer(JSON.stringify({ keys: [jwk, { ...jwk, d: 'AA' }] }))],
     ['eleven keys', answer(JSON.stringify({ keys: Array.from({ length: 11 }, () => jwk) }))],
     ['an error', answer(good, {}, 500)],
     ['a redirect', answer('', { location: '/elsewhere' }, 302)],
     ['65 KiB', answer(good + ' '.repeat(65 * 1024))],
-  ])('are not taken from %s', async (_, listener) => {
+  ])('are rejected in %s', async (_, listener) => {
     const { port } = await serve(listener);
     const known = withKeysAt(`http://127.0.0.1:${String(port)}/keys`);
     await expect(world().keys.of(known, free).current()).rejects.toEqual(down('down'));
   });
 
-  it('are taken from 64 KiB, and never from a private address', async () => {
+  it('may have 64 KiB, and may not be at a private address', async () => {
     const { port } = await serve(answer(good + ' '.repeat(64 * 1024 - good.length)));
     const at = (url: string, hosts = HOSTS) => world(hosts).keys.of(withKeysAt(url), free).current();
     expect((await at(`http://127.0.0.1:${String(port)}/keys`)).kids.has('k1')).toBe(true);
@@ -183,7 +183,7 @@ describe('the keys at jwks_uri', () => {
   });
 });
 
-it('the keys inside of a document are not asked for anywhere', async () => {
+it('uses keys inside a document without any request', async () => {
   const made = client();
   const known: Client = { ...made, metadata: { ...made.metadata, jwks: { keys: [jwk] } } };
   const source = world().keys.of(known, broke);

@@ -8,9 +8,9 @@ import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './
 import { parseJsonObject } from './metadata/json-object.ts';
 import { readPublicKeys } from './documents/public-keys.ts';
 
-/** Nobody can say now whether a signature is good. `message` is for the log. */
+/** The keys of a client cannot be read now, so that no signature can be verified. `message` is for the log. */
 export class ClientKeysUnavailable extends Error {
-  /** `busy`: too much is being fetched; `down`: the keys cannot be had, or not be used. */
+  /** `busy`: too many requests are running; `down`: the keys cannot be fetched, or are unusable. */
   readonly why: 'busy' | 'down';
   readonly retryAfterSeconds: number;
 
@@ -22,13 +22,13 @@ export class ClientKeysUnavailable extends Error {
   }
 }
 
-/** The keys of one client for one request. Both reject with `ClientKeysUnavailable`. */
+/** Keys of one client for one request. Both methods reject with `ClientKeysUnavailable`. */
 export type ClientKeySource = Pick<KeySource, 'current' | 'renew'>;
 
 export interface ClientKeysOptions {
   readonly hosts: HostPolicy;
   readonly from: ClientHosts;
-  /** Key sets without a lifetime of their own are kept that long. */
+  /** Lifetime of key sets whose reply does not state one. */
   readonly fallbackTtlMs: number;
   /** ms since the epoch */
   readonly now: () => number;
@@ -37,17 +37,17 @@ export interface ClientKeysOptions {
 const BUSY_SECONDS = 5;
 const MAX_BYTES = 64 * 1024;
 const CACHE_SIZE = 256;
-/** Between two fetches that signatures by unknown keys ask for. */
+/** Shortest time between two fetches because of unknown key ids. */
 const COOLDOWN_MS = 30_000;
 const NO_KEYS: ClientKeySet = { keys: [] };
 
-/** Keys by which clients that are documents sign. @see RFC 7591 §2 `jwks`, `jwks_uri` */
+/** Public keys of clients with a metadata document. @see RFC 7591 §2 `jwks`, `jwks_uri` */
 export class ClientKeys {
   readonly #options: ClientKeysOptions;
   readonly #fetched: FetchedDocuments<KeySet>;
   readonly #renewed: ExpiringMap<true>;
   readonly #renewals = new Map<string, Promise<KeySet>>();
-  /** By the key set of a document. */
+  /** Parsed key sets of documents that contain their keys. */
   readonly #inline = new WeakMap<ClientKeySet, Promise<KeySet>>();
 
   constructor(options: ClientKeysOptions) {
@@ -57,7 +57,7 @@ export class ClientKeys {
     this.#fetched = new FetchedDocuments({ from, fallbackTtlMs, now, ...LIMITS, read: readKeySet });
   }
 
-  /** `spend` pays for what is fetched. */
+  /** Returns the keys of a client. `spend` is called before each fetch. */
   of({ metadata: { jwks = NO_KEYS, jwks_uri: url } }: Client, spend: SpendFetch): ClientKeySource {
     if (url === undefined) return { current: () => this.#read(jwks), renew: (seen) => seen };
     return { current: () => this.#current(url, spend), renew: (seen) => this.#renew(url, seen, spend) };
@@ -74,7 +74,7 @@ export class ClientKeys {
     return read;
   }
 
-  /** Older ones while newer cannot be had: a token request does not depend on the host of the keys. */
+  /** Returns older keys while newer ones cannot be fetched: token requests do not depend on the host of the keys. */
   async #current(url: string, spend: SpendFetch): Promise<KeySet> {
     this.#admit(url);
     const fetched = await this.#fetched.resolve(url, spend);
@@ -82,11 +82,11 @@ export class ClientKeys {
   }
 
   async #renew(url: string, seen: KeySet, spend: SpendFetch): Promise<KeySet> {
-    await this.#fetched.flight(url); // it may have begun before the key came
+    await this.#fetched.flight(url); // a running fetch may have started before the key was published
     const known = this.#fetched.known(url);
     if (known !== undefined && known !== seen) return known;
     const failed = this.#fetched.failure(url);
-    if (failed) fail(failed); // nobody can say whether the key exists
+    if (failed) fail(failed); // it is unknown whether the key exists
     if (this.#renewed.has(url)) return seen;
     return this.#renewals.get(url) ?? this.#startRenewal(url, spend);
   }
@@ -105,7 +105,7 @@ export class ClientKeys {
     return renewal;
   }
 
-  /** The operator may have denied the host since the document was read. */
+  /** Throws when the configuration has denied the host since the document was read. */
   #admit(url: string): void {
     const problem = checkClientIdUrl(url, this.#options.hosts);
     if (problem !== undefined) throw new ClientKeysUnavailable('down', `jwks_uri ${problem}`);
@@ -116,7 +116,7 @@ const LIMITS = { maxBytes: MAX_BYTES, cacheSize: CACHE_SIZE };
 
 async function readKeySet(_url: string, text: string): Promise<Reading<KeySet>> {
   const members = parseJsonObject(text);
-  if (members === undefined) return { ok: false, reason: 'the key set is no JSON object' };
+  if (members === undefined) return { ok: false, reason: 'the key set is not a JSON object' };
   const keys = await readPublicKeys({ keys: members.get('keys') });
   return keys.ok
     ? { ok: true, value: keys.value.set }

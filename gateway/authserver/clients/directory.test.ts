@@ -41,7 +41,7 @@ function world({ documents = true, deniedHosts = [] as readonly string[] } = {})
   return { store, directory, pass: (by: number) => void (ms += by) };
 }
 
-/** A host of documents that counts how often it was asked. */
+/** Starts a host of documents that counts requests. */
 async function host() {
   let asked = 0;
   let up = true;
@@ -60,7 +60,7 @@ async function host() {
 }
 
 describe('a registered client', () => {
-  it('is found by its id until it dies of disuse, and lives on by use', async () => {
+  it('is found by its id until it expires unused, and stays when it is used', async () => {
     const { store, directory, pass } = world();
     const [used, unused] = [client(), client()];
     for (const one of [used, unused]) await store.clients.register(one, DAY_MS, 0);
@@ -76,7 +76,7 @@ describe('a registered client', () => {
     expect(await clients.known(used.client_id)).toEqual(used);
   });
 
-  it('is not renewed with every token', async () => {
+  it('is not renewed for every token', async () => {
     const { store, directory, pass } = world();
     const one = client();
     await store.clients.register(one, DAY_MS, 0);
@@ -91,8 +91,8 @@ describe('a registered client', () => {
   });
 });
 
-describe('a client that is a document', () => {
-  it('is fetched once, and known to another replica that has never asked its host', async () => {
+describe('a client with a metadata document', () => {
+  it('is fetched once, and known to other replicas without a request', async () => {
     const { directory } = world();
     const [one, other] = [directory(), directory()];
     const { url, asked, goDown } = await host();
@@ -104,7 +104,7 @@ describe('a client that is a document', () => {
     expect(asked()).toBe(1);
   });
 
-  it('that another replica has seen anew is not taken for what it was', async () => {
+  it('is read from the newest copy of any replica', async () => {
     const { directory, store, pass } = world();
     const [one, other] = [directory(), directory()];
     const { url } = await host();
@@ -133,7 +133,7 @@ describe('a client that is a document', () => {
     expect(asked()).toBe(0);
   });
 
-  it('row 44: costs the budget of the address that asks', async () => {
+  it('is charged to the budget of the requesting address', async () => {
     const { directory, pass } = world();
     const { url, asked } = await host();
     const clients = directory();
@@ -147,7 +147,7 @@ describe('a client that is a document', () => {
     expect(await find(10)).toMatchObject({ ok: true });
   });
 
-  it('in use is not forgotten because somebody else begins a login', async () => {
+  it('keeps its lifetime in use when another login attempt starts', async () => {
     const { directory, pass } = world();
     const { url } = await host();
     const [one, other] = [directory(), directory()];
@@ -159,7 +159,7 @@ describe('a client that is a document', () => {
     expect(await directory().known(url())).toMatchObject({ client_id: url() });
   });
 
-  it('goes after a day when no token came of it', async () => {
+  it('expires after a day without a token', async () => {
     const { directory, pass } = world();
     const { url } = await host();
     await directory().find(url(), HERE);
@@ -167,7 +167,7 @@ describe('a client that is a document', () => {
     expect(await directory().known(url())).toBeUndefined();
   });
 
-  it('goes after a day also when logins began at two replicas and none ended', async () => {
+  it('expires after a day when login attempts at two replicas do not complete', async () => {
     const { directory, pass } = world();
     const { url } = await host();
     await directory().find(url(), HERE);
@@ -176,7 +176,7 @@ describe('a client that is a document', () => {
     expect(await directory().known(url())).toBeUndefined();
   });
 
-  it('that cannot be used is told from one that is unknown', async () => {
+  it('is reported as document when unusable, and as unknown when missing', async () => {
     const { directory } = world();
     expect(await directory().find('https://127.0.0.1/client.json', HERE)).toMatchObject({
       ok: false,
@@ -185,14 +185,14 @@ describe('a client that is a document', () => {
     expect(await directory().find('vcl_nobody', HERE)).toMatchObject({ ok: false, reason: 'unknown' });
   });
 
-  it('is unknown once its host is denied, so that its logins end too', async () => {
+  it('is unknown after its host is denied, which also ends its logins', async () => {
     const { directory, store } = world({ deniedHosts: ['127.0.0.1'] });
     const { url } = await host();
     await store.clients.put(client({ client_id: url(), source: 'document' }), DAY_MS);
     expect(await directory().known(url())).toBeUndefined();
   });
 
-  it('is unknown where documents are off, also with a copy in the store', async () => {
+  it('is unknown when documents are disabled, even with a copy in the store', async () => {
     const { directory, store } = world({ documents: false });
     const { url, asked } = await host();
     await store.clients.put(client({ client_id: url(), source: 'document' }), DAY_MS);

@@ -12,21 +12,21 @@ import type { Client } from '../storage/client.ts';
 
 export type ClientLookup =
   | { readonly ok: true; readonly client: Client }
-  /** `document`: what stands at the client's URL cannot be used; `busy`: ask again after some seconds. */
+  /** `document`: the document at the client id is unusable; `busy`: retry after some seconds. */
   | { readonly ok: false; readonly reason: 'unknown' | 'document' | 'busy'; readonly detail: string };
 
-/** Every client that is known, wherever it is from. Rejects with `StoreUnavailable`. */
+/** Registered clients and clients with a metadata document. Every method rejects with `StoreUnavailable`. */
 export interface ClientDirectory {
-  /** For an authorization request: a document may be fetched, on the budget of `address`, or of all that have none. */
+  /** Finds a client for an authorization request. May fetch its document, on the budget of `address`. */
   find(clientId: string, address: string | undefined): Promise<ClientLookup>;
-  /** For every other request: as it was seen last. Nothing is fetched, so nothing depends on the document's host. */
+  /** Returns the latest known copy of a client. Fetches nothing, so that token requests do not depend on its host. */
   known(clientId: string): Promise<Client | undefined>;
   /**
-   * What the assertions of a known client are signed with. Keys that its document names by an address are fetched on the
-   * budget of `address`. Undefined: documents are off.
+   * Returns the keys of a known client for its assertions. Keys at a `jwks_uri` are fetched on the budget of `address`.
+   * Returns undefined when metadata documents are disabled.
    */
   keys(client: Client, address: string | undefined): ClientKeySource | undefined;
-  /** On use of a token: from now on the client lives 30 days. */
+  /** Extends the lifetime of a client to 30 days when it uses a token. */
   renew(client: Client): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,10 +41,10 @@ export interface ClientDirectoryDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/** Lifetimes of a client. `unused`: until its first token; `contested`: the same, while no more clients fit. */
+/** Lifetimes of a client. `unused`: until its first token; `contested`: the same while the limit of clients is reached. */
 export const CLIENT_LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS / 6, idle: 30 * 24 * HOUR_MS } as const;
-/** What the store was told within this time it is not told again. */
-const TELL_AGAIN_MS = HOUR_MS;
+/** Shortest time between two writes of the same fact to the store. */
+const REWRITE_AFTER_MS = HOUR_MS;
 const MAX_TOLD = 10_000;
 const UNKNOWN: ClientLookup = { ok: false, reason: 'unknown', detail: 'no client has this id' };
 
@@ -67,13 +67,13 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
       if (renewed.has(clientId)) return;
       await store.clients.renew(clientId, CLIENT_LIFE_MS.idle);
       renewed.dropOldest(MAX_TOLD);
-      renewed.set(clientId, true, TELL_AGAIN_MS);
+      renewed.set(clientId, true, REWRITE_AFTER_MS);
     },
     close: async () => documents?.close(),
   };
 }
 
-/** The operator may have denied the host of a client that has logins. */
+/** Returns false for a client whose host the configuration denies, even if it has logins. */
 const isAllowed = (clientId: string, { clients: { documents } }: Pick<AuthServerSettings, 'clients'>): boolean =>
   documents !== undefined && checkClientIdUrl(clientId, documents.hosts) === undefined;
 
@@ -86,7 +86,7 @@ interface StoredDocuments {
   close(): Promise<void>;
 }
 
-/** Documents, and the copies of them in the store by which other replicas know their clients. */
+/** Opens the metadata documents and the copies of them in the store, which make their clients known to other replicas. */
 function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryDeps): StoredDocuments | undefined {
   const { documents: wanted, metadata } = settings.clients;
   if (!wanted) return undefined;
@@ -100,12 +100,12 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
     if (copied.get(clientId) === client) return;
-    await store.clients.put(client, CLIENT_LIFE_MS.unused); // one in use lives longer already
+    await store.clients.put(client, CLIENT_LIFE_MS.unused); // keeps the later expiry of a client in use
     copied.dropOldest(MAX_TOLD);
-    copied.set(clientId, client, TELL_AGAIN_MS);
+    copied.set(clientId, client, REWRITE_AFTER_MS);
   };
 
-  /** One budget for all that is fetched. */
+  /** Returns the budget of an address, shared by documents and keys. */
   const spendOf = (address: string | undefined) => async (): Promise<boolean> => {
     const { documentFetchesPerAddress: perAddress, documentFetches: overall } = settings.limits;
     const [key, limit] = address === undefined ? [EVERYBODY, overall] : [addressKey(address), perAddress];
@@ -116,13 +116,13 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
     async find(clientId, address) {
       const result = await documents.resolve(clientId, spendOf(address));
       if (!result.ok) {
-        log.debug('a client metadata document cannot be used', { client_id: clientId, reason: result.reason });
+        log.debug('client metadata document is unusable', { client_id: clientId, reason: result.reason });
         return { ok: false, reason: result.error === 'busy' ? 'busy' : 'document', detail: result.reason };
       }
       await copy(result.client);
       return { ok: true, client: result.client };
     },
-    // Another replica may have seen a newer one, which has lost a key.
+    // Another replica may have stored a newer copy, in which a key was removed.
     known: async (clientId) =>
       documents.fresh(clientId) ?? (await store.clients.get(clientId)) ?? documents.snapshot(clientId),
     keys: (client, address) => keys.of(client, spendOf(address)),

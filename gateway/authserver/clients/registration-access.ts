@@ -7,15 +7,15 @@ export type RegistrationAccess =
   | {
       readonly ok: false;
       readonly status: 401;
-      /** For `WWW-Authenticate`. RFC 6750 §3.1: no error code where no token came. */
+      /** Value of `WWW-Authenticate`, without an error code when the request had no token. RFC 6750 §3.1 */
       readonly challenge: 'Bearer' | 'Bearer error="invalid_token"';
-      /** For the log. */
+      /** Reason for the log. */
       readonly reason: 'no_token' | 'unknown_client' | 'wrong_token';
     };
 
 /**
- * May the bearer of `authorization` read and delete this client? A client that does not exist or is a document gets
- * the same answer as a wrong token. Deleting revokes the families of the client besides.
+ * Verifies that the token in `authorization` may read and delete this client. A missing client, and one with a metadata
+ * document, get the same answer as a wrong token. Deleting also revokes the token families of the client.
  * @see RFC 7592 §2.1, §2.3
  */
 export function authorizeRegistration(

@@ -5,7 +5,7 @@ import { parseJsonObject } from './metadata/json-object.ts';
 import type { MetadataProblem, RegistrationErrorCode } from './metadata/metadata-members.ts';
 import { secretHash } from './secret-hash.ts';
 
-/** A client that has just come to be. The secrets exist here and in the reply, nowhere else. */
+/** New client with its secrets, which exist only here and in the reply. */
 export interface Registration {
   readonly client: Client;
   readonly clientSecret?: Secret;
@@ -17,12 +17,12 @@ export interface RegistrationError {
   readonly body: { readonly error: RegistrationErrorCode; readonly error_description: string };
 }
 
-/** `body` is the JSON of the request, at most 64 KiB. @see RFC 7591 §3.1 */
+/** Reads the JSON body of a registration request, at most 64 KiB. @see RFC 7591 §3.1 */
 export function readRegistration(body: string, rules: MetadataRules): MetadataReading {
   const members = parseJsonObject(body);
   if (members === undefined) return refused('invalid_client_metadata', 'the body must be a JSON object');
   if ((members.get('software_statement') ?? undefined) !== undefined)
-    return refused('invalid_software_statement', 'software_statement is not trusted here: leave it out');
+    return refused('invalid_software_statement', 'software_statement is not supported: leave it out');
   for (const keys of ['jwks', 'jwks_uri']) {
     if ((members.get(keys) ?? undefined) !== undefined)
       return refused('invalid_client_metadata', `${keys} is not used here: leave it out`);
@@ -35,7 +35,7 @@ const refused = (error: RegistrationErrorCode, message: string): MetadataReading
   problems: [{ error, message }],
 });
 
-/** One code, all descriptions of it. A redirect URI that is wrong comes before other mistakes. */
+/** Returns one error code with all its descriptions. An invalid redirect URI takes precedence over other problems. */
 export function registrationError(problems: readonly MetadataProblem[]): RegistrationError {
   const error = problems.find((one) => one.error === 'invalid_redirect_uri')?.error ?? problems[0]?.error;
   const messages = problems.filter((one) => one.error === error).map(({ message }) => message);
@@ -46,11 +46,11 @@ export function registrationError(problems: readonly MetadataProblem[]): Registr
 export interface RegistrationFacts {
   /** ms since the epoch */
   readonly now: number;
-  /** Cryptographic randomness: so many bytes. */
+  /** Returns this many bytes of cryptographic randomness. */
   readonly random: (bytes: number) => Buffer;
 }
 
-/** Prefixes let scanners of secrets find what has leaked. */
+/** Creates a client. The prefixes of its secrets let secret scanners recognise leaked ones. */
 export function register(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
   const make = (prefix: string, bytes: number): string => `${prefix}_${random(bytes).toString('base64url')}`;
   const clientSecret = metadata.token_endpoint_auth_method === 'none' ? undefined : make('vcs', 32);
@@ -71,7 +71,7 @@ export function register(metadata: ClientMetadata, { now, random }: Registration
 }
 
 /**
- * The JSON of the 201. Holds the secrets in clear: sent with `no-store`, never logged.
+ * Returns the body of the 201 response. It contains the secrets: send it with `no-store` and never log it.
  * @see RFC 7591 §3.2.1, RFC 7592 §3
  */
 export const registrationReply = (
@@ -82,7 +82,7 @@ export const registrationReply = (
   ...(clientSecret && { client_secret: clientSecret.reveal() }),
 });
 
-/** What a client may read of itself, `token` being the registration access token that it holds already. */
+/** Returns the registration as the client may read it. `token` is the registration access token of the request. */
 export const clientInformation = (
   { client_id, issuedAt, metadata, secretHash: hash }: Client,
   token: Secret,

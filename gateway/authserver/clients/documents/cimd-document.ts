@@ -9,7 +9,7 @@ import { readPublicKeys } from './public-keys.ts';
 export interface DocumentRules {
   readonly hosts: HostPolicy;
   readonly metadata: MetadataRules;
-  /** https redirects to other hosts than the document's and those below it. */
+  /** Allow https redirect URIs on hosts other than the document's host and its subdomains. */
   readonly allowCrossOriginRedirects: boolean;
 }
 
@@ -18,7 +18,7 @@ type Members = ReadonlyMap<string, unknown>;
 const unusable = (reason: string): { readonly ok: false; readonly reason: string } => ({ ok: false, reason });
 
 /**
- * The client that a document describes, the document having been served at `clientId`.
+ * Reads the client from the text of the document at `clientId`.
  * @see draft-ietf-oauth-client-id-metadata-document §4
  */
 export async function readClientDocument(
@@ -28,7 +28,7 @@ export async function readClientDocument(
   now: number,
 ): Promise<Reading<Client>> {
   const members = parseJsonObject(body);
-  if (members === undefined) return unusable('the document is no JSON object');
+  if (members === undefined) return unusable('the document is not a JSON object');
   if (members.get('client_id') !== clientId) return unusable('the document names another client_id');
   for (const name of ['client_secret', 'client_secret_expires_at']) {
     if (members.has(name)) return unusable(`the document has ${name}: it is public`);
@@ -50,7 +50,7 @@ function isForeign(redirectUri: string, clientId: string): boolean {
   return protocol === 'https:' && hostname !== own && !hostname.endsWith(`.${own}`);
 }
 
-/** By which the client proves who it is; those of a client that does not are passed over. @see RFC 7591 §2 */
+/** Reads the keys for `private_key_jwt`; ignores them for other methods. @see RFC 7591 §2 */
 async function readKeys(
   members: Members,
   clientId: string,
@@ -76,6 +76,6 @@ async function readKeys(
   return keys.ok ? { ok: true, value: { ...common, jwks: keys.value.jwks } } : unusable(`jwks ${keys.reason}`);
 }
 
-/** What stands against fetching keys there: the rules of client ids. A public document names no key of this machine. */
+/** Applies the rules of client ids to a `jwks_uri`. A public document must not name keys on a loopback host. */
 const checkKeysUrl = (url: string, clientId: string, hosts: HostPolicy): string | undefined =>
   checkClientIdUrl(url, { ...hosts, allowLoopbackHttp: hosts.allowLoopbackHttp && isLoopbackUrl(clientId) });

@@ -30,13 +30,13 @@ function documents({ lookup, hosts = DEVELOPMENT, ...options }: Options = {}): C
   return new ClientDocuments({ rules: { ...RULES, hosts }, from, ...usual, ...options });
 }
 
-/** Clock that stands until it is moved. */
+/** Clock that moves only when told. */
 function stoppedClock() {
   let ms = 1_000_000;
   return { now: () => ms, pass: (seconds: number) => void (ms += seconds * 1000) };
 }
 
-/** A host of documents, and how often it was asked. */
+/** Starts a host of documents that counts requests. */
 async function host(headers: Record<string, string> = {}): Promise<TestServer & { url: string; requests: string[] }> {
   const requests: string[] = [];
   const server = await serve((req, res) => {
@@ -54,8 +54,8 @@ async function answered(onRequest: RequestListener): Promise<{ result: object; m
   return { result, ms: performance.now() - started };
 }
 
-describe('a document', () => {
-  it('makes a client', async () => {
+describe('a metadata document', () => {
+  it('describes a client', async () => {
     const { url, requests } = await host();
     expect(await documents().resolve(url, free)).toEqual({
       ok: true,
@@ -91,10 +91,10 @@ describe('a document', () => {
   });
 
   it.each<[string, object]>([
-    ['another client_id (row 43)', { client_id: 'https://client.example/client.json?' }],
+    ['another client_id', { client_id: 'https://client.example/client.json?' }],
     ['no client_id', { client_id: undefined }],
     ['no name', { client_name: undefined }],
-    ['a name of nothing that is seen', { client_name: '\u200B\u202E' }],
+    ['a name without visible characters', { client_name: '\u200B\u202E' }],
     ['no redirect', { redirect_uris: [] }],
     ['eleven redirects', { redirect_uris: Array<string>(11).fill(URL) }],
     ['a private-use redirect', { redirect_uris: ['cursor://host/cb'] }],
@@ -103,15 +103,15 @@ describe('a document', () => {
     ['client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }],
     ['client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }],
     ['a secret', { client_secret: 'x' }],
-    ['the end of a secret', { client_secret_expires_at: 0 }],
+    ['client_secret_expires_at', { client_secret_expires_at: 0 }],
     ['no code', { grant_types: ['client_credentials'] }],
-  ])('with %s is refused', async (_, members) => {
+  ])('with %s is rejected', async (_, members) => {
     expect((await read(members)).ok).toBe(false);
     const confidential = { ...METADATA_RULES, allowConfidential: true };
     expect((await read(members, { metadata: confidential })).ok).toBe(false);
   });
 
-  it('leads elsewhere only where that is allowed', async () => {
+  it('may redirect to other hosts only if that is allowed', async () => {
     const home = { redirect_uris: ['https://client.example/cb', 'https://a.client.example/', 'http://127.0.0.1/'] };
     const away = { redirect_uris: ['https://evilclient.example/cb'] };
     expect((await read(home, { allowCrossOriginRedirects: false })).ok).toBe(true);
@@ -120,7 +120,7 @@ describe('a document', () => {
   });
 });
 
-describe('row 42: nothing inside is reached by', () => {
+describe('internal addresses are not reachable by', () => {
   const refused = (result: object, reason: RegExp) => {
     expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringMatching(reason) });
   };
@@ -156,7 +156,7 @@ describe('row 42: nothing inside is reached by', () => {
   });
 
   it.each(['127.0.0.1', '10.0.0.1', '::1', '::ffff:10.0.0.1', '64:ff9b::7f00:1', '169.254.169.254'])(
-    'a public name that leads to %s, first or behind others',
+    'a public name that resolves to %s, as first or later address',
     async (address) => {
       const { port, connections } = await serve((_, res) => res.end());
       for (const addresses of [[address], ['8.8.8.8', address]]) {
@@ -176,7 +176,7 @@ describe('row 42: nothing inside is reached by', () => {
   });
 });
 
-describe('row 43: a document is refused', () => {
+describe('a document is rejected', () => {
   const json = { 'content-type': 'application/json' };
   const own = (req: { headers: { host?: string | undefined } }): string =>
     `http://${req.headers.host ?? ''}/client.json`;
@@ -202,19 +202,19 @@ describe('row 43: a document is refused', () => {
     ],
     ['that is HTML', 'not JSON by its content type', answer(same, 200, { 'content-type': 'text/html' })],
     ['without a content type', 'not JSON by its content type', answer(same, 200, {})],
-    ['that is no JSON', 'no JSON object', answer(() => '<html>')],
-    ['that is an array', 'no JSON object', answer((body) => `[${body}]`)],
-    ['that is deep', 'no JSON object', answer((body) => body.replace('{', deep))],
+    ['that is not JSON', 'not a JSON object', answer(() => '<html>')],
+    ['that is an array', 'not a JSON object', answer((body) => `[${body}]`)],
+    ['that nests deeply', 'not a JSON object', answer((body) => body.replace('{', deep))],
     ['that is not found', 'answered with 404', answer(same, 404)],
     ['of status 201', 'answered with 201', answer(same, 201)],
     ['of another client', 'another client_id', answer(() => describing('https://client.example/client.json'))],
-    ['whose host hangs up', 'cannot be asked', (req) => req.socket.destroy()],
+    ['whose host closes the connection', 'cannot be asked', (req) => req.socket.destroy()],
   ])('%s', async (_, reason, onRequest) => {
     const { result } = await answered(onRequest);
     expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringContaining(reason) });
   });
 
-  it('that drips, in time', async () => {
+  it('that arrives too slowly, at the time limit', async () => {
     const { result, ms } = await answered((req, res) => {
       res.writeHead(200, json);
       const timer = setInterval(() => res.write(' '), 100);
@@ -227,7 +227,7 @@ describe('row 43: a document is refused', () => {
   });
 
   it.each(['application/json; charset=utf-8', 'application/client+json', 'Application/JSON'])(
-    'not when its type is %s',
+    'but accepted with the type %s',
     async (type) => {
       const { result } = await answered((req, res) =>
         res.writeHead(200, { 'content-type': type }).end(describing(own(req))),
@@ -237,8 +237,8 @@ describe('row 43: a document is refused', () => {
   );
 });
 
-describe('row 44: a flood of client ids', () => {
-  it('finds two fetches to one host, and the rest does not wait', async () => {
+describe('many client ids at once', () => {
+  it('cause two requests to one host, and the others fail without waiting', async () => {
     const held: (() => void)[] = [];
     const { port } = await serve((req, res) => {
       const body = describing(`http://${req.headers.host ?? ''}${req.url ?? ''}`);
@@ -258,7 +258,7 @@ describe('row 44: a flood of client ids', () => {
     expect((await again).ok).toBe(true);
   });
 
-  it('finds ten slots in all, each once', () => {
+  it('share ten slots over all hosts', () => {
     const slots = new FetchSlots({ overall: 10, perHost: 2 });
     const taken = Array.from({ length: 30 }, (_, index) => slots.take(`h${String(index % 15)}`));
     expect(taken.filter(Boolean)).toHaveLength(10);
@@ -267,7 +267,7 @@ describe('row 44: a flood of client ids', () => {
     expect([1, 2, 3].map(() => slots.take('h')).filter(Boolean)).toHaveLength(2);
   });
 
-  it('of one document is one fetch, and who joins it pays nothing', async () => {
+  it('for one document cause one request, charged once', async () => {
     const { url, requests } = await host();
     let spent = 0;
     const guard = documents();
@@ -280,14 +280,14 @@ describe('row 44: a flood of client ids', () => {
     expect([requests.length, spent]).toEqual([1, 1]);
   });
 
-  it('whose budget is spent is fetched no more', async () => {
+  it('cause no requests when the budget is spent', async () => {
     const { url, connections } = await host();
     const result = await documents().resolve(url, async () => false);
     expect(result).toMatchObject({ ok: false, error: 'busy' });
     expect(connections()).toBe(0);
   });
 
-  it('that cannot be had is not asked for again within 30 s, nor charged', async () => {
+  it('for a failing document are neither requested again nor charged within 30 s', async () => {
     let requests = 0;
     const { port } = await serve((_, res) => ((requests += 1), res.writeHead(500).end()));
     const clock = stoppedClock();
@@ -302,7 +302,7 @@ describe('row 44: a flood of client ids', () => {
   });
 });
 
-describe('a document is kept', () => {
+describe('a document is cached', () => {
   it.each([
     [undefined, 300],
     ['max-age=600', 600],
@@ -316,11 +316,11 @@ describe('a document is kept', () => {
     ['max-age="700"', 700],
     ['max-age=-5', 300],
     ['x-max-age=900', 300],
-  ])('when it says %s for %i s', (header, seconds) => {
+  ])('with Cache-Control %s for %i s', (header, seconds) => {
     expect(maxAgeSeconds(header, 300)).toBe(seconds);
   });
 
-  it('until that time has passed, then read again', async () => {
+  it('until its lifetime has passed, then fetched again', async () => {
     const { url, requests } = await host({ 'cache-control': 'max-age=600' });
     const clock = stoppedClock();
     const guard = documents({ now: clock.now });
@@ -333,7 +333,7 @@ describe('a document is kept', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('for token requests though its host is gone', async () => {
+  it('for token requests even if its host is gone', async () => {
     const server = await host();
     const clock = stoppedClock();
     const guard = documents({ now: clock.now });
@@ -345,7 +345,7 @@ describe('a document is kept', () => {
     expect(guard.snapshot(server.url)).toEqual(result.ok && result.client);
   });
 
-  it('unless others were used since', async () => {
+  it('until others were used more recently', async () => {
     const { url, requests } = await host();
     const guard = documents({ cacheSize: 2 });
     const ask = (name: string) => guard.resolve(url.replace('client', name), free);

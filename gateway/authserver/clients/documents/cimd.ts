@@ -7,17 +7,17 @@ import { FetchedDocuments, type SpendFetch } from './fetched-documents.ts';
 export interface ClientDocumentsOptions {
   readonly rules: DocumentRules;
   readonly from: ClientHosts;
-  /** Documents that are kept. */
+  /** Number of documents in the cache. */
   readonly cacheSize: number;
-  /** How long a document without a lifetime of its own is kept. */
+  /** Lifetime of documents whose reply does not state one. */
   readonly fallbackTtlMs: number;
   /** ms since the epoch */
   readonly now: () => number;
 }
 
 /**
- * `invalid` is an error page with `invalid_client`; `busy` a 429 with `temporarily_unavailable`: too many documents are
- * being fetched. `reason` is for the log: nothing of a reply is in it.
+ * `invalid` leads to an error page with `invalid_client`. `busy` leads to a 429 with `temporarily_unavailable`: too many
+ * documents are being fetched. `reason` is for the log and contains nothing from a reply.
  */
 export type DocumentResult =
   | { readonly ok: true; readonly client: Client }
@@ -25,7 +25,7 @@ export type DocumentResult =
 
 const MAX_BYTES = 10 * 1024;
 
-/** Clients whose id is the address of a document about them. @see draft-ietf-oauth-client-id-metadata-document */
+/** Clients whose id is the URL of their metadata document. @see draft-ietf-oauth-client-id-metadata-document */
 export class ClientDocuments {
   readonly #rules: DocumentRules;
   readonly #documents: FetchedDocuments<Client>;
@@ -40,7 +40,7 @@ export class ClientDocuments {
     });
   }
 
-  /** The client behind a client id of which `isClientIdUrl` is true. Never rejects for what the other side does. */
+  /** Fetches the client of a client id that `isClientIdUrl` accepts. Failures of the host never cause a rejection. */
   async resolve(clientId: string, spend: SpendFetch): Promise<DocumentResult> {
     const problem = checkClientIdUrl(clientId, this.#rules.hosts);
     if (problem !== undefined) return { ok: false, error: 'invalid', reason: `the client id ${problem}` };
@@ -48,12 +48,12 @@ export class ClientDocuments {
     return fetched.ok ? { ok: true, client: fetched.value } : fetched;
   }
 
-  /** While its lifetime has not passed, without asking. */
+  /** Returns a cached client whose lifetime has not passed. */
   fresh(clientId: string): Client | undefined {
     return this.#documents.fresh(clientId);
   }
 
-  /** As it was seen last, without asking: token requests do not depend on the host of the document. */
+  /** Returns the latest known client without a request: token requests do not depend on the host of the document. */
   snapshot(clientId: string): Client | undefined {
     return this.#documents.known(clientId);
   }

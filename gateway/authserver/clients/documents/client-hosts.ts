@@ -5,11 +5,11 @@ import { FetchSlots } from './fetch-slots.ts';
 
 export interface ClientHostsOptions {
   readonly hosts: HostPolicy;
-  /** Every fetch goes through a guard of its policy. */
+  /** Creates the guarded client for a network policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
 }
 
-/** `reason` is for the log: nothing of a reply is in it. */
+/** Text of a JSON document. `reason` is for the log and contains nothing from a reply. */
 export type JsonText =
   | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
   | { readonly ok: false; readonly reason: string };
@@ -18,11 +18,11 @@ const TIMEOUT_MS = 5_000;
 const SLOTS = { overall: 10, perHost: 2 };
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/u;
 
-/** Requests to URLs that clients name. What runs at once is counted together, whatever it is for. */
+/** Requests to URLs that clients name. Documents and keys share the limit of running requests. */
 export class ClientHosts {
   readonly #slots = new FetchSlots(SLOTS);
   readonly #outbound: Outbound;
-  /** For URLs on a loopback host, where those are allowed: a public name never gets there. */
+  /** For URLs on a loopback host, when those are allowed. Public names never use it. */
   readonly #development: Outbound | undefined;
 
   constructor({ hosts, outbound }: ClientHostsOptions) {
@@ -32,12 +32,12 @@ export class ClientHosts {
     this.#development = hosts.allowLoopbackHttp ? open(true) : undefined;
   }
 
-  /** The right to one request; a function that gives it back. Undefined: too much is under way. */
+  /** Takes a slot for one request, and returns the function that releases it; undefined when no slot is free. */
   slot(url: string): (() => void) | undefined {
     return this.#slots.take(new URL(url).hostname);
   }
 
-  /** Never rejects for what the other side does. */
+  /** Fetches a JSON document. Failures of the host never cause a rejection. */
   async json(url: string, maxBytes: number): Promise<JsonText> {
     try {
       const { status, contentType, body, headers } = await this.#get(url, maxBytes);
@@ -50,7 +50,7 @@ export class ClientHosts {
     }
   }
 
-  /** Running requests fail. */
+  /** Closes the clients; running requests fail. */
   async close(): Promise<void> {
     await Promise.all([this.#outbound.close(), this.#development?.close()]);
   }

@@ -20,8 +20,6 @@ it.each([
 ])('%s may be fetched', (id) => {
   expect(checkClientIdUrl(id, OPEN)).toBeUndefined();
 });
-
-// row 43
 it.each([
   ['https://client.example', 'normal form'],
   ['https://client.example/', 'no path'],
@@ -48,22 +46,22 @@ it.each([
   ['https://client.example./a', 'dot at its end'],
   ['https://%/a', 'characters'],
   [`https://client.example/${'a'.repeat(2048)}`, 'too long'],
-])('%j may not (row 43): %s', (id, why) => {
+])('%j may not: %s', (id, why) => {
   expect(checkClientIdUrl(id, OPEN)).toContain(why);
 });
 
-describe('the policy of hosts', () => {
+describe('the host policy', () => {
   const check = (host: string, policy: Partial<HostPolicy>) =>
     checkClientIdUrl(`https://${host}/client.json`, { ...OPEN, ...policy }) === undefined;
 
-  it('allows the named hosts only', () => {
+  it('allows only listed hosts', () => {
     const policy = { allowedHosts: ['claude.ai', '*.Example.com'] };
     expect(['claude.ai', 'a.example.com', 'a.b.example.com'].every((host) => check(host, policy))).toBe(true);
     const others = ['www.claude.ai', 'example.com', 'evilexample.com', 'claude.ai.evil.example', 'x.example'];
     expect(others.some((host) => check(host, policy))).toBe(false);
   });
 
-  it('denies before it allows', () => {
+  it('gives denied hosts precedence', () => {
     const policy = { allowedHosts: ['*.example.com'], deniedHosts: ['bad.example.com', '*.worse.example'] };
     expect(check('bad.example.com', policy)).toBe(false);
     expect(check('good.example.com', policy)).toBe(true);
@@ -71,7 +69,7 @@ describe('the policy of hosts', () => {
     expect(check('good.example', { deniedHosts: policy.deniedHosts })).toBe(true);
   });
 
-  it('opens http to loopback hosts for development only', () => {
+  it('allows http to loopback hosts for development only', () => {
     for (const host of ['localhost:1234', '127.0.0.1', '[::1]:80'].map((one) => one.replace(':80', ':8080')))
       expect(checkClientIdUrl(`http://${host}/a`, { ...OPEN, allowLoopbackHttp: true })).toBeUndefined();
     for (const host of ['client.example', '127.0.0.1.evil.example', '10.0.0.1', 'a.localhost'])

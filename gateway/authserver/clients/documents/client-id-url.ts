@@ -1,9 +1,9 @@
-/** Which hosts may publish clients. An entry is a host name, or `*.` and a domain for all hosts below it. */
+/** Hosts that may publish clients. An entry is a host name, or `*.` and a domain for all its subdomains. */
 export interface HostPolicy {
-  /** Empty for all. */
+  /** Empty to allow all hosts. */
   readonly allowedHosts: readonly string[];
   readonly deniedHosts: readonly string[];
-  /** Loopback hosts, by http too. Development only. */
+  /** Allow loopback hosts, also by http. Development only. */
   readonly allowLoopbackHttp: boolean;
 }
 
@@ -12,20 +12,20 @@ const MAX_LENGTH = 2048;
 const URL_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()*+,;=]|%[\da-f]{2})+$/iu;
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
 
-/** Is this client id the address of a document? Whether it may be fetched, `checkClientIdUrl` says. */
+/** Returns true for a client id that is the URL of a document. `checkClientIdUrl` decides if it may be fetched. */
 export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//iu.test(clientId);
 
-/** Whether its host is named as one of this machine. */
+/** Returns true for a URL whose host is a loopback name or address. */
 export const isLoopbackUrl = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
 
-/** What stands against fetching this client id; undefined if nothing. @see draft-ietf-oauth-client-id-metadata-document §3 */
+/** Returns the reason why a client id must not be fetched. @see draft-ietf-oauth-client-id-metadata-document §3 */
 export function checkClientIdUrl(clientId: string, policy: HostPolicy): string | undefined {
   if (clientId.length > MAX_LENGTH) return 'is too long';
-  if (!URL_TEXT.test(clientId)) return 'has characters that do not belong into a URL, or a fragment';
+  if (!URL_TEXT.test(clientId)) return 'has characters that are not allowed in a URL, or a fragment';
   const url = URL.parse(clientId);
-  if (url === null) return 'is no URL';
+  if (url === null) return 'is not a URL';
   if (url.username !== '' || url.password !== '') return 'has a user name or password';
-  // Dot segments, encoded ones too, capitals and default ports fall here.
+  // Rejects dot segments (also encoded ones), capitals and default ports.
   if (url.href !== clientId) return 'is not written in its normal form';
   if (url.pathname === '/') return 'has no path';
   const development = policy.allowLoopbackHttp && LOOPBACK_HOST.test(url.hostname);

@@ -2,10 +2,10 @@ const MAX_FAILURES = 256;
 export const FAILURE_MS = 30_000;
 const MAX_AGE_S = { least: 60, most: 86_400 };
 
-/** What was read of the URLs that were asked for last, and for a short while which could not be had. Times are in ms. */
+/** Cache of the most recently used documents, and for a short time of failures. Times are in ms. */
 export class DocumentCache<Value> {
   readonly #max: number;
-  /** Oldest use first. */
+  /** Least recently used first. */
   readonly #documents = new Map<string, { readonly value: Value; readonly freshUntil: number }>();
   readonly #failures = new Map<string, { readonly reason: string; readonly until: number }>();
 
@@ -25,7 +25,7 @@ export class DocumentCache<Value> {
     return found.value;
   }
 
-  /** However old it is. */
+  /** Returns a document of any age. */
   known(url: string): Value | undefined {
     return this.#documents.get(url)?.value;
   }
@@ -40,7 +40,7 @@ export class DocumentCache<Value> {
     put(this.#documents, url, { value, freshUntil: now + maxAgeSeconds * 1000 }, this.#max);
   }
 
-  /** What was known of the document stays known. */
+  /** Remembers a failure. A cached document stays. */
   keepFailure(url: string, reason: string, now: number): void {
     put(this.#failures, url, { reason, until: now + FAILURE_MS }, MAX_FAILURES);
   }
@@ -56,7 +56,7 @@ function put<Value>(map: Map<string, Value>, key: string, value: Value, max: num
   }
 }
 
-/** How long a reply may be kept: what it says, within a minute and a day; `fallback` when it says nothing. @see RFC 9111 §5.2.2 */
+/** Returns the lifetime of a reply: as stated, at least a minute and at most a day; `fallback` if not stated. @see RFC 9111 §5.2.2 */
 export function maxAgeSeconds(cacheControl: string | undefined, fallback: number): number {
   const directives = (cacheControl ?? '').toLowerCase();
   if (/(?:^|[\s,])no-(?:store|cache)(?=$|[\s,=])/u.test(directives)) return MAX_AGE_S.least;

@@ -1,4 +1,4 @@
-/** How many fetches run at once, in all and to one host. Who finds no slot does not wait. */
+/** Limits running requests, in total and per host. A request without a slot fails at once. */
 export class FetchSlots {
   readonly #overall: number;
   readonly #perHost: number;
@@ -10,7 +10,7 @@ export class FetchSlots {
     this.#perHost = perHost;
   }
 
-  /** A function that gives the slot back, to be called once. */
+  /** Takes a slot and returns the function that releases it, to be called once; undefined when none is free. */
   take(host: string): (() => void) | undefined {
     const ofHost = this.#running.get(host) ?? 0;
     if (this.#total >= this.#overall || ofHost >= this.#perHost) return undefined;

@@ -1,11 +1,11 @@
 import type { ClientHosts } from './client-hosts.ts';
 import { DocumentCache, maxAgeSeconds } from './document-cache.ts';
 
-/** `reason` is for the log: nothing of a reply is in it. */
+/** Parsed document. `reason` is for the log and contains nothing from a reply. */
 export type Reading<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: string };
 
-/** `invalid`: it cannot be had, or not be used; `busy`: too much is being fetched, ask again. */
+/** `invalid`: the document cannot be fetched or is unusable. `busy`: too many requests are running, retry later. */
 export interface Failed {
   readonly ok: false;
   readonly error: 'invalid' | 'busy';
@@ -14,23 +14,23 @@ export interface Failed {
 
 export type Fetched<Value> = { readonly ok: true; readonly value: Value } | Failed;
 
-/** Charges who asks for one fetch; false when the budget is spent. Not called where nothing is fetched. */
+/** Charges one request to the budget of the client; returns false when it is spent. Called only before a request. */
 export type SpendFetch = () => boolean | Promise<boolean>;
 
 export interface FetchedDocumentsOptions<Value> {
-  /** What a document says. */
+  /** Parses the text of a document. */
   readonly read: (url: string, text: string) => Reading<Value> | Promise<Reading<Value>>;
   readonly from: ClientHosts;
   readonly maxBytes: number;
-  /** Documents that are kept. */
+  /** Number of documents in the cache. */
   readonly cacheSize: number;
-  /** How long a document without a lifetime of its own is kept. */
+  /** Lifetime of documents whose reply does not state one. */
   readonly fallbackTtlMs: number;
   /** ms since the epoch */
   readonly now: () => number;
 }
 
-/** Documents at URLs of clients: each kept for as long as its reply says, and fetched by one request at a time. */
+/** Documents at URLs of clients: cached for the lifetime that the reply states, and fetched by one request at a time. */
 export class FetchedDocuments<Value> {
   readonly #options: FetchedDocumentsOptions<Value>;
   readonly #cache: DocumentCache<Value>;
@@ -41,33 +41,33 @@ export class FetchedDocuments<Value> {
     this.#cache = new DocumentCache(options.cacheSize);
   }
 
-  /** Never rejects for what the other side does. */
+  /** Returns a fresh document, fetched if necessary. Failures of the host never cause a rejection. */
   async resolve(url: string, spend: SpendFetch): Promise<Fetched<Value>> {
     return this.#settled(url) ?? this.#paid(url, spend, () => this.#settled(url));
   }
 
-  /** Again, however fresh it is; not within half a minute of a failure. */
+  /** Fetches a document again even if it is fresh, but not within 30 s of a failure. */
   async renew(url: string, spend: SpendFetch): Promise<Fetched<Value>> {
     const settled = () => this.failure(url) ?? this.#flights.get(url);
     return settled() ?? this.#paid(url, spend, settled);
   }
 
-  /** While its lifetime has not passed. */
+  /** Returns a cached document whose lifetime has not passed. */
   fresh(url: string): Value | undefined {
     return this.#cache.fresh(url, this.#options.now());
   }
 
-  /** As it was seen last, however old that is. */
+  /** Returns the latest cached document of any age. */
   known(url: string): Value | undefined {
     return this.#cache.known(url);
   }
 
-  /** A request that is under way. */
+  /** Returns the running request. */
   flight(url: string): Promise<Fetched<Value>> | undefined {
     return this.#flights.get(url);
   }
 
-  /** The last request, if it failed a short while ago: until then there is no other. */
+  /** Returns the failure of the last request while it prevents another one. */
   failure(url: string): Failed | undefined {
     const reason = this.#cache.failure(url, this.#options.now());
     return reason === undefined ? undefined : { ok: false, error: 'invalid', reason };
@@ -78,7 +78,7 @@ export class FetchedDocuments<Value> {
     return value === undefined ? (this.failure(url) ?? this.#flights.get(url)) : { ok: true, value };
   }
 
-  /** `settled` is asked again: somebody else may have been faster. */
+  /** Charges the budget, then checks `settled` again: a concurrent request may have finished. */
   async #paid(
     url: string,
     spend: SpendFetch,

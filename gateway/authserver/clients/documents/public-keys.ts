@@ -4,7 +4,7 @@ import type { ClientKeySet } from '../../storage/client.ts';
 import type { Reading } from './fetched-documents.ts';
 
 export interface PublicKeys {
-  /** What of the keys a signature needs. */
+  /** Public members of the keys. */
   readonly jwks: ClientKeySet;
   readonly set: KeySet;
 }
@@ -15,19 +15,19 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 /** RFC 7517 §4, RFC 7518 §6, RFC 8037 §2 */
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'use', 'key_ops', 'crv', 'x', 'y', 'n', 'e'];
 
-/** The keys that a client has published. One that is secret spoils the set: whoever publishes it has lost it. */
+/** Reads the keys that a client has published. Rejects a set with a secret key, since it is compromised. */
 export async function readPublicKeys(document: unknown): Promise<Reading<PublicKeys>> {
   const keys: unknown = isObject(document) ? document['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > MAX_KEYS)
     return { ok: false, reason: `must be a key set of 1 to ${String(MAX_KEYS)} keys` };
-  if (!keys.every(isObject)) return { ok: false, reason: 'has an entry that is no key' };
+  if (!keys.every(isObject)) return { ok: false, reason: 'has an entry that is not a key' };
   if (keys.some((key) => SECRET_MEMBERS.some((name) => Object.hasOwn(key, name))))
-    return { ok: false, reason: 'has a secret key: make new ones' };
+    return { ok: false, reason: 'has a secret key: create new keys' };
   const jwks: ClientKeySet = { keys: keys.map(publicPart) };
   try {
     return { ok: true, value: { jwks, set: await keySetOf(jwks) } };
   } catch {
-    return { ok: false, reason: 'has no key that may sign' };
+    return { ok: false, reason: 'has no key for signatures' };
   }
 }
 
@@ -36,6 +36,6 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `kty` may be anything: `keySetOf` leaves out what is no key. */
+/** Returns the public members. `kty` may have any value: `keySetOf` skips entries that are not keys. */
 const publicPart = (key: Members): JWK =>
   Object.fromEntries(Object.entries(key).filter(([name]) => PUBLIC_MEMBERS.includes(name)));

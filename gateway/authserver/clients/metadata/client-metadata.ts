@@ -3,17 +3,17 @@ import type { AuthMethod, ClientMetadata } from '../../storage/client.ts';
 import { MetadataMembers, type MetadataProblem } from './metadata-members.ts';
 import { checkRedirectUri, checkRedirectUris, MAX_URIS, type RedirectRules } from './redirect-uri.ts';
 
-/** What this server grants to clients that nobody vouches for. */
+/** Limits for the metadata of clients that nobody has verified. */
 export interface MetadataRules {
   readonly scopesSupported: readonly string[];
-  /** For clients that name none. */
+  /** Scopes of clients that request none. */
   readonly defaultScopes: readonly string[];
-  /** Every client gets these besides. */
+  /** Scopes that every client gets additionally. */
   readonly baselineScopes: readonly string[];
   readonly allowConfidential: boolean;
-  /** A registration with one of these gets a secret although it asked for none. Needs `allowConfidential`. */
+  /** A registration with one of these gets a secret even without requesting one. Needs `allowConfidential`. */
   readonly forceConfidentialRedirectUris: readonly string[];
-  /** https redirects to literal private addresses. Development only. */
+  /** Allow https redirects to literal private addresses. Development only. */
   readonly privateAddresses: boolean;
 }
 
@@ -22,8 +22,8 @@ export type MetadataReading =
   | { readonly ok: false; readonly problems: readonly MetadataProblem[] };
 
 /**
- * A `registration` is written for this server: what it cannot have is refused. A `document` is written for all servers:
- * grants and scopes that are not served here are passed over.
+ * Origin of metadata. A `registration` is sent to this server: unsupported values are rejected. A `document` is written for
+ * all servers: unsupported grants and scopes are ignored.
  */
 export type MetadataSource = 'registration' | 'document';
 
@@ -53,7 +53,7 @@ export function readMetadata(
   return problems.length === 0 ? { ok: true, metadata } : { ok: false, problems };
 }
 
-/** The default is `none`, other than in RFC 7591: clients of MCP leave the member out and are public. */
+/** Reads the method. The default is `none`, unlike RFC 7591: MCP clients leave the member out and are public. */
 function readAuthMethod(
   members: MetadataMembers,
   { allowConfidential, forceConfidentialRedirectUris }: MetadataRules,
@@ -89,7 +89,7 @@ function checkRedirects(
   for (const message of checkRedirectUris(redirectUris, redirectRules(rules, asks))) members.redirectProblem(message);
 }
 
-/** None for an empty list. Of a document, those that are not allowed here are passed over. */
+/** Reads the logout redirect URIs; undefined for an empty list. Skips disallowed ones of a document. */
 function readLogoutRedirects(
   members: MetadataMembers,
   rules: MetadataRules,

@@ -1,7 +1,7 @@
-/** Metadata nests two deep; a key set four. */
+/** Metadata has two levels, a key set four. */
 const MAX_DEPTH = 16;
 
-/** The members of a JSON object by name: `__proto__` is a name like others. undefined for anything else. */
+/** Parses a JSON object into a map, where `__proto__` is an ordinary name. Returns undefined for any other text. */
 export function parseJsonObject(text: string): ReadonlyMap<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -12,7 +12,7 @@ export function parseJsonObject(text: string): ReadonlyMap<string, unknown> | un
   }
 }
 
-/** Level by level: recursion would follow a foreign depth. */
+/** Checks level by level, since recursion on untrusted input could exhaust the stack. */
 function tooDeep(root: object): boolean {
   let level: readonly unknown[] = [root];
   for (let depth = 0; level.length > 0; depth += 1) {

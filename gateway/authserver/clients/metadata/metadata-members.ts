@@ -3,7 +3,7 @@ import { displayText } from './display-text.ts';
 /** RFC 7591 §3.2.2 */
 export type RegistrationErrorCode = 'invalid_redirect_uri' | 'invalid_client_metadata' | 'invalid_software_statement';
 
-/** `message` is ASCII without quotes (RFC 6749 §5.2) and repeats nothing that the client sent. */
+/** Problem with a member. `message` is ASCII without quotes (RFC 6749 §5.2) and repeats nothing from the client. */
 export interface MetadataProblem {
   readonly error: RegistrationErrorCode;
   readonly message: string;
@@ -14,7 +14,7 @@ const MAX_LIST_LENGTH = 32;
 const MAX_SCOPE_LENGTH = 4096;
 const PRINTABLE = /^[\x20-\x7E]*$/u;
 
-/** The members of a client's metadata, read with all that is wrong collected. `null` counts as left out. */
+/** Reader of a client's metadata that collects all problems. `null` is treated as absent. */
 export class MetadataMembers {
   readonly #members: ReadonlyMap<string, unknown>;
   readonly #problems: MetadataProblem[] = [];
@@ -31,12 +31,12 @@ export class MetadataMembers {
     this.#problems.push({ error, message: `${name} ${message}` });
   }
 
-  /** `message` names the member. */
+  /** Adds a problem. `message` names the member. */
   metadataProblem(message: string): void {
     this.#problems.push({ error: 'invalid_client_metadata', message });
   }
 
-  /** `message` names the member. */
+  /** Adds a problem with a redirect URI. `message` names the member. */
   redirectProblem(message: string): void {
     this.#problems.push({ error: 'invalid_redirect_uri', message });
   }
@@ -49,7 +49,7 @@ export class MetadataMembers {
     return undefined;
   }
 
-  /** Cleaned for display; undefined when nothing visible is left. */
+  /** Reads a name for display; undefined when no visible characters are left. */
   name(name: string, maxLength: number): string | undefined {
     return displayText(this.text(name, maxLength) ?? '') || undefined;
   }
@@ -61,7 +61,7 @@ export class MetadataMembers {
     return undefined;
   }
 
-  /** Clients write an empty one for none. */
+  /** Reads an https URL. Some clients send an empty string for none. */
   httpsUrl(name: string): string | undefined {
     const text = this.text(name, MAX_URL_LENGTH);
     if (text === undefined || text === '') return undefined;
@@ -88,7 +88,7 @@ export class MetadataMembers {
     return undefined;
   }
 
-  /** A text of words divided by spaces (RFC 7591 §2), or an array of words, as some clients send it. */
+  /** Reads words separated by spaces (RFC 7591 §2), or an array of words, which some clients send. */
   words(name: string): readonly string[] {
     if (Array.isArray(this.#members.get(name))) return this.list(name) ?? [];
     return (this.text(name, MAX_SCOPE_LENGTH) ?? '').split(' ').filter((word) => word !== '');

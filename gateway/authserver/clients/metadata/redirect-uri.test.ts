@@ -31,7 +31,7 @@ describe('a redirect URI may be registered', () => {
   });
 });
 
-describe('a redirect URI is refused at registration', () => {
+describe('a redirect URI is rejected at registration', () => {
   it.each([
     ['', 'characters'],
     [`https://client.example/${'a'.repeat(2048)}`, '2048'],
@@ -80,9 +80,9 @@ describe('a redirect URI is refused at registration', () => {
     ['http://0x7f000001/cb', 'normal form'],
     ['http://[0:0:0:0:0:0:0:1]/cb', 'normal form'],
     ['http://client.example/cb', 'https'],
-    ['http://127.0.0.1.evil.com/cb', 'https'], // row 10
-    ['http://localhost.evil.com/cb', 'https'], // row 10
-    ['http://[::ffff:7f00:1]/cb', 'https'], // row 10
+    ['http://127.0.0.1.evil.com/cb', 'https'],
+    ['http://localhost.evil.com/cb', 'https'],
+    ['http://[::ffff:7f00:1]/cb', 'https'],
     ['http://evil.localhost/cb', 'https'],
     ['http://localhost./cb', 'https'],
     ['http://0.0.0.0/cb', 'https'],
@@ -98,7 +98,6 @@ describe('a redirect URI is refused at registration', () => {
     expect(check(uri)).toContain(why);
   });
 
-  // row 11
   it.each([
     'javascript:alert(1)',
     'javascript://client.example/%20alert(1)',
@@ -122,28 +121,28 @@ describe('a redirect URI is refused at registration', () => {
     'filesystem:https://client.example/',
     'urn:ietf:wg:oauth:2.0:oob',
     'JavaScript:alert(1)',
-  ])('%s: its scheme', (uri) => {
+  ])('%s: for its scheme', (uri) => {
     expect(check(uri)).toBeDefined();
   });
 
-  it('private use without a slash behind the scheme, since nothing can be appended to it', () => {
+  it('for a private-use scheme without a slash after it, since no parameters can be appended', () => {
     expect(check('myapp:done')).toContain('slash');
     expect(check('mydata:text/html,hi')).toContain('slash');
   });
 
-  it('private use and loopback where the client may not have them', () => {
+  it('for private-use schemes and loopback hosts when the client may not have them', () => {
     expect(check('cursor://host/cb', { privateUse: false })).toContain('https');
-    expect(check('http://localhost/cb', { loopback: false })).toContain('this machine');
-    expect(check('https://127.0.0.1/cb', { loopback: false })).toContain('this machine');
+    expect(check('http://localhost/cb', { loopback: false })).toContain('loopback host');
+    expect(check('https://127.0.0.1/cb', { loopback: false })).toContain('loopback host');
   });
 
-  it('no private address with the development flag, but link-local still', () => {
+  it('for a link-local address, but not for a private address with the development flag', () => {
     expect(check('https://10.0.0.1/cb', { privateAddresses: true })).toBeUndefined();
     expect(check('https://169.254.169.254/cb', { privateAddresses: true })).toContain('private network');
     expect(check('http://10.0.0.1/cb', { privateAddresses: true })).toContain('https');
   });
 
-  it('one among others by its place, and too few or too many at once', () => {
+  it('with its index in the list, as is a list with too few or too many entries', () => {
     const good = 'https://client.example/';
     expect(checkRedirectUris([good, 'x', 7], OPEN)).toEqual([
       'redirect_uris[1] must be an absolute URI',
@@ -158,12 +157,11 @@ describe('a redirect URI is refused at registration', () => {
 describe('a requested redirect URI', () => {
   const REGISTERED = 'https://client.example/cb?x=%2F';
 
-  it('matches when it is the same text (row 7)', () => {
+  it('matches an identical text', () => {
     expect(matchesRedirectUri(['https://other.example/', REGISTERED], REGISTERED)).toBe(true);
     expect(matchesRedirectUri([], REGISTERED)).toBe(false);
   });
 
-  // row 8
   it.each([
     `${REGISTERED}/`,
     `${REGISTERED}&y=1`,
@@ -186,11 +184,10 @@ describe('a requested redirect URI', () => {
     'Https://client.example/cb?x=%2F',
     'http://client.example/cb?x=%2F',
     '',
-  ])('%j does not match (row 8)', (requested) => {
+  ])('%j does not match', (requested) => {
     expect(matchesRedirectUri([REGISTERED], requested)).toBe(false);
   });
 
-  // row 9
   it.each([
     ['http://127.0.0.1/cb', 'http://127.0.0.1:50001/cb'],
     ['http://127.0.0.1:8080/cb', 'http://127.0.0.1:50001/cb'],
@@ -203,7 +200,7 @@ describe('a requested redirect URI', () => {
     ['http://localhost', 'http://localhost:3000'],
     ['http://localhost/cb?', 'http://localhost:3000/cb?'],
     ['http://localhost/cb?a=b', 'http://localhost:3000/cb?a=b'],
-  ])('%s matches %s: the port of a loopback host is free (row 9)', (registered, requested) => {
+  ])('%s matches %s: the port of a loopback host may differ', (registered, requested) => {
     expect(matchesRedirectUri([registered], requested)).toBe(true);
   });
 
@@ -237,12 +234,12 @@ describe('a requested redirect URI', () => {
     ['https://127.0.0.1/cb', 'http://127.0.0.1/cb'],
     ['http://127.0.0.1/cb', 'http://127.0.0.2:50001/cb'],
     ['cursor://host/cb', 'cursor://host:1/cb'],
-  ])('%s does not match %j (row 9)', (registered, requested) => {
+  ])('%s does not match %j', (registered, requested) => {
     expect(matchesRedirectUri([registered], requested)).toBe(false);
   });
 });
 
-it('shows where a redirect URI leads', () => {
+it('returns the target of a redirect URI', () => {
   expect(redirectTarget('https://client.example:8443/cb')).toEqual({ kind: 'https', shown: 'client.example:8443' });
   expect(redirectTarget('http://localhost:3000/cb')).toEqual({ kind: 'loopback', shown: 'localhost:3000' });
   expect(redirectTarget('http://[::1]:3000/cb')).toEqual({ kind: 'loopback', shown: '[::1]:3000' });

@@ -1,10 +1,10 @@
 import { classifyHost } from '../../../outbound/address-class.ts';
 
-/** Which redirect URIs a client may register. */
+/** Redirect URIs that a client may register. */
 export interface RedirectRules {
-  /** Schemes that apps claim for themselves, such as `cursor:`. RFC 8252 §7.1 */
+  /** Private-use schemes such as `cursor:`. RFC 8252 §7.1 */
   readonly privateUse: boolean;
-  /** The machine of the user. RFC 8252 §7.3 */
+  /** Loopback hosts: the machine of the user. RFC 8252 §7.3 */
   readonly loopback: boolean;
   /** https to literal addresses of private networks. Development only. */
   readonly privateAddresses: boolean;
@@ -12,7 +12,7 @@ export interface RedirectRules {
 
 export interface RedirectTarget {
   readonly kind: 'https' | 'loopback' | 'private-use';
-  /** Host with port, or the scheme with its colon. ASCII: names of other scripts appear in punycode. */
+  /** Host and port, or the scheme with its colon. ASCII: names in other scripts appear in punycode. */
   readonly shown: string;
 }
 
@@ -24,10 +24,10 @@ const ENCODED_CONTROL = /%(?:[01][\da-f]|7f)/iu;
 const AUTHORITY = /^[^:/?]+:\/\/([^/?]*)/u;
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
 const ADDRESS = /^(?:\[.*\]|\d+(?:\.\d+){3})$/u;
-/** Scheme and host, port, the rest. */
+/** Captures scheme and host, port, and the rest. */
 const LOOPBACK_URI = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost))(?::(\d{1,5}))?((?:[/?].*)?)$/u;
 
-/** What browsers and operating systems act upon by themselves: no app that waits for a code is behind these. */
+/** Schemes that browsers and operating systems handle themselves: no client receives a code there. */
 const DENIED_SCHEMES: ReadonlySet<string> = new Set(
   [
     'javascript data vbscript file filesystem blob about ftp ftps sftp ws wss mailto intent view-source',
@@ -39,7 +39,7 @@ const DENIED_SCHEMES: ReadonlySet<string> = new Set(
 const DENIED_PREFIXES = /^(?:chrome|ms-|x-apple|itms-)/u;
 
 /**
- * What stands against registering these as `name`. The messages quote nothing of the URIs.
+ * Lists the reasons why these redirect URIs cannot be registered as `name`. The messages repeat nothing from the URIs.
  * @see RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3
  */
 export function checkRedirectUris(
@@ -54,18 +54,18 @@ export function checkRedirectUris(
   });
 }
 
-/** What stands against registering this; undefined if nothing. */
+/** Returns the reason why a redirect URI cannot be registered. */
 export function checkRedirectUri(uri: string, rules: RedirectRules): string | undefined {
   if (uri === '' || uri.length > MAX_LENGTH) return `must have 1 to ${String(MAX_LENGTH)} characters`;
   if (uri.includes('#')) return 'must have no fragment';
   if (uri.includes('*')) return 'must have no wildcard';
-  if (!URI_TEXT.test(uri) || ENCODED_CONTROL.test(uri)) return 'has characters that do not belong into a redirect URI';
+  if (!URI_TEXT.test(uri) || ENCODED_CONTROL.test(uri)) return 'has characters that are not allowed in a redirect URI';
   const url = URL.parse(uri);
   if (url === null) return 'must be an absolute URI';
   const authority = AUTHORITY.exec(uri)?.[1] ?? '';
   if (authority.includes('@')) return 'must have no user name or password';
   if (authority.includes('%')) return 'must have no encoded characters in its host';
-  // Two parsers can only read it differently when it is not the normal form.
+  // Parsers may disagree about a URI that is not in its normal form.
   if (url.href !== uri && url.href !== `${uri}/`) return 'must be written in its normal form';
   return checkTarget(url, rules);
 }
@@ -74,7 +74,7 @@ function checkTarget({ protocol, hostname, href }: URL, rules: RedirectRules): s
   const loopback = LOOPBACK_HOST.test(hostname);
   if (protocol === 'http:' && !loopback) return 'must use https: http is for 127.0.0.1, [::1] and localhost only';
   if (protocol !== 'https:' && protocol !== 'http:') return checkPrivateUse(protocol.slice(0, -1), href, rules);
-  if (loopback) return rules.loopback ? undefined : 'must not lead to this machine: the client has a secret';
+  if (loopback) return rules.loopback ? undefined : 'must not be on a loopback host: the client has a secret';
   return ADDRESS.test(hostname) ? checkLiteral(hostname, rules) : undefined;
 }
 
@@ -87,10 +87,10 @@ function checkLiteral(hostname: string, { privateAddresses }: RedirectRules): st
 function checkPrivateUse(scheme: string, href: string, { privateUse }: RedirectRules): string | undefined {
   if (DENIED_SCHEMES.has(scheme) || DENIED_PREFIXES.test(scheme)) return 'has a scheme that is not allowed';
   if (!privateUse) return 'must use https, or http to 127.0.0.1, [::1] or localhost';
-  return href.startsWith(`${scheme}:/`) ? undefined : 'must have a slash behind its scheme';
+  return href.startsWith(`${scheme}:/`) ? undefined : 'must have a slash after its scheme';
 }
 
-/** Equal text; of http to a loopback host the port may be another. RFC 8252 §7.3, OAuth 2.1 §4.1.3 */
+/** Compares the text; the port of http to a loopback host may differ. RFC 8252 §7.3, OAuth 2.1 §4.1.3 */
 export const matchesRedirectUri = (registered: readonly string[], requested: string): boolean =>
   registered.some((uri) => uri === requested || differsInPortOnly(uri, requested));
 
@@ -101,7 +101,7 @@ function differsInPortOnly(registered: string, requested: string): boolean {
   return host !== undefined && host === otherHost && rest === otherRest && realPort;
 }
 
-/** Where a registered URI leads, for people. */
+/** Returns the target of a registered redirect URI for display. */
 export function redirectTarget(uri: string): RedirectTarget {
   const { protocol, hostname, host } = new URL(uri);
   if (protocol !== 'https:' && protocol !== 'http:') return { kind: 'private-use', shown: protocol };

@@ -43,7 +43,7 @@ export async function signingClient(audience: string, { redirectUri = 'https://c
     ...(!inline && { jwks_uri: `${origin}/keys` }),
   });
 
-  /** Good, but for what is changed. */
+  /** Signs a valid assertion with these changes. */
   const sign = ({ claims = {}, header = {}, key }: Assertion = {}): Promise<string> => {
     const now = Math.floor(Date.now() / 1_000);
     const [signer = first] = state.keys;
@@ -54,10 +54,10 @@ export async function signingClient(audience: string, { redirectUri = 'https://c
   };
   return {
     ...{ clientId, state, sign, first },
-    /** Paths that were asked for. */
+    /** Requested paths. */
     asked,
     asks: (path: string) => asked.filter((one) => one === path).length,
-    /** Parameters of a form. */
+    /** Returns the parameters of a token request. */
     async credentials(assertion: Assertion | string = {}): Promise<Record<string, string>> {
       const token = typeof assertion === 'string' ? assertion : await sign(assertion);
       return { client_assertion: token, client_assertion_type: ASSERTION_TYPE };
