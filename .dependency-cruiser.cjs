@@ -102,6 +102,13 @@ module.exports = {
       to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|outgoing)/' },
     },
     {
+      name: 'policy-stands-alone',
+      severity: 'error',
+      comment: 'A policy imports the contract and its own folder; time and stores come in as `deps`.',
+      from: { path: '^gateway/policy/', pathNot: TEST },
+      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|policy)/' },
+    },
+    {
       name: 'mcp-sdk-in-one-folder',
       severity: 'error',
       comment:

@@ -15,9 +15,10 @@ import { originsOf } from './origins-of.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { StrategyDeps } from './outgoing/authenticator.ts';
+import { createPolicies } from './policy/index.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
-import type { CallObserver } from './telemetry/call-metrics.ts';
+import type { CallObserver } from './telemetry/call-observer.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
@@ -318,6 +319,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
+    createPolicies: (current) => createPolicies(current, { now: strategies.now }),
     budgets,
     onOverBudget,
     onForeignSession: () => {

@@ -8,6 +8,7 @@ import type { Problem } from './contract/problem.ts';
 import { readDocument } from './contract/run-config-document.ts';
 import { readOutgoingEntry, STRATEGIES } from './outgoing/index.ts';
 import { fileType } from './outgoing/registry.ts';
+import { policyMembers, policyProblems } from './policy/index.ts';
 
 type Read = { readonly config: GatewayConfig } | { readonly problems: Problem[] };
 
@@ -55,10 +56,11 @@ export function checkGatewayConfig(json: unknown): Read {
   if ('problems' in read) return read;
   const strategies = readStrategies(read.config);
   const problems = [
-    ...gatewayConfigProblems(read.config),
+    ...gatewayConfigProblems(read.config, policyMembers),
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS),
     ...authServerProblems(read.config),
+    ...policyProblems(read.config),
     ...mountProblems(read.config),
   ];
   if (problems.length > 0) return { problems };

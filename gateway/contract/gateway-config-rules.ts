@@ -23,11 +23,14 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'vmcp',
 ]);
 
-/** What the schema of a gateway's configuration cannot say. */
-export function gatewayConfigProblems(config: GatewayConfig): Problem[] {
+/**
+ * Lists problems that the schema of a gateway's configuration cannot express. `policyMembers` are the members that
+ * policies read.
+ */
+export function gatewayConfigProblems(config: GatewayConfig, policyMembers: readonly string[] = []): Problem[] {
   const { backends, passthrough_headers: passthrough = [] } = config.vmcp;
   return [
-    ...unbuiltMembers(config),
+    ...unbuiltMembers(config, policyMembers),
     ...incomingProblems(config),
     ...repeatedNames(backends),
     ...backends.flatMap((backend, index) => backendProblems(backend, `vmcp.backends[${String(index)}]`)),
@@ -38,9 +41,10 @@ export function gatewayConfigProblems(config: GatewayConfig): Problem[] {
   ];
 }
 
-const unbuiltMembers = (config: GatewayConfig): Problem[] =>
+const unbuiltMembers = (config: GatewayConfig, policyMembers: readonly string[]): Problem[] =>
   Object.entries(config)
     .filter(([name, value]: [string, unknown]) => value !== undefined && !BUILT.has(name))
+    .filter(([name]) => !policyMembers.includes(name))
     .map(([name]) => ({
       reason: 'NotSupportedYet',
       path: name,

@@ -34,8 +34,8 @@ export interface Boundary {
   readonly authenticate: RequestHandler;
   /** Protected resource metadata; hands on requests for other paths. Stands in front of the check of Origin and Host. */
   readonly metadata: RequestHandler;
-  /** Answers 401 in the middle of a call: the caller must log in again, for the reason given. */
-  challenge(res: ServerResponse, description: string): void;
+  /** Answers 401 in the middle of a call: the client must log in again. With `scopes` 403, insufficient_scope. */
+  challenge(res: ServerResponse, description: string, scopes?: readonly string[]): void;
   /** Judges a caller that was let in before; undefined: anonymous. */
   liveness(identity: Identity | undefined): Liveness;
   status(): { readonly ready: boolean; readonly reason?: string; readonly message?: string };
@@ -106,8 +106,8 @@ function anonymousBoundary({ onOutcome }: BoundaryOptions): Boundary {
       next();
     },
     metadata: protectedResourceMetadata(undefined),
-    challenge: (res, description) => {
-      sendChallenge(res, { status: 401, error: 'invalid_token', description, scopes: [], metadataUrl: undefined });
+    challenge: (res, description, scopes) => {
+      sendChallenge(res, { ...challengeOf(description, scopes), metadataUrl: undefined });
     },
     liveness: () => true,
     status: () => ({ ready: true }),
@@ -154,8 +154,9 @@ class ProtectedBoundary implements Boundary {
     else this.#admit(identity, res, next);
   };
 
-  challenge(res: ServerResponse, description: string): void {
-    this.#challenge(res, { status: 401, error: 'invalid_token', description });
+  challenge(res: ServerResponse, description: string, scopes?: readonly string[]): void {
+    const { scopes: usual } = this.#protection.resource;
+    this.#challenge(res, challengeOf(description, scopes, usual));
   }
 
   liveness(identity: Identity | undefined): Liveness {
@@ -249,5 +250,15 @@ class ProtectedBoundary implements Boundary {
     this.#options.onOutcome?.(outcome);
   }
 }
+
+/** @see RFC 6750 section 3.1 */
+const challengeOf = (
+  description: string,
+  scopes: readonly string[] | undefined,
+  usual: readonly string[] = [],
+): Omit<Refusal, 'metadataUrl'> =>
+  scopes
+    ? { status: 403, error: 'insufficient_scope', description, scopes }
+    : { status: 401, error: 'invalid_token', description, scopes: usual };
 
 const canAnswer = (res: ServerResponse): boolean => !res.destroyed && !res.headersSent;

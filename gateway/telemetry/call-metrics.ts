@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { CallObserver } from './call-observer.ts';
 
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1_000);
@@ -7,11 +8,6 @@ interface Series {
   readonly counts: number[];
   count: number;
   sumMs: number;
-}
-
-/** Takes the calls of one virtual server. */
-export interface CallObserver {
-  observe(backend: string, outcome: string, durationMs: number): void;
 }
 
 /**
@@ -39,7 +35,8 @@ export class CallMetrics {
     const backends = new Map<string, Map<string, Series>>();
     this.#servers.set(server, backends);
     return {
-      observe: (backend, outcome, durationMs) => {
+      ended: ({ backend, failure: outcome = 'ok', isSent, durationMs }) => {
+        if (!isSent) return;
         let outcomes = backends.get(backend);
         if (outcomes === undefined) backends.set(backend, (outcomes = new Map<string, Series>()));
         let series = outcomes.get(outcome);

@@ -8,4 +8,6 @@ export const CODE = {
   resourceNotFound: -32002,
   timeout: -32001,
   reauthenticate: -32001,
+  denied: -32003,
+  rateLimited: 429,
 } as const;

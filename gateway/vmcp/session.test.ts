@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Account, createByteBudgets } from './budgets/account.ts';
 import { Sessions } from './session.ts';
 
-const CLIENT = { revision: '2025-11-25', capabilities: '{}', offers: new Set<string>() };
+const CLIENT = {
+  revision: '2025-11-25',
+  capabilities: '{}',
+  offers: new Set<string>(),
+  client: { name: 'test', version: '1' },
+};
 
 function fixture(limit = 3) {
   const state = { now: 1_000_000, ids: 0, ended: [] as string[] };
@@ -56,13 +61,7 @@ describe('Sessions', () => {
   it('ends idle sessions before those that wait for a reply when there are too many', () => {
     const { state, sessions } = fixture(2);
     const busy = sessions.create('a', CLIENT);
-    busy.running.add({
-      id: '1',
-      cancel: () => undefined,
-      resume: () => undefined,
-      hold: () => undefined,
-      proceed: () => undefined,
-    });
+    busy.running.add({ id: '1', cancel: () => undefined });
     const idle = sessions.create('a', CLIENT);
     const third = sessions.create('a', CLIENT);
     expect(state.ended).toEqual([idle.id]);
@@ -73,13 +72,7 @@ describe('Sessions', () => {
   it('keeps a session with a running call or an open stream', () => {
     const { state, sessions } = fixture();
     const session = sessions.create('a', CLIENT);
-    session.running.add({
-      id: '1',
-      cancel: () => undefined,
-      resume: () => undefined,
-      hold: () => undefined,
-      proceed: () => undefined,
-    });
+    session.running.add({ id: '1', cancel: () => undefined });
     state.now += 120_000;
     sessions.sweep();
     expect(sessions.find(session.id, 'a')).toBe(session);

@@ -3,11 +3,15 @@ import { SessionStreams } from './edge/event-stream.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
-import type { Channel, RequestHandle } from './transport/channel.ts';
+import type { ClientInfo } from '../policy/policy.ts';
+import type { Channel } from './transport/channel.ts';
 
-/** A call that runs for a session; `id` is the JSON text of the client's id. */
-export interface RunningCall extends RequestHandle {
+/** A call that a session waits for. */
+export interface RunningCall {
+  /** JSON text of the client's id. */
   readonly id: string;
+  /** Ends the call without a reply. */
+  cancel(reason: string): void;
 }
 
 /** One backend's channel in a session: open, or being opened. */
@@ -29,6 +33,7 @@ export interface Session {
   /** Why the caller must log in again, where a stream that had begun could not say it: the next request is told. */
   owedChallenge: string | undefined;
   readonly revision: string;
+  readonly client: ClientInfo;
   /** Index of `LOG_LEVELS` from which on log messages of backends are passed on; -1: all. */
   logLevel: number;
   /** ms since the epoch. */
@@ -60,6 +65,7 @@ export interface ClientFacts {
   readonly revision: string;
   readonly capabilities: string;
   readonly offers: ReadonlySet<string>;
+  readonly client: ClientInfo;
 }
 
 export interface SessionsOptions {

@@ -5,18 +5,14 @@ import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
-import type { Span } from '../http/json-scan.ts';
-import type { CallObserver } from '../telemetry/call-metrics.ts';
-import { forwardParams } from './aggregation/forward-params.ts';
-import type { Route } from './aggregation/view.ts';
-import { BackendCall, type OnFailure } from './backends/backend-call.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { CallObserver } from '../telemetry/call-observer.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
 import { Account, type ByteBudgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
-import type { Answer } from './edge/answer.ts';
-import type { ClientRequest } from './client-request.ts';
+import { Forwarder } from './calls/forwarder.ts';
 import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
@@ -35,6 +31,8 @@ export interface VirtualServerDeps {
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
+  /** Creates the policies that a configuration turns on, in the order in which they decide. */
+  readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
   readonly budgets: ByteBudgets;
   /** A request, a reply or a call did not fit into a budget. */
   readonly onOverBudget: (budget: Budget) => void;
@@ -56,6 +54,8 @@ export class VirtualServer {
   readonly sessions: Sessions;
   readonly fleet: Fleet;
   readonly views: Views;
+  readonly calls: Forwarder;
+  readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly #launchProblem: VirtualServerDeps['launchProblem'];
   readonly log: Logger;
@@ -100,7 +100,11 @@ export class VirtualServer {
         this.#personalListChanged(backend, principal);
       },
     });
+    this.#createPolicies = deps.createPolicies;
+    this.calls = new Forwarder({ fleet: this.fleet, observer: deps.metrics, now: deps.now, log: deps.log });
+    this.calls.policies = deps.createPolicies(config);
     this.views = new Views(config, {
+      policies: () => this.calls.policies,
       fleet: this.fleet,
       log: deps.log,
       now: deps.now,
@@ -145,9 +149,9 @@ export class VirtualServer {
     return this.#boundary.current.status();
   }
 
-  /** Answers 401: the caller must log in again, for the reason given. */
-  readonly challenge = (res: ServerResponse, description: string): void => {
-    this.#boundary.current.challenge(res, description);
+  /** Answers 401: the client must log in again; with `scopes` 403: it must log in with more scopes. */
+  readonly challenge = (res: ServerResponse, description: string, scopes?: readonly string[]): void => {
+    this.#boundary.current.challenge(res, description, scopes);
   };
 
   /** Judges a caller that boundary 1 let in before. */
@@ -216,13 +220,13 @@ export class VirtualServer {
   openSession(principal: string, identity: Identity | undefined, client: ClientFacts): Session {
     const session = this.sessions.create(principal, client);
     session.identity = identity;
-    session.seen = digestsOf(this.view(session).current);
+    session.seen = digestsOf(this.views.listed(session));
     return session;
   }
 
   /** The client listens now: it hears what it missed, and backends that are open for it may speak. */
   listen(session: Session): void {
-    announce(session, digestsOf(this.view(session).current));
+    announce(session, digestsOf(this.views.listed(session)));
     for (const { channel } of session.channels.values()) channel?.listen();
     for (const backend of this.fleet.personal) this.#hear(session, backend);
   }
@@ -237,42 +241,6 @@ export class VirtualServer {
   /** Sends a notification of the client to every backend that is open for it. */
   tellBackends(session: Session, message: Buffer): void {
     for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);
-  }
-
-  /**
-   * Sends a client's request to the backend of `route`; `name` is the span to rename when the route is renamed. `onReply`
-   * sees a reply before the client does, unless it is a long one.
-   */
-  forward(
-    session: Session,
-    request: ClientRequest,
-    route: Route,
-    name: Span | undefined,
-    answer: Answer,
-    onFailure: OnFailure,
-    onReply?: (message: Buffer) => void,
-  ): void {
-    const { body, envelope } = request;
-    const backend = this.fleet.runtime(route.backend);
-    const { params } = envelope;
-    if (params === undefined || envelope.method === undefined) throw new Error('routed without params');
-    if (!backend) {
-      // a list that is kept because of a conflict may still name a backend that is gone
-      onFailure(answer, { kind: 'unavailable', detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
-      return;
-    }
-    const bytes = name ? forwardParams(body, params, name, route) : body.subarray(params.start, params.end);
-    const { method } = envelope;
-    new BackendCall(
-      backend,
-      session,
-      request.caller,
-      { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
-      answer,
-      onFailure,
-      onReply,
-      request.held,
-    ).start();
   }
 
   /** Takes another configuration; sessions live on, backends whose configuration is the same too. */
@@ -294,6 +262,7 @@ export class VirtualServer {
         if (held.channel) gone.discard(held.channel);
       }
     }
+    this.calls.policies = this.#createPolicies(config);
     this.views.swap(config);
   }
 
@@ -313,7 +282,7 @@ export class VirtualServer {
 
   #announce(sessions: Iterable<Session>): void {
     for (const session of sessions) {
-      if (session.streams.main.connected) announce(session, digestsOf(this.view(session).current));
+      if (session.streams.main.connected) announce(session, digestsOf(this.views.listed(session)));
     }
   }
 

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Aggregation } from '../../contract/gateway-config.ts';
 import type { Catalog } from './catalog.ts';
 import { serve, servePrompts, serveUris, type Served } from './other-kinds.ts';
-import { renderPage } from './pages.ts';
+import { advertisedList } from './pages.ts';
 import { nameTools, warnUnusualNames, type NamedTool } from './tool-names.ts';
 import { applyToolRules, rulesByWorkload } from './tool-rules.ts';
 import { parseUriTemplate } from './uri-template.ts';
@@ -102,21 +101,15 @@ function templateRoutes(templates: readonly Served[]): TemplateRoute[] {
   });
 }
 
-function list(kind: ListKind, served: readonly Served[], unavailable: readonly string[]): AdvertisedList {
-  const items = byKey(served).map(({ key, json }) => ({ key, json }));
-  const digest = digestOf(items);
-  return { items, digest, firstPage: renderPage(kind, { items, digest }, 0, unavailable) };
-}
+const list = (kind: ListKind, served: readonly Served[], unavailable: readonly string[]): AdvertisedList =>
+  advertisedList(
+    kind,
+    byKey(served).map(({ key, json }) => ({ key, json })),
+    unavailable,
+  );
 
 const byKey = <Item extends AdvertisedItem>(items: readonly Item[]): Item[] =>
   [...items].sort((left, right) => (left.key < right.key ? -1 : 1));
-
-/** Keys are part of the items; their lengths keep two lists from running together to the same bytes. */
-function digestOf(items: readonly AdvertisedItem[]): string {
-  const hash = createHash('sha256');
-  for (const { json } of items) hash.update(`${String(json.length)}:`).update(json);
-  return hash.digest('hex').slice(0, 16);
-}
 
 function capabilities(
   backends: readonly Catalog[],

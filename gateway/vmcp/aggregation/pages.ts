@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { WIRE } from './read-catalog.ts';
 import type { AdvertisedItem, AdvertisedList, ListKind, View } from './view.ts';
 
@@ -28,8 +29,25 @@ export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | 
   return start === undefined ? BAD_CURSOR : renderPage(kind, list, start, view.unavailable);
 }
 
+/** A list of `items`, which are sorted by key, with its digest and first page. */
+export function advertisedList(
+  kind: ListKind,
+  items: readonly AdvertisedItem[],
+  unavailable: readonly string[],
+): AdvertisedList {
+  const digest = digestOf(items);
+  return { items, digest, firstPage: renderPage(kind, { items, digest }, 0, unavailable) };
+}
+
+/** Keys are part of the items; the lengths keep two different lists from being the same bytes. */
+function digestOf(items: readonly AdvertisedItem[]): string {
+  const hash = createHash('sha256');
+  for (const { json } of items) hash.update(`${String(json.length)}:`).update(json);
+  return hash.digest('hex').slice(0, 16);
+}
+
 /** The JSON text of the page that starts at index `start`. */
-export function renderPage(
+function renderPage(
   kind: ListKind,
   { items, digest }: Pick<AdvertisedList, 'items' | 'digest'>,
   start: number,

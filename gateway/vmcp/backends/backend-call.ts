@@ -4,16 +4,24 @@ import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { QueuedCall } from '../budgets/call-gate.ts';
 import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import type { Challenge, Deny } from '../../policy/policy.ts';
+import type { EndedCall } from '../../telemetry/call-observer.ts';
+import { outcomeOf } from '../calls/outcome.ts';
 import type { Answer } from '../edge/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from './backend.ts';
 
+/** A call that a policy rejected, before its backend was called. */
+export type PolicyRefusal =
+  | (Omit<Deny, 'verdict'> & { readonly kind: 'denied' })
+  | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' });
+
 /** Turns a failure that the gateway met into the answer that the client's method promises. */
 export type OnFailure = (
   answer: Answer,
-  failure: BackendFailure,
+  failure: BackendFailure | PolicyRefusal,
   backend: Pick<BackendRuntime, 'name' | 'timeoutMs'>,
 ) => void;
 
@@ -22,21 +30,30 @@ export type OnFailure = (
  * channel when there is none, repeats the request once when the backend forgot its session (it did not execute it then),
  * keeps the circuit informed, and forwards the backend's bytes to the client.
  */
-export class BackendCall implements ReplySink, RunningCall, QueuedCall {
+export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCall {
   readonly id: string;
+  readonly session: Session;
+  readonly method: string;
+  readonly name: string;
+  failure: BackendFailure['kind'] | undefined;
+  durationMs = 0;
   readonly #backend: BackendRuntime;
-  readonly #session: Session;
   #request: BackendRequest;
   readonly #caller: Identity | undefined;
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
   readonly #onReply: ((message: Buffer) => void) | undefined;
   readonly #startedAt: number;
+  readonly #maxReplyBytes: number;
+  /** Set while the observer reads the call. */
+  #reply: Buffer | undefined;
   /** Of the body that `#request` is a part of. */
   #held: HeldBytes | undefined;
   /** Of a reply that is collected before it is passed on. */
   #collected: HeldBytes | undefined;
-  #collectedBytes = 0;
+  /** Bytes of the pieces so far. */
+  #partBytes = 0;
+  #isTooLong = false;
   /** Runs while the call is queued. */
   #queueTimer: NodeJS.Timeout | undefined;
   /** One of the running calls of the backend, as its gate counts them. */
@@ -60,16 +77,21 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   constructor(
     backend: BackendRuntime,
     session: Session,
+    name: string,
     caller: Identity | undefined,
     request: BackendRequest,
     answer: Answer,
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
     held?: HeldBytes,
+    maxReplyBytes = Infinity,
   ) {
+    this.method = request.method;
+    this.name = name;
+    this.#maxReplyBytes = maxReplyBytes;
     this.#held = held;
     this.#backend = backend;
-    this.#session = session;
+    this.session = session;
     this.#caller = caller;
     this.#request = request;
     this.#answer = answer;
@@ -79,15 +101,28 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
     this.#startedAt = backend.now();
   }
 
+  get backend(): string {
+    return this.#backend.name;
+  }
+
+  get outcome(): EndedCall['outcome'] {
+    return outcomeOf(this.failure, this.#reply);
+  }
+
+  get isSent(): boolean {
+    return this.#started;
+  }
+
   start(): void {
-    const entered = this.#backend.gate.enter(this.#session.principal, this);
+    const entered = this.#backend.gate.enter(this.session.principal, this);
     if (entered === 'full') {
-      this.#session.account.refused('queued_calls');
+      this.session.account.refused('queued_calls');
+      this.#observe('overloaded');
       this.#onFailure(this.#answer, overloaded('queued_calls'), this.#backend);
       return;
     }
     this.#held?.retain();
-    this.#session.running.add(this);
+    this.session.running.add(this);
     this.#hasPlace = entered === 'running';
     if (this.#hasPlace) this.admitted();
     else this.#queueTimer = setTimeout(onQueuedTooLong, this.#request.timeoutMs, this);
@@ -108,7 +143,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   }
 
   queuedTooLong(): void {
-    this.#session.account.refused('queued_calls');
+    this.session.account.refused('queued_calls');
     this.fail(overloaded('queued_calls'));
   }
 
@@ -143,14 +178,19 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   }
 
   collecting(bytes: number): boolean {
-    this.#collected ??= this.#session.account.reply();
+    this.#collected ??= this.session.account.reply();
     if (this.#collected.resize(bytes)) return true;
     this.#overBudget = 'reply_bytes';
-    this.#session.account.refused('reply_bytes');
+    this.session.account.refused('reply_bytes');
     return false;
   }
 
   reply(message: Buffer): void {
+    if (message.length > this.#maxReplyBytes) {
+      this.fail(TOO_LONG);
+      return;
+    }
+    this.#reply = message;
     this.#done('ok');
     this.#onReply?.(message);
     this.#answer.reply(message);
@@ -158,7 +198,9 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
 
   part(piece: Buffer): boolean {
     this.#partSent = true;
-    if (this.#answer.collects && !this.collecting((this.#collectedBytes += piece.length))) {
+    this.#partBytes += piece.length;
+    this.#isTooLong = this.#partBytes > this.#maxReplyBytes;
+    if (this.#isTooLong || (this.#answer.collects && !this.collecting(this.#partBytes))) {
       this.#handle?.cancel('the reply does not fit into the budget');
       return true;
     }
@@ -177,7 +219,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   }
 
   message(message: Buffer, envelope: Envelope): void {
-    const [session, channel, answer] = [this.#session, this.#channel, this.#answer];
+    const [session, channel, answer] = [this.session, this.#channel, this.#answer];
     if (channel) this.#backend.onMessage({ session, channel, message, envelope, answer, call: this });
   }
 
@@ -196,12 +238,17 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
       this.#send();
       return;
     }
-    const told = this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asCallerSees(failure);
+    const told = this.#asClientSees(failure);
     this.#done(told.kind, told.detail);
     if (this.#partSent) this.#answer.cut();
     else if (this.#cancelled === undefined) this.#onFailure(this.#answer, told, this.#backend);
-    else if (this.#session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
+    else if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
     else this.#answer.drop();
+  }
+
+  #asClientSees(failure: BackendFailure): BackendFailure {
+    if (this.#isTooLong) return TOO_LONG;
+    return this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asCallerSees(failure);
   }
 
   /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */
@@ -211,7 +258,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
   }
 
   #send(): void {
-    const channel = this.#backend.channelOf(this.#session);
+    const channel = this.#backend.channelOf(this.session);
     if (!(channel instanceof Promise)) {
       this.#sendOn(channel);
       return;
@@ -266,14 +313,21 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
 
   #done(outcome: BackendFailure['kind'] | 'ok', detail?: string): void {
     this.#ended = true;
-    this.#session.running.delete(this);
-    this.#session.requests.release(this);
+    this.session.running.delete(this);
+    this.session.requests.release(this);
     this.#answer.unwatchClient();
     this.#releaseBody();
     this.#collected?.release();
     this.#leaveGate();
-    const { principal } = this.#session;
-    if (this.#started) this.#backend.settled(outcome, principal, this.#backend.now() - this.#startedAt, detail);
+    if (this.#started) this.#backend.settled(outcome, this.session.principal, detail);
+    this.#observe(outcome === 'ok' ? undefined : outcome);
+  }
+
+  #observe(failure: BackendFailure['kind'] | undefined): void {
+    this.failure = failure;
+    this.durationMs = this.#backend.now() - this.#startedAt;
+    this.#backend.metrics.ended(this);
+    this.#reply = undefined;
   }
 
   #releaseBody(): void {
@@ -283,13 +337,15 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall {
 
   #leaveGate(): void {
     const { gate } = this.#backend;
-    if (this.#hasPlace) gate.leave(this.#session.principal);
+    if (this.#hasPlace) gate.leave(this.session.principal);
     else {
       clearTimeout(this.#queueTimer);
-      gate.withdraw(this.#session.principal, this);
+      gate.withdraw(this.session.principal, this);
     }
   }
 }
+
+const TOO_LONG: BackendFailure = { kind: 'too_large', detail: 'longer than a policy allows' };
 
 function onQueuedTooLong(call: BackendCall): void {
   call.queuedTooLong();

@@ -2,7 +2,7 @@ import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
-import type { CallObserver } from '../../telemetry/call-metrics.ts';
+import type { CallObserver } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS } from '../budgets/limits.ts';
@@ -54,6 +54,7 @@ export class BackendRuntime {
   /** The last call found that no credential can be made until an operator mends the configuration. */
   misconfigured = false;
   readonly now: () => number;
+  readonly metrics: CallObserver;
   /** Longest wait for a reply, ms. */
   readonly timeoutMs: number;
   readonly #initTimeoutMs: number;
@@ -76,6 +77,7 @@ export class BackendRuntime {
     this.credentials = new Credentials(options.authenticator);
     this.name = config.name;
     this.now = options.now;
+    this.metrics = options.metrics;
     this.timeoutMs = replyTimeoutMs(operational, config.name);
     this.#initTimeoutMs = initTimeoutMs(operational, config.name);
     this.circuit = createCircuit(
@@ -192,11 +194,10 @@ export class BackendRuntime {
   }
 
   /** A call of the principal `caller` ended. */
-  settled(outcome: BackendFailure['kind'] | 'ok', caller: string, durationMilliseconds: number, detail?: string): void {
+  settled(outcome: BackendFailure['kind'] | 'ok', caller: string, detail?: string): void {
     this.#running -= 1;
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
     this.circuit.settled(outcome, caller);
-    this.#options.metrics.observe(this.name, outcome, durationMilliseconds);
     if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
     if (outcome === 'ok' || outcome === 'cancelled' || outcome === 'overloaded') return;
     this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });

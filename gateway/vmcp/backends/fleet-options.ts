@@ -1,7 +1,7 @@
 import type { Logger } from 'winston';
 import type { Backend, Operational, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
-import type { CallObserver } from '../../telemetry/call-metrics.ts';
+import type { CallObserver } from '../../telemetry/call-observer.ts';
 import type { BackendMessage } from '../relay.ts';
 import type { Transport } from '../transport/channel.ts';
 

@@ -38,7 +38,7 @@ it('names the provider of a login that a backend refuses twice', async () => {
     operational: OPERATIONAL,
     transport: createTransports({ log, version: '0', launcher: undefined, now })(config, OPERATIONAL),
     authenticator: createAuthenticator({ type: 'upstream_inject', provider_name: 'github' }, deps),
-    metrics: { observe: () => undefined },
+    metrics: { ended: () => undefined },
     log,
     now,
     onUnavailable: () => undefined,
@@ -56,7 +56,12 @@ it('names the provider of a login that a backend refuses twice', async () => {
     onEnd: nothing,
   });
   const alice = callerOf('alice', now());
-  const client = { revision: '2025-11-25', capabilities: '{}', offers: new Set<string>() };
+  const client = {
+    revision: '2025-11-25',
+    capabilities: '{}',
+    offers: new Set<string>(),
+    client: { name: '', version: '' },
+  };
   const session = sessions.create(alice.principal, client);
   session.identity = alice;
   const list = () =>

@@ -19,8 +19,13 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   /** `result` is JSON text. */
   result(result: Buffer | string): void;
   error(code: number, message: string, data?: unknown): void;
-  /** Answers 401: the caller must log in again. False when it is too late for a status. */
-  challenge(description: string): boolean;
+  /**
+   * Answers 401: the client must log in again. With `scopes` 403: it must log in with more scopes. Returns false when it is
+   * too late for a status.
+   */
+  challenge(description: string, scopes?: readonly string[]): boolean;
+  /** Answers a status of 4xx and a JSON-RPC error. When it is too late for a status, the error alone. */
+  refuse(refusal: CallRefusal): void;
   /** Answers 503. False when it is too late for a status. */
   unavailable(description: string): boolean;
   /** Answers 503 because a budget is used up. False when it is too late for a status. */
@@ -40,8 +45,17 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
   onDrain(callback: () => void): void;
 }
 
-/** Answers 401 with a challenge. */
-type OnChallenge = (res: ServerResponse, description: string) => void;
+/** A rejected call, as HTTP and as JSON-RPC state it. */
+export interface CallRefusal {
+  readonly status: 403 | 429;
+  readonly code: number;
+  readonly message: string;
+  readonly data: object;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Answers 401 with a challenge, or 403 with one that names scopes. */
+type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
 
 export const RETRY_AFTER_SECONDS = 5;
 
@@ -116,13 +130,24 @@ export class PostAnswer implements Answer, AwaitedReply {
     res.end(message);
   }
 
-  challenge(description: string): boolean {
+  challenge(description: string, scopes?: readonly string[]): boolean {
     if (this.#res.headersSent) {
-      if (this.#session) this.#session.owedChallenge = description;
+      if (this.#session && !scopes) this.#session.owedChallenge = description;
       return false;
     }
-    this.#onChallenge(this.#res, description);
+    this.#onChallenge(this.#res, description, scopes);
     return true;
+  }
+
+  refuse({ status, code, message, data, retryAfterSeconds }: CallRefusal): void {
+    if (this.#stream) {
+      this.error(code, message, data);
+      return;
+    }
+    const body = errorMessage(this.id, code, message, data);
+    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
+    this.#res.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': body.length });
+    this.#res.end(body);
   }
 
   unavailable(description: string): boolean {

@@ -23,3 +23,12 @@ it('refuses capabilities that are too long to be kept for every session', () => 
   const capabilities = { sampling: { x: 'x'.repeat(20_000) } };
   expect(() => facts({ protocolVersion: '2025-11-25', capabilities })).toThrow('"capabilities" are longer than');
 });
+
+it('reads name and version of the client, cut to 128 characters', () => {
+  const clientInfo = { name: 'shell', version: '1'.repeat(200), title: 'Shell' };
+  expect(facts({ protocolVersion: '2025-11-25', clientInfo })?.client).toEqual({
+    name: 'shell',
+    version: '1'.repeat(128),
+  });
+  expect(facts({ protocolVersion: '2025-11-25', clientInfo: 7 })?.client).toEqual({ name: '', version: '' });
+});

@@ -1,11 +1,14 @@
 import { fail, memberOf, type Span } from '../../http/json-walk.ts';
 import { readString, type Envelope } from '../../http/json-scan.ts';
+import type { ClientInfo } from '../../policy/policy.ts';
 import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
 
 /** Kept for each of up to 20,000 sessions; those of the protocol have some 300. */
 const LONGEST_CAPABILITIES = 2_048;
+/** Characters of the client's name and of its version that are kept. */
+const LONGEST_CLIENT_INFO = 128;
 
 /**
  * What `initialize` says of the client, with the revision the session gets: the asked one when we speak it, else our
@@ -20,7 +23,14 @@ export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts
     revision: (REVISIONS as readonly string[]).includes(asked) ? asked : LATEST_REVISION,
     capabilities,
     offers: new Set(Object.keys(JSON.parse(capabilities) as object)),
+    client: readClientInfo(body, memberOf(body, params, 'clientInfo')),
   };
+}
+
+function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo {
+  const text = (key: string): string =>
+    (readString(body, memberOf(body, info, key)) ?? '').slice(0, LONGEST_CLIENT_INFO);
+  return { name: text('name'), version: text('version') };
 }
 
 /** Capabilities that backends are told of, as JSON text. They are measured first: parsing tiny members takes much memory. */

@@ -8,7 +8,7 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, CallRefusal } from './answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, takeMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
@@ -210,9 +210,13 @@ class StreamAnswer implements Answer {
     this.#session.streams.main.send(message);
   }
 
-  challenge(description: string): boolean {
-    this.#session.owedChallenge = description;
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    if (!scopes) this.#session.owedChallenge = description;
     return false;
+  }
+
+  refuse({ code, message, data }: CallRefusal): void {
+    this.error(code, message, data);
   }
 
   unavailable(): boolean {

@@ -25,7 +25,7 @@ export const callTool: Method = (server, session, request, answer) => {
     if (backend) failToolCall(answer, unread.failure, backend);
     else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
   };
-  if (route) server.forward(session, request, route, params.name, answer, failToolCall);
+  if (route) server.calls.forward(session, request, route, route.advertised, params.name, answer, failToolCall);
   else if (view.settled) unknown();
   else
     later(
@@ -34,7 +34,7 @@ export const callTool: Method = (server, session, request, answer) => {
       answer,
       whenFound(view, ({ tools }) => tools.get(name)),
       (late) => {
-        if (late) server.forward(session, request, late, params.name, answer, failToolCall);
+        if (late) server.calls.forward(session, request, late, late.advertised, params.name, answer, failToolCall);
         else unknown();
       },
     );

@@ -17,7 +17,7 @@ export const complete: Method = (server, session, request, answer) => {
     const route = routeReference(server.view(session).current, reference);
     if (route && server.completes(session, route.backend)) {
       const name = reference.type === 'ref/prompt' ? reference.value : undefined;
-      server.forward(session, request, route, name, answer, failRequest);
+      server.calls.forward(session, request, route, reference.key, name, answer, failRequest);
     } else answer.result(NOTHING);
   });
 };

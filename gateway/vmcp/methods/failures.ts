@@ -1,4 +1,4 @@
-import type { OnFailure } from '../backends/backend-call.ts';
+import type { OnFailure, PolicyRefusal } from '../backends/backend-call.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import { RETRY_AFTER_SECONDS, type Answer } from '../edge/answer.ts';
 import { overBudget } from '../edge/refuse.ts';
@@ -71,8 +71,27 @@ function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { re
   return true;
 }
 
+/** Rejects a call that a policy denied or that needs more scopes. Returns false for failures of another kind. */
+function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal): failure is PolicyRefusal {
+  if (failure.kind === 'challenged') {
+    const { scopes, message } = failure;
+    if (!answer.challenge(message, scopes))
+      answer.error(CODE.denied, message, { reason: 'insufficient_scope', scopes });
+    return true;
+  }
+  if (failure.kind !== 'denied') return false;
+  const { reason, message, retryAfterSeconds } = failure;
+  answer.refuse(
+    retryAfterSeconds === undefined
+      ? { status: 403, code: CODE.denied, message, data: { reason } }
+      : { status: 429, code: CODE.rateLimited, message, data: { reason, retryAfterSeconds }, retryAfterSeconds },
+  );
+  return true;
+}
+
 /** `tools/call`: a result that the model can read, not a protocol error. */
 export const failToolCall: OnFailure = (answer, failure, backend) => {
+  if (refuseByPolicy(answer, failure)) return;
   if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;
   const text = sentence(failure, backend);
   const retry =
@@ -84,6 +103,7 @@ export const failToolCall: OnFailure = (answer, failure, backend) => {
 
 /** Reads, prompts and completion: a JSON-RPC error. */
 export const failRequest: OnFailure = (answer, failure, backend) => {
+  if (refuseByPolicy(answer, failure)) return;
   if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;
   const data = failure.retryAfterSeconds === undefined ? undefined : { retryAfterSeconds: failure.retryAfterSeconds };
   answer.error(failure.kind === 'timeout' ? CODE.timeout : CODE.internal, sentence(failure, backend), data);

@@ -13,7 +13,8 @@ export const getPrompt: Method = (server, session, request, answer) => {
   }
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = server.view(session).current.prompts.get(name);
-    if (route) server.forward(session, request, route, request.params.name, answer, failRequest);
+    if (route)
+      server.calls.forward(session, request, route, route.advertised, request.params.name, answer, failRequest);
     else answer.error(CODE.invalidParams, 'unknown prompt');
   });
 };

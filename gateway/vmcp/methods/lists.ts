@@ -14,10 +14,10 @@ export const list =
   (server, session, request, answer) => {
     const view = server.view(session);
     server.views.renew(session);
-    if (view.settled) answerPage(server, view.current, kind, request, answer);
+    if (view.settled) answerPage(server, server.views.listed(session), kind, request, answer);
     else {
       later(server, request, answer, view.whenSettled(), () => {
-        answerPage(server, view.current, kind, request, answer);
+        answerPage(server, server.views.listed(session), kind, request, answer);
       });
     }
   };

@@ -14,7 +14,7 @@ export const readResource: Method = (server, session, request, answer) => {
   }
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeResource(server.view(session).current, uri);
-    if (route) server.forward(session, request, route, undefined, answer, failRequest);
+    if (route) server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
     else answer.error(CODE.resourceNotFound, 'resource not found', { uri });
   });
 };

@@ -36,7 +36,7 @@ export const subscription =
         answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
       else if (subscribe) begin(server, session, request, answer, uri, route);
       else if (server.sharesSubscription(session, route.backend, uri)) answer.result('{}');
-      else server.forward(session, request, route, undefined, answer, failRequest);
+      else server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
     });
   };
 
@@ -61,10 +61,11 @@ function begin(
     answer.error(code, FULL[full], { reason, budget: 'subscriptions' });
     return;
   }
-  server.forward(
+  server.calls.forward(
     session,
     request,
     route,
+    uri,
     undefined,
     answer,
     (refused, failure, backend) => {

@@ -1,6 +1,7 @@
 import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Policy } from '../../policy/policy.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { View } from '../aggregation/view.ts';
 import type { Fleet } from '../backends/fleet.ts';
@@ -8,12 +9,15 @@ import { LONGEST_TIMER_MS } from '../health/clock.ts';
 import type { Session } from '../session.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import type { ReadableView } from './catalog-source.ts';
+import { ListedViews } from './listed.ts';
 import { LiveView } from './live-view.ts';
 import { PersonalCatalogs } from './personal-catalogs.ts';
 
 export interface ViewsOptions {
   readonly fleet: Fleet;
   readonly log: Logger;
+  /** Policies of the current configuration. */
+  readonly policies: () => readonly Policy[];
   /** ms. */
   readonly now: () => number;
   /** Somebody may see another view than before; never called while a view is being read. */
@@ -41,6 +45,7 @@ export class Views {
   readonly #principals = new Map<string, PersonalCatalogs>();
   /** By the lists of the backends that are called with the caller's own credential. */
   readonly #groups = new Map<string, LiveView>();
+  readonly #listed = new ListedViews();
   #telling = false;
 
   constructor(config: GatewayConfig, options: ViewsOptions) {
@@ -58,6 +63,11 @@ export class Views {
 
   of(session: Session): ReadableView {
     return this.#options.fleet.personal.length === 0 ? this.shared : new PrincipalView(this, session);
+  }
+
+  /** Returns the current view of a session, its lists without the items that policies omit. */
+  listed(session: Session): View {
+    return this.#listed.of(this.of(session).current, session, this.#options.policies());
   }
 
   /** A list is asked for: what is known of the caller's own backends is read anew in the background when it is old. */

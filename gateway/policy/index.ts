@@ -1,0 +1,6 @@
+import { policyRegistry } from './registry.ts';
+
+/** Every policy, in the order in which policies decide. A new one is one line here. */
+export const POLICIES = [] as const;
+
+export const { createPolicies, policyMembers, policyProblems } = policyRegistry(POLICIES);

@@ -1,0 +1,35 @@
+import type { TObject } from 'typebox';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { Problem } from '../contract/problem.ts';
+import { readDocument } from '../contract/run-config-document.ts';
+import type { Policy, PolicyDeps } from './policy.ts';
+
+/** A policy of any type. */
+interface AnyPolicy {
+  readonly type: string;
+  readonly member: keyof GatewayConfig;
+  readonly config: TObject;
+  create(config: never, deps: PolicyDeps): Policy;
+}
+
+/** Functions over a list of policies. The cast is safe: `policyProblems` has checked each member against its schema. */
+export function policyRegistry(variants: readonly AnyPolicy[]) {
+  /** Lists problems in the members that policies read. */
+  const policyProblems = (config: GatewayConfig): Problem[] =>
+    variants.flatMap(({ member, config: schema }) => {
+      if (config[member] === undefined) return [];
+      const read = readDocument(schema, config[member]);
+      if (!('problems' in read)) return [];
+      return read.problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+    });
+
+  /** Creates the policies that a configuration turns on, in the order of the registry. */
+  const createPolicies = (config: GatewayConfig, deps: PolicyDeps): readonly Policy[] =>
+    variants.flatMap((variant) =>
+      config[variant.member] === undefined ? [] : [variant.create(config[variant.member] as never, deps)],
+    );
+
+  return { policyMembers: variants.map(({ member }): string => member), policyProblems, createPolicies };
+}
+
+const below = (member: string, path: string): string => (path === '' ? member : `${member}.${path}`);

@@ -1,0 +1,141 @@
+import type { Logger } from 'winston';
+import type { Span } from '../../http/json-scan.ts';
+import type { Decision, Policy } from '../../policy/policy.ts';
+import type { CallObserver } from '../../telemetry/call-observer.ts';
+import { stackOf } from '../../telemetry/log.ts';
+import { forwardParams } from '../aggregation/forward-params.ts';
+import type { Route } from '../aggregation/view.ts';
+import { BackendCall, type OnFailure } from '../backends/backend-call.ts';
+import type { Fleet } from '../backends/fleet.ts';
+import type { ClientRequest } from '../client-request.ts';
+import type { Answer } from '../edge/answer.ts';
+import type { Session } from '../session.ts';
+import { decide } from './decide.ts';
+import { PolicedCall } from './policed-call.ts';
+
+export interface ForwarderDeps {
+  readonly fleet: Fleet;
+  readonly observer: CallObserver;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Sends the requests of clients to backends, when every policy allows them. */
+export class Forwarder {
+  /** Policies of the current configuration, in order. */
+  policies: readonly Policy[] = [];
+  readonly #deps: ForwarderDeps;
+
+  constructor(deps: ForwarderDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Forwards `request` to the backend of `route`. `name` is the advertised name or URI; `nameSpan` is the name in `params`
+   * that a renamed route replaces. `onReply` receives the reply before the client does, unless it comes in pieces.
+   */
+  forward(
+    session: Session,
+    request: ClientRequest,
+    route: Route,
+    name: string,
+    nameSpan: Span | undefined,
+    answer: Answer,
+    onFailure: OnFailure,
+    onReply?: (message: Buffer) => void,
+  ): void {
+    if (this.policies.length === 0) {
+      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
+      return;
+    }
+    const call = new PolicedCall(session, request, { name, backend: route.backend }, answer, this.#deps);
+    this.#decide(call, request, (decision) => {
+      if (decision.verdict === 'allow') {
+        const { maxReplyBytes } = decision;
+        this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, maxReplyBytes);
+        return;
+      }
+      const refusal =
+        decision.verdict === 'deny'
+          ? ({ kind: 'denied', ...decision } as const)
+          : ({ kind: 'challenged', ...decision } as const);
+      call.end(refusal.kind);
+      onFailure(answer, refusal, { name: route.backend, timeoutMs: 0 });
+    });
+  }
+
+  /** Calls `settle` with the decision of the policies, unless the client cancels the call before. */
+  #decide(call: PolicedCall, { held }: ClientRequest, settle: (decision: Decision) => void): void {
+    const decision = this.#decisionOn(call);
+    if (!(decision instanceof Promise)) {
+      settle(decision);
+      return;
+    }
+    held?.retain();
+    call.watch();
+    decision
+      .catch((error: unknown) => this.#fault(error))
+      .then((late) => {
+        if (call.isCancelled) return;
+        call.unwatch();
+        settle(late);
+      })
+      .catch((error: unknown) => {
+        this.#deps.log.error('request failed unexpectedly', { error: stackOf(error) });
+      })
+      .finally(() => held?.release());
+  }
+
+  #decisionOn(call: PolicedCall): Decision | Promise<Decision> {
+    try {
+      return decide(this.policies, call);
+    } catch (error) {
+      return this.#fault(error);
+    }
+  }
+
+  /** A policy that fails allows nothing. */
+  #fault(error: unknown): Decision {
+    this.#deps.log.error('a policy failed', { error: stackOf(error) });
+    return { verdict: 'deny', reason: 'policy_failed', message: 'the gateway cannot decide on this call' };
+  }
+
+  #send(
+    session: Session,
+    request: ClientRequest,
+    route: Route,
+    name: string,
+    nameSpan: Span | undefined,
+    answer: Answer,
+    onFailure: OnFailure,
+    onReply: ((message: Buffer) => void) | undefined,
+    maxReplyBytes?: number,
+  ): void {
+    const { body, envelope } = request;
+    const { params, method } = envelope;
+    if (params === undefined || method === undefined) throw new Error('routed without params');
+    const backend = this.#deps.fleet.runtime(route.backend);
+    if (!backend) {
+      // a list that is kept because of a conflict may still name a removed backend
+      const failure = 'unavailable';
+      const facts = { session, method, name, backend: route.backend };
+      this.#deps.observer.ended({ ...facts, failure, outcome: failure, isSent: false, durationMs: 0 });
+      onFailure(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
+      return;
+    }
+    const bytes = nameSpan ? forwardParams(body, params, nameSpan, route) : body.subarray(params.start, params.end);
+    new BackendCall(
+      backend,
+      session,
+      name,
+      request.caller,
+      { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
+      answer,
+      onFailure,
+      onReply,
+      request.held,
+      maxReplyBytes,
+    ).start();
+  }
+}

@@ -1,0 +1,95 @@
+import type { Identity } from '../../contract/identity.ts';
+import type { PolicyCall } from '../../policy/policy.ts';
+import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
+import type { Answer } from '../edge/answer.ts';
+import type { WatchingCall } from '../edge/watching-call.ts';
+import type { ClientRequest } from '../client-request.ts';
+import { CODE } from '../error-codes.ts';
+import type { RunningCall, Session } from '../session.ts';
+import { outcomeOf } from './outcome.ts';
+
+/** One call while policies decide on it. The client can cancel it, as it can cancel a call that runs. */
+export class PolicedCall implements PolicyCall, EndedCall, RunningCall, WatchingCall {
+  readonly session: Session;
+  readonly method: string;
+  readonly name: string;
+  readonly backend: string;
+  readonly caller: Identity | undefined;
+  readonly arguments: Buffer | undefined;
+  readonly isSent = false;
+  failure: string | undefined;
+  durationMs = 0;
+  readonly #answer: Answer;
+  readonly #observer: CallObserver;
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #aborted: AbortController | undefined;
+
+  constructor(
+    session: Session,
+    { body, envelope, params, caller }: ClientRequest,
+    target: { readonly name: string; readonly backend: string },
+    answer: Answer,
+    { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
+  ) {
+    this.session = session;
+    this.method = envelope.method ?? '';
+    this.name = target.name;
+    this.backend = target.backend;
+    this.caller = caller;
+    const hasArguments = this.method === 'tools/call' || this.method === 'prompts/get';
+    if (hasArguments && params.arguments) this.arguments = body.subarray(params.arguments.start, params.arguments.end);
+    this.#answer = answer;
+    this.#observer = observer;
+    this.#now = now;
+    this.#startedAt = now();
+  }
+
+  get id(): string {
+    return this.#answer.id.toString('latin1');
+  }
+
+  get outcome(): EndedCall['outcome'] {
+    return outcomeOf(this.failure, undefined);
+  }
+
+  get signal(): AbortSignal {
+    return (this.#aborted ??= new AbortController()).signal;
+  }
+
+  /** True after `cancel`: the client has its answer. */
+  get isCancelled(): boolean {
+    return this.failure === 'cancelled';
+  }
+
+  /** Lets the client cancel the call until `unwatch`. */
+  watch(): void {
+    this.session.running.add(this);
+    this.#answer.watchClient(this);
+  }
+
+  unwatch(): void {
+    this.session.running.delete(this);
+    this.#answer.unwatchClient();
+  }
+
+  clientLeft(): void {
+    this.cancel('the client has left');
+  }
+
+  cancel(reason: string): void {
+    if (this.failure !== undefined) return;
+    this.unwatch();
+    this.end('cancelled');
+    this.#aborted?.abort(new Error(reason));
+    if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
+    else this.#answer.drop();
+  }
+
+  /** Reports the call to the observer. */
+  end(failure: string): void {
+    this.failure = failure;
+    this.durationMs = this.#now() - this.#startedAt;
+    this.#observer.ended(this);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Policy, Viewer } from '../../policy/policy.ts';
+import { advertisedList } from '../aggregation/pages.ts';
+import type { AdvertisedList, ListKind, Route, View } from '../aggregation/view.ts';
+
+/** Key of anonymous viewers, who have no identity. */
+const ANYONE = {};
+
+/** Views as viewers see them, by the view of all items. */
+export class ListedViews {
+  #policies: readonly Policy[] | undefined;
+  #views = new WeakMap<View, WeakMap<object, View>>();
+
+  /** Returns `view` with lists of the items that every policy lists for `viewer`; the same object when no policy omits any. */
+  of(view: View, viewer: Viewer, policies: readonly Policy[]): View {
+    if (!policies.some((policy) => policy.isListed !== undefined)) return view;
+    if (this.#policies !== policies) {
+      this.#policies = policies;
+      this.#views = new WeakMap();
+    }
+    let byViewer = this.#views.get(view);
+    if (!byViewer) this.#views.set(view, (byViewer = new WeakMap()));
+    const key = viewer.identity ?? ANYONE;
+    let listed = byViewer.get(key);
+    if (!listed) byViewer.set(key, (listed = listedView(view, viewer, policies)));
+    return listed;
+  }
+}
+
+function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): View {
+  const filter = (kind: ListKind, routes: ReadonlyMap<string, Route>): AdvertisedList => {
+    const list = view.lists[kind];
+    const items = list.items.filter(({ key: name }) => {
+      const item = { kind, name, backend: routes.get(name)?.backend ?? '' };
+      return policies.every((policy) => policy.isListed?.(item, viewer) ?? true);
+    });
+    return items.length === list.items.length ? list : advertisedList(kind, items, view.unavailable);
+  };
+  const lists = {
+    tools: filter('tools', view.tools),
+    resources: filter('resources', view.resources),
+    templates: filter('templates', view.templates),
+    prompts: filter('prompts', view.prompts),
+  };
+  return { ...view, lists };
+}
