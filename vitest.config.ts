@@ -13,6 +13,8 @@ const needRedis = [
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
 const pure = pureTests(import.meta.dirname);
+/** `--project unit` alone runs the pure tests too, each in a process. */
+const isUnitAlone = process.argv.includes('unit') && !process.argv.includes('pure');
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Tests start real processes and real servers: the limits suit a busy machine with two cores. */
@@ -42,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: [...outside, 'e2e/**', ...pure, ...(hasRedis ? [] : needRedis)],
+          exclude: [...outside, 'e2e/**', ...(isUnitAlone ? [] : pure), ...(hasRedis ? [] : needRedis)],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
