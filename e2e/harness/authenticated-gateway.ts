@@ -12,15 +12,15 @@ export interface GatewayParts {
   readonly outgoing?: Vmcp['outgoing_auth'];
   readonly aggregation?: Partial<Vmcp['aggregation']>;
   readonly circuit?: Partial<Vmcp['operational']['failure_handling']['circuit_breaker']>;
-  /** Longest wait for a reply. */
+  /** Timeout of a call. */
   readonly timeout?: string;
-  /** Absent: anonymous. */
+  /** Anonymous without it. */
   readonly issuer?: Issuer;
   readonly oidc?: GatewayConfig['oidc_config'];
   readonly incoming?: Partial<Vmcp['incoming']>;
 }
 
-/** A configuration that lets in users of `issuer`, with audience `vmcp`. */
+/** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
 export const configOver = ({
   backends,
   outgoing,
@@ -62,7 +62,7 @@ export interface AuthenticatedGateway {
   swap(parts: GatewayParts): Promise<void>;
 }
 
-/** A gateway in this process, so that a test can stand in for the stores that fill its seams. */
+/** Starts a gateway in this process, so that a test can replace its stores. */
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
@@ -84,7 +84,7 @@ export async function startGatewayOver(
   };
 }
 
-/** The headers of a user's requests; `tsid` is the handle of the login. */
+/** Returns the `Authorization` header of a user; `tsid` in its token identifies the login. */
 export const bearerOf = (issuer: Issuer, subject: string): { readonly authorization: string } => ({
   authorization: `Bearer ${issuer.token({ sub: subject, tsid: `login-of-${subject}` })}`,
 });

@@ -20,7 +20,7 @@ const stdio = (kind: string): Target => ({
 });
 const tour = { fixture: 'alpha', prefix: '' };
 
-/** The judge is judged first: each client reaches each server with nothing in between. Of Python, its default mode. */
+/** Each client reaches each server directly: this checks the fixtures themselves. The Python client runs in its default mode. */
 describe.each(CLIENTS.filter(([name]) => name !== 'Python mcp'))('%s', (_name, run) => {
   it.each(['sdk-1-stateful', 'sdk-1-stateless', 'sdk-2'] as const)('tours %s over streamable HTTP', async (kind) => {
     const { url } = await startHttpBackend(testScope(), kind, 'alpha');
@@ -79,13 +79,13 @@ describe('an HTTP backend', () => {
     expect((await sdkV1(target, [{ op: 'ping' }])).outcomes).toEqual([{ ok: true, result: {} }]);
   });
 
-  it('misbehaves in the asked method alone', async () => {
+  it('applies a fault to the chosen method only', async () => {
     const backend = await startHttpBackend(testScope(), 'sdk-1-stateless', 'alpha');
     backend.fault = (method) => (method === 'tools/call' ? 'status-500' : undefined);
     const steps = [{ op: 'ping' }, { op: 'call', name: 'echo', args: { text: 'hi' } }] as const;
     const { outcomes } = await sdkV1({ transport: 'streamable-http', url: backend.url }, steps);
     expect(outcomes).toMatchObject([{ ok: true }, { ok: false, code: 500 }]);
-    await eventually('no request is left', () => backend.running() === 0);
+    await eventually('no request is running', () => backend.running() === 0);
     expect(backend.seen.map(({ method }) => method)).toContain('tools/call');
   });
 });

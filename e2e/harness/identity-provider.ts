@@ -11,17 +11,17 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly port: number;
   readonly tokenUrl: string;
-  /** A token without a login; for the gateway at `http://127.0.0.1:4483/mcp` unless another audience is given. */
+  /** Returns a token without a login. The default audience is `http://127.0.0.1:4483/mcp`. */
   token(user: string, audience?: string): Promise<string>;
-  /** Lines of its log: who got which token, none of the tokens. */
+  /** Lines of its log: users and audiences, never tokens. */
   lines(): string[];
-  /** Ends it at once, as a crash does. */
+  /** Kills the process. */
   kill(): Promise<void>;
 }
 
 export interface IdentityProviderOptions {
   readonly port?: number;
-  /** Address of this machine, where pods must reach it. */
+  /** Address to listen on; an address that pods reach in cluster tests. */
   readonly host?: string;
   readonly redirectUri?: string;
   readonly opaque?: boolean;
@@ -51,7 +51,7 @@ export async function startIdentityProvider(
   scope.defer(kill);
   const issuer = `http://${host}:${String(chosen)}`;
   await eventually('the identity provider listens', () => {
-    if (child.exitCode !== null) throw new Error(`it ended: ${complaints}`);
+    if (child.exitCode !== null) throw new Error(`the identity provider ended: ${complaints}`);
     return output.includes('Stop with Ctrl-C');
   });
   return {

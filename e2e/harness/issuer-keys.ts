@@ -15,12 +15,12 @@ export const ALGORITHMS = [
 
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** A signing key as its issuer holds it. */
+/** A signing key with its private part. */
 export interface SigningKey {
   readonly kid: string;
   readonly alg: Algorithm;
   readonly privateKey: KeyObject;
-  /** As it stands in the key set: with `kid`, `alg` and `use`. */
+  /** The public key as in the key set: with `kid`, `alg` and `use`. */
   readonly publicJwk: Readonly<Record<string, unknown>>;
 }
 
@@ -42,13 +42,13 @@ export function newSigningKey(alg: Algorithm, kid: string): SigningKey {
 const encode = (part: unknown): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
 
-/** A JWS in compact form whose parts are whatever the caller says; a part that is a string is taken as it is. */
+/** Builds a JWS in compact form from any parts, valid or not; a part that is a string is not encoded. */
 export function compactJws(header: unknown, payload: unknown, sign: (input: string) => Buffer): string {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${sign(input).toString('base64url')}`;
 }
 
-/** Signature of `input` by an algorithm of RFC 7518, whatever the header says. */
+/** Signs `input` with an algorithm of RFC 7518; the header may name another one. */
 export function signatureBy(alg: Algorithm, key: KeyObject, input: string): Buffer {
   const data = Buffer.from(input);
   if (alg === 'EdDSA') return signBytes(null, data, key);

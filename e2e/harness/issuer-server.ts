@@ -37,7 +37,7 @@ export interface Endpoint {
   readonly answer: Answer;
 }
 
-/** What an endpoint does in place of answering rightly. */
+/** Faults of an endpoint. */
 export type Misbehaviour =
   | 'hang' // never answers
   | 'drip' // one byte a second
@@ -51,12 +51,12 @@ export type Misbehaviour =
   | 'huge' // 2 MB of valid JSON
   | 'redirect'; // to `redirectTo`, or to the same place
 
-/** How each endpoint behaves; a function answers in its place. Absent: correctly. */
+/** Faults by endpoint; a function replaces the answer. An endpoint without one answers correctly. */
 export type Behaviours = Partial<Record<EndpointName, Misbehaviour | Answer>>;
 
 export interface EndpointsState {
   behave: Behaviours;
-  /** Waited before every answer, ms. */
+  /** Delay before every answer. */
   delayMs: number;
   redirectTo: string | undefined;
   /** Every request, in the order of arrival. */
@@ -74,7 +74,7 @@ export interface Endpoints {
 
 type Routes = Readonly<Record<string, Endpoint>>;
 
-/** Serves these paths on a loopback port until the scope ends. `state` is asked at every request. */
+/** Serves these paths on a loopback port until the scope ends. Reads `state` at every request. */
 export async function serveEndpoints(
   scope: Scope,
   routes: Routes,
@@ -87,7 +87,7 @@ export async function serveEndpoints(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // Not one of those for outgoing connections: nobody else takes it while the server is down.
+  // Outside of the range of outgoing connections, so that the port stays free while the server is down.
   const chosen = await listen(server, port ?? (await freePort()));
   const crash = () =>
     new Promise<void>((resolve) => {

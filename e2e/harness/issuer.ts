@@ -16,23 +16,23 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface IssuerOptions {
   /** Path of the issuer identifier, such as `/tenant`; none by default. */
   readonly path?: string;
-  /** `aud` of tokens that name none. */
+  /** Default `aud` of tokens. */
   readonly audience?: string;
-  /** One key each; RS256 and ES256 by default. The first signs by default. */
+  /** Algorithms of the signing keys, one key for each; RS256 and ES256 by default. The first key signs by default. */
   readonly algorithms?: readonly Algorithm[];
-  /** Client id to secret, for introspection and token exchange; `vmcp`: `vmcp-client-secret` by default. */
+  /** Client secrets by client id, for introspection and token exchange; `vmcp`: `vmcp-client-secret` by default. */
   readonly clients?: Readonly<Record<string, string>>;
   readonly port?: number;
 }
 
 export interface SignOptions {
-  /** Key by `kid`, or any other key; the first of the issuer by default. */
+  /** The signing key, or its `kid`; the first key of the issuer by default. */
   readonly key?: SigningKey | string;
-  /** Members over `alg`, `kid` and `typ`; undefined leaves a member out. */
+  /** Header members that replace `alg`, `kid` and `typ`; undefined removes a member. */
   readonly header?: Claims;
 }
 
-/** An authorization server that does what a test says. Every endpoint may be told to misbehave. */
+/** An authorization server that a test controls. Each endpoint can have a fault. */
 export interface Issuer extends EndpointsState, Endpoints {
   /** The issuer identifier, `iss` of its tokens. */
   readonly url: string;
@@ -42,21 +42,21 @@ export interface Issuer extends EndpointsState, Endpoints {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Keys that sign and that the key set shows, the first first. */
+  /** Signing keys, in the order of the key set. */
   readonly keys: SigningKey[];
-  /** Members of the discovery document that replace the right ones. */
+  /** Members that replace those of the discovery document. */
   discoveryOverrides: Claims;
-  /** Every token, code and secret that it has given out, for leak checks. */
+  /** Every token, code and secret that it has issued, for leak checks. */
   readonly issued: Set<string>;
-  /** Key sets of other issuers, by URL, whose tokens it exchanges too. */
+  /** URLs of key sets of other issuers; their tokens can be exchanged too. */
   readonly trustedKeySets: string[];
-  /** A JWT access token; the claims given win over iss, aud, sub, iat, exp, jti, client_id; undefined leaves one out. */
+  /** Issues a JWT access token. The given claims replace iss, aud, sub, iat, exp, jti and client_id; undefined removes one. */
   token(claims?: Claims, options?: SignOptions): string;
-  /** An opaque token that introspection knows, with the claims of `token`. */
+  /** Issues an opaque token; introspection returns the claims that `token` would hold. */
   opaqueToken(claims?: Claims): string;
-  /** Introspection calls this token inactive from now on. */
+  /** Revokes a token: introspection returns `active: false`. */
   revoke(token: string): void;
-  /** Puts a new key of the same algorithm first; the others leave the key set unless `keep`. */
+  /** Adds a new first key of the same algorithm, and removes the other keys unless `keep`. */
   rotate(options?: { readonly alg?: Algorithm; readonly keep?: boolean }): SigningKey;
 }
 
@@ -83,7 +83,7 @@ export async function startIssuer(scope: Scope, options: IssuerOptions = {}): Pr
   });
 }
 
-/** Discovery stands where OpenID Connect puts it and at both places with the well-known part inserted. */
+/** Serves discovery at the path of OpenID Connect and at both paths of RFC 8414. */
 function routesOf(path: string, core: IssuerCore): Readonly<Record<string, Endpoint>> {
   const discovery: Endpoint = { name: 'discovery', answer: () => core.discovery() };
   return {
@@ -96,7 +96,7 @@ function routesOf(path: string, core: IssuerCore): Readonly<Record<string, Endpo
   };
 }
 
-/** The one spelling of a JWT: decoders take padding and loose bits at the end of a part too. */
+/** Returns true for the canonical base64url form; decoders also accept padding and unused bits. */
 const isCanonical = (token: string): boolean =>
   token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 
@@ -205,7 +205,7 @@ class IssuerCore implements EndpointsState {
     };
   }
 
-  /** Claims of a token of ours that is in force. */
+  /** Returns the claims of a valid token of this issuer. */
   async #claimsOf(token: string): Promise<Claims | undefined> {
     if (this.#revoked.has(token)) return undefined;
     const known = this.#opaque.get(token) ?? (await this.#verified(token));

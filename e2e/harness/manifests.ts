@@ -21,7 +21,7 @@ export const resource = (kind: string, name: string, spec?: Fields): Manifest =>
 
 export const group = (name = GROUP): Manifest => resource('MCPGroup', name);
 
-/** An anonymous VirtualMCPServer; `config` is `spec.config`. */
+/** Returns an anonymous VirtualMCPServer; `config` is `spec.config`. */
 export const virtualServer = (
   config: Fields = {},
   { name = 'gateway', groupName = GROUP, ...spec }: Fields = {},
@@ -33,11 +33,11 @@ export const virtualServer = (
     ...spec,
   });
 
-/** A backend that already runs somewhere. */
+/** Returns an entry for a backend that already runs. */
 export const entry = (name: string, remoteUrl: string, transport = 'streamable-http', spec: Fields = {}): Manifest =>
   resource('MCPServerEntry', name, { groupRef: { name: GROUP }, remoteUrl, transport, ...spec });
 
-/** A backend that vmcp runs. */
+/** Returns a server that vmcp starts. */
 export const server = (name: string, image: string, spec: Fields = {}): Manifest =>
   resource('MCPServer', name, { groupRef: { name: GROUP }, image, transport: 'stdio', ...spec });
 
@@ -48,11 +48,11 @@ export const secret = (name: string, stringData: Readonly<Record<string, string>
   stringData,
 });
 
-/** Several documents as one YAML text. */
+/** Joins documents into one YAML text. */
 export const yaml = (...manifests: readonly Manifest[]): string =>
   manifests.map((manifest) => stringify(manifest)).join('---\n');
 
-/** A folder with one group, one anonymous VirtualMCPServer and these backends. */
+/** Returns the files of one group, one anonymous VirtualMCPServer and these backends. */
 export const gatewayOver = (backends: readonly Manifest[], config: Fields = {}): Record<string, string> => ({
   'gateway.yaml': yaml(group(), virtualServer(config), ...backends),
 });

@@ -7,8 +7,8 @@ import type { Scope } from './scope.ts';
 type Count = 'authorize' | 'login' | 'code' | 'refresh' | 'userinfo';
 
 /**
- * An OAuth 2.0 provider as Slack and GitHub are: no discovery, tokens nested in the reply, errors with status 200, users
- * with numbers for ids. A browser that has logged in once is not asked again.
+ * An OAuth 2.0 provider like Slack and GitHub: no discovery, tokens nested in the reply, errors with status 200, users
+ * with numeric ids. A browser stays logged in.
  */
 export interface OAuth2Provider {
   readonly authorizationEndpoint: string;
@@ -16,19 +16,19 @@ export interface OAuth2Provider {
   readonly userInfoEndpoint: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Life of access tokens from now on, s. */
+  /** Lifetime of new access tokens. */
   accessSeconds: number;
-  /** False: a refresh token can be used again. */
+  /** False makes refresh tokens reusable. */
   rotates: boolean;
-  /** True: its token endpoint answers 503. */
+  /** True makes the token endpoint answer 503. */
   down: boolean;
-  /** How often each of them was asked for. */
+  /** Number of requests by kind. */
   readonly counts: Readonly<Record<Count, number>>;
-  /** Every code, token and cookie that it has given out, every verifier it was shown, and its client secret. */
+  /** Every code, token and cookie that it has issued, every verifier that it received, and the client secret. */
   readonly issued: Set<string>;
-  /** Who a live access token stands for. */
+  /** Returns the user of a valid access token. */
   userOf(accessToken: string): string | undefined;
-  /** Ends everything this user has granted: access tokens, refresh tokens, logins in browsers. */
+  /** Revokes the access tokens, refresh tokens and browser logins of a user. */
   revoke(user: string): void;
 }
 
@@ -47,7 +47,7 @@ const FIRST_ID = 4_711_000_001;
 const CODE_MS = 60_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Starts it on a free port of an address of this machine until the scope ends. */
+/** Starts the provider on a free port until the scope ends. */
 export async function startOAuth2Provider(
   scope: Scope,
   accessSeconds = 3_600,
@@ -234,7 +234,7 @@ function isClient({ headers }: IncomingMessage, form: URLSearchParams, secret: s
 const page = (main: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Chat</title></head><body>${main}</body></html>`;
 
-/** Posted to the same URL, so that the query of the authorization request stays with it. */
+/** Form that posts to its own URL, which keeps the query of the authorization request. */
 const LOGIN_FORM = `<h1>Sign in to Chat</h1>
 <form method="post">
 <label>Name <input name="login" required></label>

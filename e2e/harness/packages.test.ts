@@ -30,7 +30,7 @@ it('the loopback registry has no other package', async () => {
   const [env, cwd] = [await npmRegistry(testScope()), await temporaryFolder(testScope())];
   const install = run('npm', ['install', 'left-pad'], {
     cwd,
-    // `npm run --silent` hands its silence down
+    // `npm run --silent` sets this for its child processes
     env: { ...process.env, ...env, npm_config_loglevel: 'error' },
   });
   await expect(install).rejects.toThrow('E404');

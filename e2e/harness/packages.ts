@@ -12,7 +12,7 @@ import { temporaryFolder } from './vmcp.ts';
 const serve = join(dirname(fileURLToPath(import.meta.url)), 'backends', 'serve.ts');
 const VERSION = '1.0.0';
 
-/** npm packages that the registry offers: name to the kind of server (backends/serve.ts) that its command runs. */
+/** npm packages of the registry: the kind of server (backends/serve.ts) that the command of each package runs, by name. */
 const NPM_PACKAGES = {
   'vmcp-fixture': 'stdio-sdk-1',
   'vmcp-fixture-v2': 'stdio-sdk-2',
@@ -26,13 +26,13 @@ const NPM_PACKAGES = {
 
 export type FixturePackage = keyof typeof NPM_PACKAGES;
 
-/** `npx://` image of a fixture package. */
+/** Returns the `npx://` image of a fixture package. */
 export const npx = (name: FixturePackage): string => `npx://${name}@${VERSION}`;
 
 /** Name of the Python package that `pythonIndex` offers. */
 export const PYTHON_PACKAGE = 'vmcp-fixture-py';
 
-/** The environment in which `npm install` finds the fixture packages, on a loopback registry, and no other package. */
+/** Returns the environment in which `npm install` finds the fixture packages on a loopback registry, and no other package. */
 export async function npmRegistry(scope: Scope): Promise<Record<string, string>> {
   const folder = await temporaryFolder(scope);
   const tarballs = new Map<string, Buffer>();
@@ -70,7 +70,7 @@ function sendPackument(res: ServerResponse, name: string, tarball: Buffer, origi
   res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(packument));
 }
 
-/** A package whose command runs the fixture from this checkout. */
+/** Packs a package whose command runs the fixture from this checkout. */
 async function packNpm(folder: string, name: string, kind: string): Promise<Buffer> {
   const parent = join(folder, name);
   const program = `#!/usr/bin/env node
@@ -110,7 +110,7 @@ with zipfile.ZipFile(os.path.join(folder, "vmcp_fixture_py-1.0.0-py3-none-any.wh
     wheel.writestr(info + "RECORD", "".join(f"{name},,\\n" for name in [*files, info + "RECORD"]))
 `;
 
-/** The environment in which pip finds the Python fixture package, in a folder, and no other package. */
+/** Returns the environment in which pip finds the Python fixture package in a folder, and no other package. */
 export async function pythonIndex(scope: Scope): Promise<Record<string, string>> {
   const folder = await temporaryFolder(scope);
   const interpreter = await python();

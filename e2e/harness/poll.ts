@@ -6,7 +6,7 @@ export interface PollOptions {
 }
 
 /**
- * Asks until the answer is neither undefined nor false, and returns it. A throw counts as "not yet".
+ * Calls `ask` until it returns something other than undefined and false, and returns that. A throw counts as "not yet".
  * @throws Error after `timeoutMs` (30,000), naming `what` and the last throw
  */
 export async function eventually<T>(

@@ -8,7 +8,7 @@ export interface ProcessInfo {
   readonly command: string;
 }
 
-/** Every process of this machine that is not a zombie. */
+/** Lists the processes of this machine, without zombies. */
 export async function processes(): Promise<ProcessInfo[]> {
   const columns = ['pid=', 'ppid=', 'pgid=', 'stat=', 'args='].flatMap((column) => ['-o', column]);
   const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', ...columns], { maxBuffer: 32 * 1024 * 1024 });
@@ -20,7 +20,7 @@ export async function processes(): Promise<ProcessInfo[]> {
   });
 }
 
-/** What `pid` started, and what those started, the nearest first. */
+/** Lists the children of `pid` and their descendants, children first. */
 export async function descendants(pid: number): Promise<ProcessInfo[]> {
   const all = await processes();
   const found: ProcessInfo[] = [];
@@ -33,7 +33,7 @@ export async function descendants(pid: number): Promise<ProcessInfo[]> {
   return found;
 }
 
-/** Those of `candidates` that still run: same id and same command line. */
+/** Lists the candidates that still run: same id and same command line. */
 export async function stillRunning(candidates: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
   const all = await processes();
   return candidates.filter(({ pid, command }) =>

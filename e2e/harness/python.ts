@@ -20,12 +20,12 @@ export const pythonServer = join(here, 'backends', 'server.py');
 
 const isReady = () => existsSync(marker) && statSync(marker).mtimeMs >= statSync(requirements).mtimeMs;
 
-/** False on a machine whose Python cannot make a virtual environment; `make python` says so (`not applicable`). */
+/** False on a machine whose Python cannot create a virtual environment; `make python` then prints `not applicable`. */
 export const hasPython = isReady() || spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
 
 /**
- * The interpreter of `.cache/python`, where the `mcp` package of requirements.txt is installed. `make test` makes the
- * folder; without it the first caller does, and others wait for it.
+ * Returns the interpreter of `.cache/python`, with the packages of requirements.txt. `make test` creates the
+ * folder; otherwise the first caller creates it, and other callers wait.
  */
 export async function python(): Promise<string> {
   if (!isReady()) await install();
@@ -48,7 +48,7 @@ async function install(): Promise<void> {
   }
 }
 
-/** False while another process installs. A lock that is older than an install can be was left by a killed one. */
+/** Returns false while another process installs. A lock older than any installation belongs to a killed process. */
 function tryLock(): 'mine' | false {
   mkdirSync(dirname(lock), { recursive: true });
   if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > INSTALL_MS) rmSync(lock, { force: true });

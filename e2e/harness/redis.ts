@@ -8,24 +8,24 @@ import { freePort } from './free-port.ts';
 import { eventually } from './poll.ts';
 import type { Scope } from './scope.ts';
 
-/** False on a machine without the Debian package redis-server; `make redis` says so (`not applicable`). */
+/** False on a machine without the Debian package redis-server; `make redis` then prints `not applicable`. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** A `redis-server` process (Debian package redis-server), without a disk. */
+/** A `redis-server` process (Debian package redis-server) that writes nothing to disk. */
 export interface RedisServer {
   readonly port: number;
-  /** `redis-cli` of the default user; what it prints. */
+  /** Runs `redis-cli` as the default user and returns its output. */
   cli(...command: readonly string[]): Promise<string>;
-  /** Stops answering while its connections stay open, as a machine that hangs does. */
+  /** Suspends the process: it stops answering, and its connections stay open. */
   pause(): void;
   resume(): void;
-  /** Ends it at once, as a crash does. */
+  /** Kills the process. */
   kill(): Promise<void>;
 }
 
 export interface RedisOptions {
   readonly port?: number;
-  /** Address of this machine, where pods must reach it. */
+  /** Address to listen on; an address that pods reach in cluster tests. */
   readonly host?: string;
   /** Lines of redis.conf. */
   readonly config?: readonly string[];
@@ -34,7 +34,7 @@ export interface RedisOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
-/** Runs a server until the scope ends. */
+/** Starts a server that runs until the scope ends. */
 export async function startRedis(scope: Scope, options: RedisOptions = {}): Promise<RedisServer> {
   const { config = [], host = '127.0.0.1', sentinel = false, tls } = options;
   const port = options.port ?? (await freePort());
@@ -61,7 +61,7 @@ export async function startRedis(scope: Scope, options: RedisOptions = {}): Prom
   const cli = async (...command: readonly string[]): Promise<string> =>
     (await promisify(execFile)('redis-cli', [...flags, ...command])).stdout.trim();
   await eventually('redis-server answers', async () => {
-    if (child.pid === undefined || child.exitCode !== null) throw new Error(`it ended: ${output}`);
+    if (child.pid === undefined || child.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
     return /PONG|NOAUTH|NOPERM/u.test(await cli('PING'));
   });
   return { port, cli, kill, pause: () => void child.kill('SIGSTOP'), resume: () => void child.kill('SIGCONT') };
@@ -81,11 +81,11 @@ export interface SentinelTrio {
   readonly masterName: string;
   readonly servers: readonly RedisServer[];
   readonly sentinels: readonly RedisServer[];
-  /** The server that the sentinels name. */
+  /** Returns the server that the sentinels report as master. */
   master(): Promise<RedisServer>;
 }
 
-/** Runs six processes until the scope ends. */
+/** Starts the six processes, which run until the scope ends. */
 export async function startSentinelTrio(scope: Scope, host = '127.0.0.1'): Promise<SentinelTrio> {
   const masterName = 'sessions';
   const first = await startRedis(scope, { host });
@@ -119,12 +119,12 @@ export async function startSentinelTrio(scope: Scope, host = '127.0.0.1'): Promi
   return { masterName, servers, sentinels, master };
 }
 
-/** Three members of a cluster that share the slots, without replicas. `lines` of redis.conf are of each. */
+/** Starts a cluster of three members without replicas. `lines` of redis.conf apply to each member. */
 export async function startRedisCluster(scope: Scope, lines: readonly string[] = []): Promise<readonly RedisServer[]> {
   const config = [...lines, 'cluster-enabled yes', 'cluster-node-timeout 2000', 'cluster-require-full-coverage no'];
   const servers = await Promise.all(
     [1, 2, 3].map(async () => {
-      // Members speak to each other on a port of their own.
+      // The members connect to each other on a second port.
       const port = await freePort(2);
       return startRedis(scope, { port, config: [...config, `cluster-port ${String(port + 1)}`] });
     }),

@@ -1,11 +1,11 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Scope } from './scope.ts';
 
-/** A load balancer of connections, without a thought for what goes through them. */
+/** A load balancer of TCP connections. */
 export interface RoundRobin {
-  /** Ports that connections go to in turn; those that nobody listens on are passed over. */
+  /** Target ports, used in turn; ports without a listener are skipped. */
   targets: readonly number[];
-  /** Connections so far, by target. */
+  /** Number of connections by target. */
   readonly counts: ReadonlyMap<number, number>;
 }
 

@@ -1,11 +1,11 @@
 import { afterAll, onTestFinished } from 'vitest';
 
-/** Where things that were started are handed in, to be stopped in reverse order. */
+/** Stop functions of a test or a block, called in reverse order at its end. */
 export interface Scope {
   defer(stop: () => unknown): void;
 }
 
-/** Ends with the running test. */
+/** Returns a scope that ends with the running test. */
 export const testScope = (): Scope => ({
   defer: (stop) => {
     onTestFinished(async () => {
@@ -14,7 +14,7 @@ export const testScope = (): Scope => ({
   },
 });
 
-/** Ends with the `describe` block or file that calls it. */
+/** Returns a scope that ends with the `describe` block or file that calls it. */
 export function blockScope(): Scope {
   const stops: (() => unknown)[] = [];
   afterAll(async () => {

@@ -2,17 +2,17 @@ import { expect } from 'vitest';
 import { greetingUri, itemTemplate, pictureUri, PNG, TOOLS } from './backends/fixture.ts';
 import type { Step, Transcript } from './clients/client.ts';
 
-/** What a tour expects beside the fixture itself. */
+/** Names that a tour expects. */
 export interface TourOptions {
-  /** Name that the fixture server was started with. */
+  /** Name of the fixture server. */
   readonly fixture: string;
-  /** What stands before the names of its tools and prompts: `''` when nothing is in between. */
+  /** Prefix of its tools and prompts: `''` without a gateway. */
   readonly prefix: string;
 }
 
 const BIG = 200_000;
 
-/** Uses everything that a fixture server offers, once. */
+/** Returns steps that use every feature of a fixture server once. */
 export function tourSteps({ fixture, prefix }: TourOptions): Step[] {
   const call = (name: string, args: Record<string, unknown> = {}): Step => ({ op: 'call', name: prefix + name, args });
   return [
@@ -42,7 +42,7 @@ export function tourSteps({ fixture, prefix }: TourOptions): Step[] {
 
 const textOf = (text: string) => ({ content: [expect.objectContaining({ type: 'text', text })] });
 
-/** Checks what a client got on the tour. The gateway may offer more than the one fixture. */
+/** Checks the outcomes of a tour. The gateway may offer more than this fixture. */
 export function expectTour({ initialize, outcomes }: Transcript, { fixture, prefix }: TourOptions): void {
   const failed = outcomes.filter((outcome) => !outcome.ok);
   expect(failed).toEqual([]);
@@ -71,7 +71,7 @@ export function expectTour({ initialize, outcomes }: Transcript, { fixture, pref
   expect(city).toMatchObject({ completion: { values: ['Berlin', 'Bern'] } });
 }
 
-/** Member `name` of each item of a list. */
+/** Returns the member `name` of each item of a list. */
 export const names = (list: unknown): unknown[] => uris(list, 'name');
 
 function uris(list: unknown, member: string): unknown[] {

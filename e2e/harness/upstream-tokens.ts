@@ -7,7 +7,7 @@ import type {
   UpstreamTokens,
 } from '../../gateway/outgoing/upstream-tokens.ts';
 
-/** Tokens as a provider gives them, with lives in seconds. */
+/** Tokens of a provider, with lifetimes in seconds. */
 export interface UpstreamGrant {
   readonly accessToken: string;
   readonly expiresIn?: number;
@@ -15,9 +15,9 @@ export interface UpstreamGrant {
   readonly idTokenExpiresIn?: number;
 }
 
-/** What a login has left behind. `refresh` redeems its refresh token; absent, there is none. */
+/** Tokens of a login. `refresh` redeems its refresh token; it is absent when there is none. */
 export interface UpstreamLogin extends UpstreamGrant {
-  /** Rejects with `CredentialError`: `reauthenticate` when the grant is dead, `unavailable` when nobody answers. */
+  /** Rejects with `CredentialError`: `reauthenticate` for a revoked grant, `unavailable` for a provider that does not answer. */
   readonly refresh?: () => Promise<UpstreamGrant>;
 }
 
@@ -31,11 +31,11 @@ interface Row {
 
 const REFRESH_BEFORE_MS = 60_000;
 
-/** Upstream tokens in memory, for tests and benchmarks. A token at hand is the same object each time. */
+/** Upstream tokens in memory, for tests and benchmarks. A valid token is the same object each time. */
 export class MemoryUpstreamTokens implements UpstreamTokens {
   readonly #now: () => number;
   readonly #rows = new Map<string, Row>();
-  /** True: the store cannot be asked. */
+  /** True makes every read fail. */
   down = false;
 
   constructor(now: () => number = Date.now) {
@@ -47,7 +47,7 @@ export class MemoryUpstreamTokens implements UpstreamTokens {
     this.#rows.set(keyOf(owner, provider), row);
   }
 
-  /** As a logout or a revocation does it. */
+  /** Removes a login, like a logout or a revocation. */
   delete(owner: UpstreamTokenOwner, provider: string): void {
     this.#rows.delete(keyOf(owner, provider));
   }
@@ -61,7 +61,7 @@ export class MemoryUpstreamTokens implements UpstreamTokens {
     return this.#serves(row.token, need, REFRESH_BEFORE_MS) ? row.token : this.#renewed(row, provider, need);
   }
 
-  /** Whether a token can be used for at least so long. */
+  /** Returns true when a token is valid for at least this time. */
   #serves({ accessToken, expiresAt, idToken, idTokenExpiresAt }: UpstreamToken, need: UpstreamTokenNeed = {}, ms = 0) {
     const until = this.#now() + ms;
     const isFresh = (end: number | undefined) => end === undefined || end > until;

@@ -16,7 +16,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A run of the CLI. Everything it writes is kept. */
+/** A process of the CLI, with all of its output. */
 export interface Run {
   readonly pid: number;
   readonly stdout: () => string;
@@ -25,11 +25,11 @@ export interface Run {
   readonly output: () => string;
   readonly exited: Promise<Exit>;
   readonly running: () => boolean;
-  /** To the process alone, as `kill` and container engines do. */
+  /** Signals the process only, like `kill` and container engines. */
   signal(signal: NodeJS.Signals): void;
-  /** To its process group, as a terminal does on Ctrl-C. */
+  /** Signals the process group, like a terminal on Ctrl-C. */
   signalGroup(signal: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL when it does not end. */
+  /** Sends SIGTERM, and SIGKILL after 40 s. */
   stop(): Promise<Exit>;
   descendants(): Promise<ProcessInfo[]>;
 }
@@ -48,26 +48,26 @@ export interface Vmcp extends Run {
 }
 
 export interface RunOptions {
-  /** On top of PATH, HOME (an empty folder), LANG and the npm cache. */
+  /** Added to PATH, HOME (an empty folder), LANG and the npm cache. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
 
 export interface StartOptions extends RunOptions {
-  /** File name to YAML text, written to a folder of its own that is given to `vmcp up`. */
+  /** YAML texts by file name, written to a new folder: the argument of `vmcp up`. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Given to `vmcp up` in place of `files`. */
+  /** Arguments of `vmcp up` instead of `files`. */
   readonly paths?: readonly string[];
   /** Further arguments. */
   readonly args?: readonly string[];
-  /** State folder; a fresh one unless given. */
+  /** State folder; a new one by default. */
   readonly state?: string;
   readonly port?: number;
   readonly managementPort?: number;
   readonly readyTimeoutMs?: number;
 }
 
-/** The built CLI, or the sources when VMCP_FROM_SOURCE is set or nothing is built. */
+/** Returns the command of the built CLI, or of the sources when VMCP_FROM_SOURCE is set or there is no build. */
 function commandLine(): [file: string, ...args: string[]] {
   const built = existsSync(join(root, 'dist', 'operator', 'cli', 'main.js'));
   if (built && process.env['VMCP_FROM_SOURCE'] === undefined) return [join(root, 'bin', 'vmcp')];
@@ -80,7 +80,7 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
   return folder;
 }
 
-/** Runs the CLI with these arguments; killed with the scope when it still runs then. */
+/** Starts the CLI with these arguments; the end of the scope stops it. */
 export async function runVmcp(scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const home = await temporaryFolder(scope);
   const [file, ...leading] = commandLine();
@@ -105,7 +105,7 @@ export async function runVmcp(scope: Scope, args: readonly string[], options: Ru
   return run;
 }
 
-/** Runs the CLI to its end. */
+/** Runs the CLI and waits until it ends. */
 export async function vmcpResult(
   scope: Scope,
   args: readonly string[],
@@ -200,7 +200,7 @@ function follow(child: ChildProcess): Run {
   };
 }
 
-/** Signals a process or, by its negated id, a group; one that is already gone is no error. */
+/** Signals a process or, by its negated id, a group; does nothing when it has already ended. */
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

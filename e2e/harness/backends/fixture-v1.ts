@@ -16,7 +16,7 @@ import {
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
-/** The fixture server on SDK 1.x. */
+/** Returns the fixture server on SDK 1.x. */
 export function fixtureV1(name: string): McpServer {
   const server = new McpServer(
     { name: `fixture-${name}`, version: '1.2.3' },

@@ -15,7 +15,7 @@ import {
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
-/** The fixture server on SDK 2.x: the same offer as on 1.x, in both eras of the protocol. */
+/** Returns the fixture server on SDK 2.x: the same features as on 1.x, with and without sessions. */
 export function fixtureV2(name: string): McpServer {
   const server = new McpServer(
     { name: `fixture-${name}`, version: '1.2.3' },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What every fixture server offers, whatever library it is written with. `name` keeps two of them apart. */
+/** Data of every fixture server, on each library. `name` distinguishes two servers. */
 export const CITIES = ['Basel', 'Berlin', 'Bern', 'Oslo'];
 export const PEOPLE = ['Ada', 'Alan', 'Grace'];
 /** A PNG of one pixel. */
@@ -27,16 +27,16 @@ export const TOOLS = [
 export const beginningWith = (words: readonly string[], start: string): string[] =>
   words.filter((word) => word.toLowerCase().startsWith(start.toLowerCase()));
 
-/** Waits, and says so; a cancelled call ends at once. */
+/** Waits and returns the time; a cancelled call ends at once. */
 export async function slowly(ms: number, signal: AbortSignal): Promise<string> {
   await sleep(ms, undefined, { signal });
   return `waited ${ms} ms`;
 }
 
-/** The environment of the server's process, for the test that looks for secrets in it. */
+/** Returns the environment of the process, for the test that looks for secrets in it. */
 export const environmentJson = (): string => JSON.stringify(process.env);
 
-/** Ends the process without an answer, as a bug does. */
+/** Ends the process without an answer. */
 export function crash(): never {
   process.stderr.write('fixture: crashing as asked\n');
   process.exit(7);

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../scope.ts';
 
-/** How a backend can be broken: what it does in place of answering. */
+/** Faults of a backend. */
 export type Fault =
   'hang' | 'reset' | 'status-500' | 'status-404' | 'garbage' | 'html' | 'redirect' | 'wrong-id' | 'huge';
 
@@ -13,11 +13,11 @@ export interface SeenRequest {
   /** JSON-RPC method of a POST. */
   readonly method: string | undefined;
   readonly headers: IncomingMessage['headers'];
-  /** The body as it came. */
+  /** The body as received. */
   readonly body: string;
 }
 
-/** A request whose body, if it is JSON, is parsed. */
+/** Handler of a request; a JSON body is parsed. */
 export type Handle = (req: IncomingMessage, res: ServerResponse, body: unknown) => Promise<void>;
 
 /** A running HTTP backend that a test can watch and break. */
@@ -27,11 +27,11 @@ export interface HttpBackend {
   readonly seen: SeenRequest[];
   /** Requests that have not been answered yet. */
   readonly running: () => number;
-  /** undefined: answer as usual. The JSON-RPC method is undefined for GET and DELETE. */
+  /** Chooses the fault of a request; undefined is the correct answer. The JSON-RPC method is undefined for GET and DELETE. */
   fault: ((method: string | undefined) => Fault | undefined) | undefined;
-  /** Waited before every answer, ms. */
+  /** Delay before every answer. */
   delayMs: number;
-  /** Stops listening and cuts every connection, as a crash does. */
+  /** Stops listening and cuts every connection. */
   crash(): Promise<void>;
   /** Listens again on the same port. */
   recover(): Promise<void>;
@@ -42,7 +42,7 @@ interface HostState extends Pick<HttpBackend, 'seen' | 'fault' | 'delayMs'> {
   inFlight: number;
 }
 
-/** Serves `handle` on a free port, of `host` where pods must reach it, until the scope ends. */
+/** Serves `handle` on a free port of `host` until the scope ends. */
 export async function hostBackend(
   scope: Scope,
   path: string,
@@ -154,7 +154,7 @@ function misbehave(fault: Fault, req: IncomingMessage, res: ServerResponse, body
   }
 }
 
-/** 100 MB of one JSON string, as fast as the reader takes it. */
+/** Sends 100 MB of one JSON string, as fast as the client reads it. */
 function flood(res: ServerResponse): void {
   const piece = Buffer.alloc(1024 * 1024, 'x');
   let left = 100;

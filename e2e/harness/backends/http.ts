@@ -13,7 +13,7 @@ import { hostBackend, type Handle, type HttpBackend } from './host.ts';
 import { pagedServer } from './paged.ts';
 import type { Scope } from '../scope.ts';
 
-/** A kind of HTTP server: makes what answers its requests. */
+/** A kind of HTTP server: creates the handler of its requests. */
 export interface HttpKind {
   readonly transport: 'streamable-http' | 'sse';
   readonly path: string;
@@ -111,7 +111,7 @@ async function respond(res: ServerResponse, response: Response): Promise<void> {
   res.end();
 }
 
-/** Every HTTP server there is. */
+/** HTTP servers by kind. */
 export const HTTP_KINDS = {
   'sdk-1-stateful': { transport: 'streamable-http', path: '/mcp', create: stateful(fixtureV1) },
   'sdk-1-stateless': { transport: 'streamable-http', path: '/mcp', create: stateless },

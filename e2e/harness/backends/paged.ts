@@ -13,14 +13,14 @@ const numbers = [1, 2, 3, 4, 5];
 export const PAGED_TOOLS = numbers.map((number) => `page_${number}`);
 export const pagedUris = (name: string): string[] => numbers.map((number) => `paged://${name}/${number}`);
 
-/** Two items, and the number of the next as the cursor. */
+/** Returns two items, with the number of the next item as the cursor. */
 function page<T>(items: readonly T[], cursor: string | undefined): { items: T[]; nextCursor?: string } {
   const from = Number(cursor ?? 0);
   const next = from + PAGE;
   return { items: items.slice(from, next), ...(next < items.length && { nextCursor: String(next) }) };
 }
 
-/** A server that hands out every list in pages of two, on the low-level class of SDK 1.x. */
+/** Returns a server whose lists have pages of two items, on the low-level class of SDK 1.x. */
 export function pagedServer(name: string): Server {
   const capabilities = { tools: {}, resources: {}, prompts: {} };
   const server = new Server({ name: `paged-${name}`, version: '1.0.0' }, { capabilities });

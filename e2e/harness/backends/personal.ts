@@ -11,23 +11,23 @@ interface Message {
   readonly params?: { readonly name?: string };
 }
 
-/** A request as it came, by method of MCP or of HTTP. */
+/** A received request; `what` is its MCP or HTTP method. */
 export interface Seen {
   readonly what: string;
   readonly authorization: string | undefined;
 }
 
-/** An MCP server whose tools depend on the `sub` of the bearer token, as a test sees and steers it. */
+/** An MCP server whose tools depend on the `sub` of the bearer token. */
 export interface PersonalBackend {
   readonly url: string;
   readonly seen: Seen[];
-  /** Tokens that are answered 401, and those to come. */
+  /** Chooses the tokens that get 401. */
   refuses: (authorization: string | undefined) => boolean;
-  /** Says to the sessions of this subject that the tools changed, and adds one. */
+  /** Adds a tool for a subject and notifies its sessions. */
   addTool(subject: string, tool: string): void;
 }
 
-/** Starts it. Without a token, and with one that it refuses, everything is 401. */
+/** Starts the server. Requests without a token or with a refused token get 401. */
 export async function startPersonalBackend(scope: Scope): Promise<PersonalBackend> {
   const seen: Seen[] = [];
   const extra = new Map<string, string[]>();

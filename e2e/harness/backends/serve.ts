@@ -1,6 +1,6 @@
 /**
  * A fixture server as a process: `node serve.ts KIND [NAME]`. HTTP kinds listen on PORT, the others speak over stdio.
- * The bad kinds are what users meet: one that ends at once, one that never answers, one that prints no JSON.
+ * The bad kinds end at once, never answer, or print something other than JSON.
  */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -30,4 +30,4 @@ const isHttp = (name: string): name is HttpKindName => Object.hasOwn(HTTP_KINDS,
 
 if (isHttp(kind)) await startHttpBackend({ defer: () => undefined }, kind, name, Number(process.env['PORT']));
 else if (STDIO_KINDS[kind]) await STDIO_KINDS[kind]();
-else throw new Error(`no such kind of server: ${kind}`);
+else throw new Error(`unknown kind of server: ${kind}`);

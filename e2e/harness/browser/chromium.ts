@@ -6,10 +6,10 @@ import type { Scope } from '../scope.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
-/** False on a machine without the Debian package chromium; `make chromium` says so (`not applicable`). */
+/** False on a machine without the Debian package chromium; `make chromium` then prints `not applicable`. */
 export const hasChromium = existsSync(EXECUTABLE);
 
-/** A real browser that reaches this machine and no other, until the scope ends. */
+/** Starts a browser that can reach this machine only; it ends with the scope. */
 export async function startChromium(scope: Scope): Promise<Browser> {
   const rules = '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost';
   const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [rules] });
@@ -17,12 +17,12 @@ export async function startChromium(scope: Scope): Promise<Browser> {
   return browser;
 }
 
-/** Where a client on this machine waits for the browser. */
+/** Callback listener of a client on this machine. */
 export interface ClientCallback {
   readonly url: string;
-  /** The addresses that it was called at. */
+  /** Requested URLs. */
   readonly calls: URL[];
-  /** HTML that it serves at `/`, beside its callback. */
+  /** HTML of the page at `/`. */
   home: string;
 }
 
@@ -44,7 +44,7 @@ export async function startClientCallback(scope: Scope): Promise<ClientCallback>
   return state;
 }
 
-/** Fills in every page that asks for a name, as `user`, until the browser is back at the client or shows `end`. */
+/** Logs in as `user` on every login page until the browser returns to the client or shows `end`. */
 export async function signIn(page: Page, callback: ClientCallback, user: string, end?: Locator): Promise<void> {
   for (let pages = 0; pages < 12; pages += 1) {
     if (page.url().startsWith(callback.url) || ((await end?.count()) ?? 0) > 0) return;

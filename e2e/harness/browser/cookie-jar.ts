@@ -9,19 +9,19 @@ interface Cookie {
 }
 
 export interface CookieRequest {
-  /** A request that another site brought about. */
+  /** True for a request that another site initiated. */
   readonly crossSite: boolean;
   readonly method: string;
 }
 
 /**
- * Cookies of one host each; ports do not count, as in every browser. A `Domain` attribute is refused: nothing here may
- * need one. @see RFC 6265bis §5
+ * Cookies by host; as in browsers, the port does not matter. Rejects a `Domain` attribute: no cookie of the gateway may
+ * have one. @see RFC 6265bis §5
  */
 export class CookieJar {
   readonly #byHost = new Map<string, Map<string, Cookie>>();
 
-  /** Values of `Set-Cookie`. Throws an Error for a cookie that a browser would not take. */
+  /** Stores the values of `Set-Cookie`. Throws an Error for a cookie that a browser would reject. */
   keep(url: URL, lines: readonly string[]): void {
     for (const line of lines) {
       const cookie = parse(line);
@@ -35,7 +35,7 @@ export class CookieJar {
     }
   }
 
-  /** Value of `Cookie`; empty for none. */
+  /** Returns the value of `Cookie`; empty without cookies. */
   header(url: URL, { crossSite, method }: CookieRequest): string {
     return this.of(url.hostname)
       .filter(({ expiresAt }) => expiresAt > Date.now())
@@ -73,7 +73,7 @@ function parse(line: string): Cookie {
 }
 
 function refusalOf({ name, path, secure, sameSite }: Cookie, line: string, url: URL): string | undefined {
-  if (/; *domain=/iu.test(line)) return 'it has a Domain';
+  if (/; *domain=/iu.test(line)) return 'it has a Domain attribute';
   if (secure && url.protocol !== 'https:') return 'it is Secure, the page is not';
   if (name.startsWith('__Host-') && (!secure || path !== '/')) return '__Host- asks for Secure and Path=/';
   if (sameSite === 'none' && !secure) return 'SameSite=None asks for Secure';

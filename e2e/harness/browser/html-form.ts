@@ -1,9 +1,9 @@
-/** A form of a page, as far as it can be sent without scripts. */
+/** A form that can be sent without scripts. */
 export interface Form {
-  /** As written; absent: the page's own URL. */
+  /** The `action` attribute; absent for the URL of the page. */
   readonly action: string | undefined;
   readonly hidden: Readonly<Record<string, string>>;
-  /** Names of the fields that somebody types into. */
+  /** Names of the text fields. */
   readonly texts: readonly string[];
   readonly buttons: readonly { readonly name: string | undefined; readonly value: string }[];
 }
@@ -13,7 +13,7 @@ const CONTROL = /<(input|button)\b([^>]*)>/gu;
 const ATTRIBUTE = /([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/gu;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 
-/** Every form that is posted. */
+/** Lists the forms with `method="post"`. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(FORM)]
     .map(([, head = '', body = '']) => ({ attributes: attributesOf(head), body }))

@@ -3,7 +3,7 @@ import { raw } from '../clients/raw.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { formsOf, type Form } from './html-form.ts';
 
-/** A page that was shown. */
+/** A page that the browser showed. */
 export interface Shown {
   readonly url: URL;
   readonly status: number;
@@ -11,26 +11,26 @@ export interface Shown {
   readonly body: string;
 }
 
-/** Where a walk ends: at a page, or at the door of a client, which is not asked. */
+/** End of a navigation: a page, or the URL of a client, which is not opened. */
 export type End = { readonly page: Shown } | { readonly client: URL };
 
 export interface BrowserOptions {
-  /** What it types as a name, at each host and port or everywhere. */
+  /** Name of the user, by host and port or everywhere. */
   readonly user?: string | ((host: string) => string);
-  /** URLs that begin so are the client's. */
+  /** Prefixes of the clients' URLs. */
   readonly clients?: readonly string[];
 }
 
 const MAX_STEPS = 30;
 
-/** A browser without scripts: cookies as browsers keep them, redirects, forms, and somebody who fills them in. */
+/** A browser without scripts, with a user: cookies, redirects, and forms that it fills in. */
 export class ScriptedBrowser {
   readonly cookies = new CookieJar();
-  /** Every page, the latest last. */
+  /** Every page, the newest last. */
   readonly pages: Shown[] = [];
-  /** Every URL that was opened or handed to a client. */
+  /** Every URL that was opened or returned to a client. */
   readonly visited: URL[] = [];
-  /** What it presses where it is asked for a decision. */
+  /** The button that it presses on the consent page. */
   decision: 'approve' | 'deny' = 'approve';
   readonly #user: (host: string) => string;
   readonly #clients: readonly string[];
@@ -40,12 +40,12 @@ export class ScriptedBrowser {
     this.#clients = clients;
   }
 
-  /** Opens an address as somebody who types it in, and follows its redirects. */
+  /** Opens a URL like a user who types it, and follows its redirects. */
   open(url: string | URL): Promise<End> {
     return this.#walk(new URL(url), undefined, undefined);
   }
 
-  /** Presses a button, the first of its name and value when these are given; `fields` are typed in before. */
+  /** Presses the first button, or the first with this name and value; fills in `fields` before. */
   press(page: Shown, button?: readonly [name: string, value: string], fields: Readonly<Record<string, string>> = {}) {
     const form = formsOf(page.body).find(({ buttons }) => button === undefined || hasButton(buttons, button));
     if (!form) throw new Error(`there is no such button on ${page.url.href}: ${page.body.slice(0, 800)}`);
@@ -53,7 +53,7 @@ export class ScriptedBrowser {
     return this.#walk(new URL(form.action ?? page.url.href, page.url), filled, page.url);
   }
 
-  /** Logs in wherever it is asked to, decides as `decision` says, and returns the URL that the client is given. */
+  /** Logs in on every login page, presses `decision` on consent pages, and returns the URL of the client. */
   async login(start: string | URL): Promise<URL> {
     let end = await this.open(start);
     for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -63,7 +63,7 @@ export class ScriptedBrowser {
     throw new Error(`the login does not end: ${this.visited.map(({ pathname }) => pathname).join(' ')}`);
   }
 
-  /** Does what the page asks for. Throws an Error that quotes a page without a form. */
+  /** Fills in and sends the form of a page. Throws an Error that quotes a page without a form. */
   answer(page: Shown): Promise<End> {
     const [form] = formsOf(page.body);
     if (!form) throw new Error(`nothing to press on ${page.url.href} (${String(page.status)}): ${page.body}`);
@@ -101,7 +101,7 @@ export class ScriptedBrowser {
         'sec-fetch-dest': 'document',
         'sec-fetch-site': fetchSite(initiator, url),
         ...(cookie !== '' && { cookie }),
-        // As under `Referrer-Policy: no-referrer`.
+        // The pages send `Referrer-Policy: no-referrer`, so the browser sends `Origin: null`.
         ...(form && { origin: 'null', 'content-type': 'application/x-www-form-urlencoded' }),
       },
       ...(form && { body: form.toString() }),
@@ -111,7 +111,7 @@ export class ScriptedBrowser {
   }
 }
 
-/** Where clients of the tests are sent back to. Nothing listens there. */
+/** Redirect URI of test clients. Nothing listens there. */
 export const CLIENT_URL = 'http://127.0.0.1:33418/callback';
 const CLIENT_URLS = [CLIENT_URL];
 

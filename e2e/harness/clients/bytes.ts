@@ -7,7 +7,7 @@ export type HeaderLines = readonly string[];
 export interface BytesRequest {
   readonly method?: string;
   readonly path?: string;
-  /** Beside Host and `Connection: close`; a body gets its Content-Length unless a line here frames it. */
+  /** Added to Host and `Connection: close`. A body gets a Content-Length unless a line frames it. */
   readonly lines?: HeaderLines;
   readonly body?: string;
   readonly host?: string;

@@ -1,9 +1,9 @@
-/** Where a client connects. */
+/** Address of an MCP server. */
 export type Target =
   | { readonly transport: 'streamable-http' | 'sse'; readonly url: string }
   | { readonly transport: 'stdio'; readonly command: string; readonly args: readonly string[] };
 
-/** One thing that a client does. Lists are read to their last page. */
+/** One operation of a client. Lists are read to their last page. */
 export type Step =
   | { readonly op: 'tools' | 'resources' | 'templates' | 'prompts' | 'ping' }
   | { readonly op: 'call'; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
@@ -18,12 +18,12 @@ export type Step =
 export type Reference =
   { readonly type: 'ref/prompt'; readonly name: string } | { readonly type: 'ref/resource'; readonly uri: string };
 
-/** What came of a step: the result, of a list its items; or the JSON-RPC error. */
+/** Outcome of a step: the result (the items of a list) or the JSON-RPC error. */
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly code: number | undefined; readonly message: string };
 
-/** What a client saw from connecting to leaving. */
+/** Outcomes of a whole session. */
 export interface Transcript {
   readonly initialize: {
     readonly protocolVersion?: string | undefined;
@@ -32,11 +32,11 @@ export interface Transcript {
     readonly instructions?: string | undefined;
   };
   readonly outcomes: readonly Outcome[];
-  /** Of a client that tells it. The session has been ended with DELETE. */
+  /** Id of the session, when the client exposes it. The client has deleted the session. */
   readonly sessionId?: string | undefined;
 }
 
-/** A client library: connects, does the steps in turn, ends the session. */
+/** A client library: connects, runs the steps in order, ends the session. */
 export type RunClient = (target: Target, steps: readonly Step[]) => Promise<Transcript>;
 
 /** A page of a list: its items and the cursor of the next. */
@@ -56,7 +56,7 @@ export async function everyPage(read: (cursor: string | undefined) => Promise<Pa
   return all;
 }
 
-/** Runs the steps; what `perform` throws becomes an outcome, so that one refused step does not end the script. */
+/** Runs the steps; an error of `perform` becomes an outcome, so that the other steps still run. */
 export async function outcomesOf(
   steps: readonly Step[],
   perform: (step: Step) => Promise<unknown>,

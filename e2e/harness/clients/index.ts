@@ -6,7 +6,7 @@ import { sdkV2 } from './sdk-v2.ts';
 
 type Named = readonly [name: string, run: RunClient];
 
-/** Client libraries that tell the id of their session, by the name that the tests print. */
+/** Client libraries that expose the id of their session, by the name in test titles. */
 export const SESSION_TELLERS: readonly Named[] = [
   ['TypeScript SDK 1.x', sdkV1],
   ['TypeScript SDK 2.x', sdkV2('legacy')],
@@ -17,12 +17,12 @@ const PYTHON: readonly Named[] = [
   ['Python mcp, asking for 2026-07-28 first', pythonSdk('auto')],
 ];
 
-/** Every client library that this machine can run. */
+/** Client libraries that this machine can run. */
 export const CLIENTS: readonly Named[] = [
   ...SESSION_TELLERS,
   ['TypeScript SDK 2.x, asking for 2026-07-28 first', sdkV2('auto')],
   ...(hasPython ? PYTHON : []),
 ];
 
-/** Those that can be made to speak HTTP+SSE of 2024-11-05. */
+/** Client libraries that support HTTP+SSE of 2024-11-05. */
 export const SSE_CLIENTS: readonly Named[] = [...SESSION_TELLERS, ...(hasPython ? PYTHON.slice(0, 1) : [])];

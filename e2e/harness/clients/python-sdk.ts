@@ -7,7 +7,7 @@ import type { RunClient, Transcript } from './client.ts';
 
 const script = join(dirname(fileURLToPath(import.meta.url)), 'client.py');
 
-/** The Python SDK; `auto` is its default and asks for 2026-07-28 first. */
+/** The Python SDK; `auto` is its default and tries 2026-07-28 first. */
 export const pythonSdk =
   (mode: 'legacy' | 'auto'): RunClient =>
   async (target, steps) => {

@@ -17,7 +17,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** One HTTP request as written: `fetch` would refuse a foreign Host, a GET with a body and the like. */
+/** Sends one HTTP request without the restrictions of `fetch`, which rejects a foreign Host or a GET with a body. */
 export function raw(url: string, { method = 'GET', headers = {}, body, chunked, timeoutMs = 20_000 }: RawRequest = {}) {
   return new Promise<RawResponse>((resolve, reject) => {
     const length = body !== undefined && !chunked && { 'content-length': String(Buffer.byteLength(body)) };
@@ -36,7 +36,7 @@ export function raw(url: string, { method = 'GET', headers = {}, body, chunked, 
   });
 }
 
-/** What an MCP client sends with every POST. */
+/** Headers of every POST of an MCP client. */
 export const MCP_HEADERS = {
   accept: 'application/json, text/event-stream',
   'content-type': 'application/json',
@@ -52,7 +52,7 @@ export interface RpcReply {
   readonly text: string;
 }
 
-/** The last JSON-RPC message of a reply, which may be JSON or an event stream. */
+/** Returns the last JSON-RPC message of a reply, which may be JSON or an event stream. */
 export function rpcReply({ status, headers, body }: RawResponse): RpcReply {
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
   const json = isStream
@@ -71,7 +71,7 @@ export const rpc = (method: string, params?: unknown, id: unknown = 1): string =
 export const initializeRequest = (protocolVersion = REVISION, capabilities: unknown = {}): string =>
   rpc('initialize', { protocolVersion, capabilities, clientInfo: { name: 'e2e-raw', version: '1.0.0' } }, 0);
 
-/** A session held by hand, for what no client library lets one do. */
+/** A session without a client library, for requests that no library sends. */
 export interface RawSession {
   readonly id: string;
   /** Headers of a POST in this session. */
@@ -80,13 +80,13 @@ export interface RawSession {
   /** Sends `body` as it is. */
   post(body: string, more?: RawRequest): Promise<RawResponse>;
   request(method: string, params?: unknown, more?: RawRequest): Promise<RpcReply>;
-  /** Names of all tools, in the order in which they came. */
+  /** Returns the names of all tools, in the order of the list. */
   tools(): Promise<string[]>;
   call(name: string, args?: Readonly<Record<string, unknown>>, more?: RawRequest): Promise<RpcReply>;
   end(): Promise<RawResponse>;
 }
 
-/** `extra` headers go with every request. @throws Error when `initialize` does not give a session */
+/** Opens a session; every request carries the `extra` headers. @throws Error when `initialize` returns no session */
 export async function openSession(
   url: string,
   protocolVersion = REVISION,
@@ -127,7 +127,7 @@ async function toolNames(request: RawSession['request']): Promise<string[]> {
   return names;
 }
 
-/** Text of the first content item of a call's result. */
+/** Returns the text of the first content item of a result. */
 export function textOf({ result, error }: RpcReply): string {
   const content = result?.['content'];
   const first: unknown = Array.isArray(content) ? content[0] : undefined;

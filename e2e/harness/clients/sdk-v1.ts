@@ -4,11 +4,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { everyPage, outcomesOf, type RunClient, type Step, type Target } from './client.ts';
 
-/** A connected client of SDK 1.x, for tests that do more than a script of steps. */
+/** A connected client of SDK 1.x, for tests that need more than steps. */
 export interface ConnectedV1 {
   readonly client: Client;
   readonly sessionId: () => string | undefined;
-  /** Ends the session with DELETE where there is one. */
+  /** Deletes the session, if there is one, and disconnects. */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@mode
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { everyPage, outcomesOf, type RunClient, type Step, type Target } from './client.ts';
 
-/** TypeScript SDK 2.x; `auto` asks for 2026-07-28 first and falls back to `initialize`, `legacy` does not ask. */
+/** TypeScript SDK 2.x; `auto` tries 2026-07-28 first and falls back to `initialize`, `legacy` uses `initialize` only. */
 export const sdkV2 =
   (mode: 'legacy' | 'auto'): RunClient =>
   async (target, steps) => {

@@ -38,7 +38,7 @@ export interface Place {
 interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** Of a `Status` object: why not. */
+  /** `message` of a `Status` object. */
   readonly message: string;
 }
 
@@ -50,7 +50,7 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   Endpoints: 'endpoints',
 };
 
-/** URL path of an object or, without a name, of all objects of its kind. */
+/** Returns the URL path of an object or, without a name, of the list of its kind. */
 export function pathOf({ apiVersion, kind, namespace, name }: Place): string {
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = IRREGULAR[kind] ?? `${kind.toLowerCase()}s`;
@@ -87,7 +87,7 @@ const PATCHES = {
 } as const;
 const MOST_TRIES = 20;
 
-/** What tests ask of an API server. It knows nothing of the client that the product has. */
+/** Client of the API server for tests, independent of the client of the product. */
 export class ClusterApi {
   readonly #agent: Agent;
   readonly #options: ApiOptions;
@@ -97,7 +97,7 @@ export class ClusterApi {
     this.#agent = new Agent({ connections: 16, connect: { ca: options.ca, ...options.certificate } });
   }
 
-  /** Any request; every status is an answer. */
+  /** Sends any request and returns the answer with any status. */
   async send(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<Answer> {
     const { token, server } = this.#options;
     const response = await request(`${server}${path}`, {
@@ -115,7 +115,7 @@ export class ClusterApi {
     return { status: response.statusCode, body: parsed, message };
   }
 
-  /** Asks again while the API server is too busy or reads a kind anew (429), as every client of Kubernetes does. */
+  /** Retries while the API server is overloaded or reloads a kind (429), like every client of Kubernetes. */
   async #patiently(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer> {
     for (let tries = 1; ; tries += 1) {
       const answer = await this.send(method, path, body, contentType);
@@ -134,7 +134,7 @@ export class ClusterApi {
     return this.#ask('POST', pathOf({ ...placeOf(object), name: undefined }), object);
   }
 
-  /** Undefined when there is none. */
+  /** Returns undefined when there is no such object. */
   async get(place: Place): Promise<KubeManifest | undefined> {
     const path = pathOf(place);
     const answer = await this.#patiently('GET', path);
@@ -148,7 +148,7 @@ export class ClusterApi {
     return items.map((item) => ({ ...item, apiVersion: place.apiVersion, kind: place.kind }));
   }
 
-  /** The changed object. `merge` unless told otherwise; a JSON patch is a list. */
+  /** Patches an object and returns it. A merge patch by default; a JSON patch is a list. */
   patch(
     place: Place,
     patch: unknown,
@@ -158,13 +158,13 @@ export class ClusterApi {
     return this.#ask('PATCH', path, patch, PATCHES[type]);
   }
 
-  /** Server-side apply, as `kubectl apply --server-side --force-conflicts` does it. */
+  /** Applies an object like `kubectl apply --server-side --force-conflicts`. */
   apply(object: KubeManifest, fieldManager = 'test'): Promise<KubeManifest> {
     const path = `${pathOf(placeOf(object))}?fieldManager=${fieldManager}&force=true`;
     return this.#ask('PATCH', path, object, 'application/apply-patch+yaml');
   }
 
-  /** Nothing to delete is no error. */
+  /** Deletes an object; does nothing when there is none. */
   async remove(place: Place): Promise<void> {
     const path = pathOf(place);
     const answer = await this.send('DELETE', path);

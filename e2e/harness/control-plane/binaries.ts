@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../vmcp.ts';
 
-/** Paths of the programs that a control plane without nodes consists of. */
+/** Paths of the programs of a control plane without nodes. */
 export interface ControlPlaneBinaries {
   readonly etcd: string;
   readonly apiserver: string;
@@ -11,7 +11,7 @@ export interface ControlPlaneBinaries {
 }
 
 const clusterCache = process.env['CLUSTER_CACHE'];
-/** Folders of programs, the first that has one gives it. The assets of kubebuilder hold no kube-controller-manager. */
+/** Folders in order of preference. The assets of kubebuilder have no kube-controller-manager. */
 const FOLDERS = [
   ...(clusterCache === undefined
     ? [join(root, '.cache', 'test-cluster', 'bin'), join(homedir(), '.cache', 'test-cluster', 'bin')]
@@ -19,11 +19,11 @@ const FOLDERS = [
   ...[process.env['KUBEBUILDER_ASSETS'] ?? []].flat(),
 ];
 
-/** Path of a program of the test cluster (`helm`, `kubectl`, `etcd`, ...), or undefined where it is not built. */
+/** Returns the path of a program of the test cluster (`helm`, `kubectl`, `etcd`, ...), or undefined when it is not built. */
 export const clusterBinary = (name: string): string | undefined =>
   FOLDERS.map((folder) => join(folder, name)).find((file) => existsSync(file));
 
-/** @throws Error that says what to do when a program is missing */
+/** Finds the programs. @throws Error with the command that builds a missing program */
 export function controlPlaneBinaries(): ControlPlaneBinaries {
   const need = (name: string): string => {
     const file = clusterBinary(name);

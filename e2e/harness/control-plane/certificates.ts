@@ -9,7 +9,7 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-/** What `openssl` made in a folder: `ca.crt`, `apiserver.{crt,key}`, `sa.{key,pub}` as files, clients as texts too. */
+/** Certificates that `openssl` wrote to a folder: `ca.crt`, `apiserver.{crt,key}`, `sa.{key,pub}`; those of clients also as texts. */
 export interface Certificates {
   readonly folder: string;
   readonly ca: string;

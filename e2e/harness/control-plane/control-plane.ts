@@ -11,7 +11,7 @@ import { eventually } from '../poll.ts';
 import type { Scope } from '../scope.ts';
 import { root } from '../vmcp.ts';
 
-/** How another process reaches a control plane that this one runs. */
+/** Address of a control plane, for other processes. */
 export interface ControlPlaneAddress {
   readonly server: string;
   readonly etcdUrl: string;
@@ -30,7 +30,7 @@ const AUDIT_POLICY = {
   kind: 'Policy',
   omitStages: ['RequestReceived'],
   rules: [
-    // The bodies of what ServiceAccounts write say what a needless write was about.
+    // With the bodies of writes by ServiceAccounts, a failed test shows the content of a needless write.
     {
       level: 'Request',
       verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
@@ -46,12 +46,12 @@ const AUDIT_POLICY = {
   ],
 };
 
-/** Folders of a control plane. */
+/** Returns the path of the audit log. */
 export const auditLogOf = ({ folder }: Pick<ControlPlaneAddress, 'folder'>): string => join(folder, 'audit.log');
 export const adminKubeconfigOf = ({ folder }: Pick<ControlPlaneAddress, 'folder'>): string =>
   join(folder, 'admin.kubeconfig');
 
-/** A client with every right, for the test's own side. */
+/** Returns a client with all permissions, for the test itself. */
 export async function adminApi(scope: Scope, address: ControlPlaneAddress): Promise<ClusterApi> {
   const pem = (file: string) => readFile(join(address.folder, 'pki', file), 'utf8');
   const [ca, cert, key] = await Promise.all([pem('ca.crt'), pem('admin.crt'), pem('admin.key')]);
@@ -86,11 +86,11 @@ export async function writeKubeconfig(
 }
 
 export interface ControlPlaneOptions {
-  /** Requests that each controller sends in a second; 20 in a cluster that says nothing else, 500 here. */
+  /** Requests per second of each controller; 20 is the default of Kubernetes, 500 here. */
   readonly controllerQps?: number;
 }
 
-/** Starts a control plane in a folder of its own and installs the CRDs; about 4 s. It ends with the scope. */
+/** Starts a control plane in a new folder and installs the CRDs; takes about 4 s. It ends with the scope. */
 export async function startControlPlane(
   scope: Scope,
   { controllerQps = 500 }: ControlPlaneOptions = {},
@@ -112,7 +112,7 @@ export async function startControlPlane(
   await writeKubeconfig(controllerConfig, { ...address, ca: certificates.ca }, certificates.controllerManager);
   await daemons.etcd.start();
   await daemons.apiserver.start();
-  // Before the controllers: the garbage collector looks for new kinds twice a minute only.
+  // Before the controllers: the garbage collector discovers new kinds only twice a minute.
   await installCrds(probe);
   await daemons.controllerManager.start();
   return { ...address, ...daemons };
@@ -143,7 +143,7 @@ function daemonsOf(binaries: ControlPlaneBinaries, layout: Layout) {
       binaries.controllerManager,
       controllerFlags(layout),
       async () => {
-        // The namespace's own ServiceAccount is made by it.
+        // The controller manager creates the default ServiceAccount of each namespace.
         return (
           (await probe.get({ apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'default', name: 'default' })) !==
           undefined
@@ -170,10 +170,10 @@ const apiserverFlags = ({ folder, port, etcdUrl }: Layout): string[] => [
   '--profiling=false',
   `--audit-policy-file=${join(folder, 'audit-policy.yaml')}`,
   `--audit-log-path=${auditLogOf({ folder })}`,
-  '--audit-log-maxsize=4096', // MiB; what is rotated away is not read
+  '--audit-log-maxsize=4096', // MiB; the tests do not read rotated files
 ];
 
-/** Only what acts on objects: nothing of nodes, volumes and certificates. */
+/** Controllers that act on objects; none for nodes, volumes or certificates. */
 const CONTROLLERS = [
   'deployment-controller',
   'replicaset-controller',
@@ -204,7 +204,7 @@ const controllerFlags = ({ folder, controllerQps }: Layout): string[] => {
   ];
 };
 
-/** Applies crds/*.yaml and waits until each kind is served: a while after it is Established. */
+/** Applies crds/*.yaml and waits until the API server serves each kind, which is some time after Established. */
 async function installCrds(api: ClusterApi): Promise<void> {
   const folder = join(root, 'crds');
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml'));

@@ -4,11 +4,11 @@ import { existsSync, openSync, closeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { eventually } from '../poll.ts';
 
-/** One program of a control plane, which can end and start again. */
+/** One program of a control plane; a test can stop and start it. */
 export interface Daemon {
   readonly pid: () => number;
   start(): Promise<void>;
-  /** SIGKILL unless told otherwise; resolves when it is gone. */
+  /** Ends the process, with SIGKILL by default, and waits until it has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -16,13 +16,13 @@ export interface DaemonOptions {
   readonly name: string;
   readonly file: string;
   readonly args: readonly string[];
-  /** Both streams, appended. */
+  /** Path of the log; both output streams are appended. */
   readonly log: string;
-  /** Asked until it answers; a throw counts as "not yet". */
+  /** Called until it returns true; a throw counts as "not yet". */
   readonly ready: () => Promise<boolean>;
 }
 
-/** On Linux the kernel ends a daemon whose test process was killed. */
+/** Starts nothing yet. On Linux the kernel ends the daemon when the test process is killed. */
 const TIED = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : [];
 
 export function daemon({ name, file, args, log, ready }: DaemonOptions): Daemon {
