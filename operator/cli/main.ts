@@ -60,7 +60,7 @@ function addUp(program: Command): void {
     .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
     .option('--watch', 'take changes of the files while running')
     .action(async (paths: string[], flags: UpFlags, command: Command) => {
-      const { up } = await import('./up.ts');
+      const { up } = await import('./up/up.ts');
       process.exitCode = await up(paths, {
         ...flags,
         watch: flags.watch ?? false,
@@ -77,7 +77,7 @@ function addValidate(program: Command): void {
     .argument('<paths...>', 'YAML or JSON files, or folders of them')
     .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
     .action(async (paths: string[], flags: { secretsDir?: string }) => {
-      const { validate } = await import('./validate.ts');
+      const { validate } = await import('./validate/validate.ts');
       process.exitCode = await validate(paths, flags, io);
     });
 }
@@ -90,7 +90,7 @@ function addRender(program: Command): void {
     .option('--name <name>', 'which VirtualMCPServer, when there are several')
     .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
     .action(async (paths: string[], flags: { name?: string; secretsDir?: string }) => {
-      const { render } = await import('./render.ts');
+      const { render } = await import('./validate/render.ts');
       process.exitCode = await render(paths, flags, io);
     });
 }
@@ -106,7 +106,7 @@ function addGateway(program: Command): void {
     .option('--management-port <port>', 'port of /metrics and /status', port, 8080)
     .addOption(new Option('--state <dir>', 'where packages of npx:// and uvx:// backends are kept'))
     .action(async (flags: GatewayFlags) => {
-      const { gateway } = await import('./gateway.ts');
+      const { gateway } = await import('./gateway/gateway.ts');
       process.exitCode = await gateway(flags);
     });
 }
@@ -124,7 +124,7 @@ function addOperator(program: Command): void {
     )
     .option('--metrics-port <port>', 'port of /metrics, /healthz and /readyz', port, 8081)
     .action(async (flags: { namespace?: string; leaderElect: string; metricsPort: number }) => {
-      const { operator } = await import('./operator.ts');
+      const { operator } = await import('./operator/operator.ts');
       process.exitCode = await operator({ ...flags, leaderElect: flags.leaderElect === 'true' });
     });
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { ENGINES } from '../../gateway/workloads/runner/container.ts';
-import { findOnPath } from '../../gateway/workloads/runner/path.ts';
+import { ENGINES } from '../../gateway/workloads/runner/schemes/container.ts';
+import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 
 const ANSWER_TIMEOUT_MS = 15_000;
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { tryLock } from '../../gateway/workloads/runner/process-lock.ts';
+import { tryLock } from '../../gateway/workloads/runner/process/process-lock.ts';
 
 /** The folder of `--state`, locked for this process. Several processes never share one. */
 export interface State {

@@ -12,7 +12,7 @@ import {
   type ResolvedConfig,
 } from './index.ts';
 import { isObject } from './json.ts';
-import { patchFaults } from './pod-template-check.ts';
+import { patchFaults } from './pod-template/check.ts';
 
 const dir = new URL('testdata/', import.meta.url).pathname;
 const inputs = readdirSync(dir).filter((file) => file.endsWith('.in.yaml'));

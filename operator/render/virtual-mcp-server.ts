@@ -3,7 +3,7 @@ import { RESOURCES, type KubeObject, type OwnerReference } from '../../gateway/k
 import { DISCOVERED_BACKENDS_KEY } from '../../gateway/contract/discovered-backends.ts';
 import type { Mount } from '../resolve/scope.ts';
 import type { VirtualMCPServer } from '../resolve/snapshot.ts';
-import { documentChecksum, documentConfigMap } from './config-map.ts';
+import { documentChecksum, documentConfigMap } from './objects/config-map.ts';
 import {
   GATEWAY_CONTAINER,
   gatewayPart,
@@ -11,20 +11,20 @@ import {
   GRACE_S,
   PUBLIC_PORT,
   type Size,
-} from './gateway-container.ts';
-import { backendsDocument, CONFIG_KEY, startDocument } from './gateway-documents.ts';
+} from './gateway/container.ts';
+import { backendsDocument, CONFIG_KEY, startDocument } from './gateway/documents.ts';
 import type { JsonObject } from './json.ts';
-import { mountedFiles } from './mounted-files.ts';
-import { gatewayNetworkPolicy } from './network-policy.ts';
+import { mountedFiles } from './gateway/mounted-files.ts';
+import { gatewayNetworkPolicy } from './objects/network-policy.ts';
 import type { Rendered, RenderOptions } from './options.ts';
 import { CHECKSUM_ANNOTATION, metadataOf, ownedBy, ownedObject, type Owned } from './owned.ts';
-import { podDisruptionBudget } from './pod-disruption-budget.ts';
-import { patchTemplate } from './pod-template-patch.ts';
+import { podDisruptionBudget } from './objects/pod-disruption-budget.ts';
+import { patchTemplate } from './pod-template/patch.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
 import { accountProblems } from './reserved-account.ts';
-import { gatewayRules, roleFor, serviceAccount } from './rbac.ts';
+import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
 import { inOrder } from './rendered.ts';
-import { service } from './service.ts';
+import { service } from './objects/service.ts';
 
 /** What a VirtualMCPServer became. */
 export interface ResolvedConfig {

@@ -1,5 +1,5 @@
 import type { Aggregation } from '../../gateway/contract/gateway-config.ts';
-import { childPath } from './field-path.ts';
+import { childPath } from './fields/field-path.ts';
 import type { Report, Scope } from './scope.ts';
 import type { VirtualMCPServer } from './snapshot.ts';
 

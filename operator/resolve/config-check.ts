@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import { checkGatewayConfig } from '../../gateway/read-gateway-config.ts';
-import { parsePath } from './field-path.ts';
+import { parsePath } from './fields/field-path.ts';
 import type { Report } from './scope.ts';
 import { compareText } from './snapshot.ts';
 

@@ -1,11 +1,11 @@
-import { checkTokenSource } from './incoming-oidc.ts';
-import { checkUnbuilt } from './not-supported.ts';
-import { checkStrategy } from './outgoing.ts';
+import { checkTokenSource } from './incoming/oidc.ts';
+import { checkUnbuilt } from './fields/not-supported.ts';
+import { checkStrategy } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
-import { resolveEntry } from './remote-backend.ts';
+import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
-import { resolveServer } from './server-backend.ts';
+import { resolveServer } from './backends/server-backend.ts';
 import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
 import { concise } from './vmcp.ts';
 

@@ -1,7 +1,7 @@
 import { durationMs, timerFault } from '../../gateway/contract/fields.ts';
 import type { Operational } from '../../gateway/contract/gateway-config.ts';
 import { unknownBackend } from './aggregation.ts';
-import { childPath } from './field-path.ts';
+import { childPath } from './fields/field-path.ts';
 import type { Report, Scope } from './scope.ts';
 import type { VirtualMCPServer } from './snapshot.ts';
 

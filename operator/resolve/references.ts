@@ -1,6 +1,6 @@
 import { pathText } from '../../crds/kinds/object-path.ts';
 import { isOwnKind, REFERENCE_FIELDS, type ReferencedKind } from '../../crds/kinds/roles.ts';
-import type { FieldPath } from './field-path.ts';
+import type { FieldPath } from './fields/field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import type { ObjectScope, Report } from './scope.ts';
 import { objectsOf, type Resource, type Snapshot } from './snapshot.ts';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { formatProblems } from '../cli/problems-output.ts';
-import { locateProblems } from '../cli/examine.ts';
+import { formatProblems } from '../cli/validate/problems-output.ts';
+import { locateProblems } from '../cli/validate/examine.ts';
 import { loadManifests, type Manifests } from '../source/files/load.ts';
 import type { LocatedProblem } from '../source/files/located.ts';
 import { resolveAll } from './resolve-all.ts';

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import { patchProblems } from '../render/pod-template-patch.ts';
+import { patchProblems } from '../render/pod-template/patch.ts';
 import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import { compareText } from '../resolve/snapshot.ts';
 import { fails, holds, isOpen, verdict, type Claim } from './claim.ts';

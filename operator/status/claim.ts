@@ -54,3 +54,7 @@ export function verdict(
   const [first] = ordered(problems, self);
   return first ? fails(type, reasonOf(first), problemsMessage(problems, self)) : holds(type, good.reason, good.message);
 }
+
+/** Collects all warnings in one condition; empty when there are none. */
+export const adviceClaims = (warnings: readonly ObjectProblem[], self: Self): Claim[] =>
+  warnings.length === 0 ? [] : [warns('Advisory', 'ReviewAdvised', problemsMessage(warnings, self))];

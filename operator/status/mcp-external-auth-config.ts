@@ -1,7 +1,6 @@
 import { checkMCPExternalAuthConfig } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import { adviceClaims } from './advice.ts';
-import { fails, verdict, type Claim } from './claim.ts';
+import { adviceClaims, fails, verdict, type Claim } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';

@@ -1,6 +1,5 @@
 import { checkMCPOIDCConfig } from '../resolve/objects.ts';
-import { adviceClaims } from './advice.ts';
-import { verdict } from './claim.ts';
+import { adviceClaims, verdict } from './claim.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { concludeStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';

@@ -1,15 +1,20 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
-import { backendHealth, backendsHealthyClaim, runtimeProblems, type BackendHealth } from './backend-health.ts';
+import {
+  backendHealth,
+  backendsHealthyClaim,
+  runtimeProblems,
+  type BackendHealth,
+} from './virtual-mcp-server/backend-health.ts';
 import type { Claim } from './claim.ts';
 import { concludeStatus, statusOf, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { cut, problemsMessage, type Self } from './message.ts';
-import { externalAuthHashes } from './outgoing-auth.ts';
-import { rowsOf } from './problem-table.ts';
+import { externalAuthHashes } from './virtual-mcp-server/outgoing-auth.ts';
+import { rowsOf } from './virtual-mcp-server/problem-table.ts';
 import { rolloutOf } from './rollout.ts';
-import { isPartialFailureFatal, readiness } from './virtual-mcp-server-ready.ts';
-import { fieldClaims } from './virtual-mcp-server-claims.ts';
+import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
+import { fieldClaims } from './virtual-mcp-server/claims.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLock } from './process-lock.ts';
+import { tryLock } from './process/process-lock.ts';
 
 const POLL_MS = 100;
 

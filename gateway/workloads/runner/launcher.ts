@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
 import { engineEnvironment, type Environment } from './environment.ts';
-import { startGuard, type Guard } from './guard.ts';
-import { SCHEMES } from './index.ts';
+import { startGuard, type Guard } from './process/guard.ts';
+import { SCHEMES } from './schemes/index.ts';
 import { installOnce } from './install.ts';
 import { logLines, type LineListener } from './lines.ts';
-import { startProcess } from './process.ts';
+import { startProcess } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions, type WorkloadLog } from './runner.ts';
-import type { RunResult, Scheme, Tools } from './scheme.ts';
+import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
 
 export interface LauncherOptions {
   readonly stateDir: string;

@@ -1,6 +1,6 @@
 import { baseUrlFault, circular } from '../../../gateway/contract/auth-server-addresses.ts';
-import { describeTokens, type TokenDescription } from '../incoming-oidc.ts';
-import { isPublicUrl } from '../resource-url.ts';
+import { describeTokens, type TokenDescription } from '../incoming/oidc.ts';
+import { isPublicUrl } from '../incoming/resource-url.ts';
 import type { Report, Scope } from '../scope.ts';
 import { isOwnAddress } from './own-address.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';

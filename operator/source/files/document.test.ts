@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parsePath } from '../../resolve/field-path.ts';
+import { parsePath } from '../../resolve/fields/field-path.ts';
 import { parseDocuments } from './document.ts';
 
 const parse = (text: string) => parseDocuments('a.yaml', text);

@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from '../../resolve/snapshot.ts';
 import type { ObjectRef } from '../../resolve/problems.ts';
-import { annotatedHosts } from '../../resolve/release.ts';
+import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { parseDocuments } from './document.ts';
 import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';

@@ -1,5 +1,5 @@
-import type { FieldPath } from '../../resolve/field-path.ts';
-import { parsePath } from '../../resolve/field-path.ts';
+import type { FieldPath } from '../../resolve/fields/field-path.ts';
+import { parsePath } from '../../resolve/fields/field-path.ts';
 import type { ObjectRef } from '../../resolve/problems.ts';
 import type { ManifestDocument } from './document.ts';
 import type { LocatedProblem, Position } from './located.ts';

@@ -1,4 +1,4 @@
-import { childPath } from '../../resolve/field-path.ts';
+import { childPath } from '../../resolve/fields/field-path.ts';
 import { isObject, type ManifestObject } from './manifest-object.ts';
 import type { LocatedProblem } from './located.ts';
 

@@ -1,7 +1,7 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
 import { isAsNewAs, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { Turns } from '../../../gateway/kube/turns.ts';
-import { annotatedHosts } from '../../resolve/release.ts';
+import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { compareText, type ConfigMapData, type SecretMeta } from '../../resolve/snapshot.ts';
 import type { ReferenceIndex, WantedKeys } from './reference-index.ts';
 import { DATA_TYPES, type DataKind } from './watched-kinds.ts';

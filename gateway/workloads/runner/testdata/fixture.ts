@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../environment.ts';
 import { createLauncher } from '../launcher.ts';
 import type { Command, Launcher, WorkloadLog } from '../runner.ts';
-import { startTime } from '../start-time.ts';
+import { startTime } from '../process/start-time.ts';
 
 export interface LogEntry {
   readonly level: 'info' | 'warn';

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { identityOf, isAlive, type ProcessIdentity } from './process-lock.ts';
+import { LaunchError } from '../runner.ts';
+
+/** The names that Kubernetes takes. docker and podman would read others as comments, patterns or names of host variables. */
+const NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
+const LINE_BREAK = /[\n\r\0]/;
+/** docker and podman read lines of up to so many bytes. */
+const LONGEST_LINE_BYTES = 65_535;
+
+const folder = (stateDir: string): string => join(stateDir, 'env-files');
+
+/**
+ * Writes the environment of a container for `--env-file`, mode 0600, and returns the path. It belongs to this process:
+ * `removeOrphanedEnvFiles` removes it when this process is gone.
+ * @throws LaunchError `EnvironmentUnsupported`
+ */
+export function writeEnvFile(stateDir: string, values: Readonly<Record<string, string>>): string {
+  const content = envFileText(values);
+  const { pid, startTime } = identityOf(process.pid);
+  mkdirSync(folder(stateDir), { recursive: true, mode: 0o700 });
+  const path = join(folder(stateDir), `${String(pid)}_${encodeURIComponent(startTime)}_${randomUUID()}`);
+  writeFileSync(path, content, { mode: 0o600, flag: 'wx' });
+  return path;
+}
+
+export function removeEnvFile(path: string): void {
+  rmSync(path, { force: true });
+}
+
+/** Removes the files of processes that are gone, and of nobody. */
+export function removeOrphanedEnvFiles(stateDir: string): void {
+  for (const name of listFolder(folder(stateDir))) {
+    const owner = ownerOf(name);
+    if (owner === undefined || !isAlive(owner)) removeEnvFile(join(folder(stateDir), name));
+  }
+}
+
+/**
+ * One `NAME=value` a line. Both engines take the value literally, quotes and blanks included; neither has a way to write
+ * a line break.
+ */
+function envFileText(values: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(values).map(([name, value]) => {
+    if (!NAME.test(name)) {
+      const shown = JSON.stringify(name);
+      throw unsupported(`${shown} cannot name an environment variable: use letters, digits, "_", "-" and "."`);
+    }
+    if (LINE_BREAK.test(value)) {
+      const remedy = 'write it on one line, for instance in base64, or use an npx:// or uvx:// package';
+      throw unsupported(`environment variable ${name} holds a line break, which no container gets: ${remedy}`);
+    }
+    const line = `${name}=${value}`;
+    if (Buffer.byteLength(line) > LONGEST_LINE_BYTES) {
+      throw unsupported(`environment variable ${name} is longer than 64 KiB, which no container gets: shorten it`);
+    }
+    return `${line}\n`;
+  });
+  return lines.join('');
+}
+
+const unsupported = (message: string): LaunchError => new LaunchError('EnvironmentUnsupported', message);
+
+function ownerOf(name: string): ProcessIdentity | undefined {
+  const [pid = '', startTime = ''] = name.split('_');
+  if (!/^\d+$/.test(pid)) return undefined;
+  try {
+    return { pid: Number(pid), startTime: decodeURIComponent(startTime) };
+  } catch {
+    return undefined;
+  }
+}
+
+function listFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

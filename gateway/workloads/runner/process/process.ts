@@ -1,0 +1,154 @@
+import { spawn, type ChildProcessByStdio, type StdioOptions } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { removeEnvFile, writeEnvFile } from './env-file.ts';
+import { readEnvironmentFiles, type Environment } from '../environment.ts';
+import { guardEntry, type Guard } from './guard.ts';
+import { readLines, type LineListener } from '../lines.ts';
+import { identityOf } from './process-lock.ts';
+import { removeContainerByName, signalGroup } from './reaper.ts';
+import { removeRecord, writeRecord } from './records.ts';
+import type { Child, Command, Exit, SpawnOptions } from '../runner.ts';
+import { startTime } from './start-time.ts';
+
+export interface ProcessTable {
+  readonly stateDir: string;
+  readonly hostEnv: Environment;
+  readonly guard: Guard;
+}
+
+type Spawned = ChildProcessByStdio<Writable | null, Readable, Readable>;
+
+const STOP_GRACE_MS = 5_000;
+const LAST_LINE_LENGTH = 500;
+
+/** Starts `command` as leader of a process group that the guard and the reaper know. stderr goes to `listener`. */
+export function startProcess(
+  command: Command,
+  { name, stdin }: SpawnOptions,
+  table: ProcessTable,
+  listener: LineListener,
+): Child {
+  const { args, env, container } = executable(command, name, table.stateDir);
+  const spawned = execute({ ...command, args, env }, stdin, container);
+  const pid = spawned.pid ?? -1;
+  const forget = pid === -1 ? () => undefined : remember(pid, name, [command.file, ...args], container, table);
+  const last = keepLastLine(spawned.stderr, listener);
+  const exited = watchExit(spawned, pid, last).then(async (exit) => {
+    if (container) {
+      removeEnvFile(container.envFile);
+      await removeContainerByName(container, table.hostEnv);
+    }
+    forget();
+    return exit;
+  });
+  return {
+    pid,
+    stdin: spawned.stdin,
+    stdout: spawned.stdout,
+    exited,
+    lastStderr: () => last.text,
+    stop: (graceMs = STOP_GRACE_MS) => stop(spawned, pid, exited, graceMs),
+  };
+}
+
+interface StartedContainer {
+  /** Name of the client, for the record. */
+  readonly engine: string;
+  readonly name: string;
+  readonly envFile: string;
+}
+
+/** Arguments and environment of the process itself: of the server, or of the client that starts its container. */
+function executable(
+  command: Command,
+  name: string,
+  stateDir: string,
+): Pick<Command, 'args' | 'env'> & { readonly container?: StartedContainer } {
+  const { file, args, container } = command;
+  const env = { ...command.env, ...readEnvironmentFiles(command.envFiles) };
+  if (!container) return { args, env };
+  const started = { engine: basename(file), name: containerName(name), envFile: writeEnvFile(stateDir, env) };
+  return {
+    args: ['run', '--name', started.name, '--env-file', started.envFile, ...args.slice(1)],
+    env: container.clientEnv,
+    container: started,
+  };
+}
+
+function execute({ file, args, env, cwd }: Command, stdin: boolean, container: StartedContainer | undefined): Spawned {
+  const stdio: StdioOptions = [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'];
+  try {
+    // The tuple decides which streams are there; the overloads of spawn cannot follow `stdin`.
+    const spawned = spawn(file, args, { env, stdio, detached: true, ...(cwd !== undefined && { cwd }) }) as Spawned;
+    spawned.stdin?.on('error', () => undefined);
+    return spawned;
+  } catch (error) {
+    if (container) removeEnvFile(container.envFile);
+    throw error;
+  }
+}
+
+/** Names of containers are cut from the workload's name, which is a DNS label, made unique per child. */
+const containerName = (name: string): string =>
+  `vmcp-${name.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}-${randomUUID().slice(0, 8)}`;
+
+/** Records the child for guard and reaper; the returned function takes it back. */
+function remember(
+  pid: number,
+  name: string,
+  command: readonly string[],
+  container: Pick<StartedContainer, 'engine' | 'name'> | undefined,
+  { stateDir, guard }: ProcessTable,
+): () => void {
+  const entry = guardEntry(pid, container);
+  guard.add(entry);
+  const own = { pid, pgid: pid, startTime: startTime(pid) ?? 'unknown', name, command, owner: identityOf(process.pid) };
+  writeRecord(stateDir, container ? { ...own, container: { engine: container.engine, name: container.name } } : own);
+  return () => {
+    guard.remove(entry);
+    removeRecord(stateDir, pid);
+  };
+}
+
+function keepLastLine(stderr: Readable, listener: LineListener): { text: string | undefined } {
+  const last: { text: string | undefined } = { text: undefined };
+  readLines(stderr, {
+    line(text) {
+      last.text = text.slice(0, LAST_LINE_LENGTH);
+      listener.line(text);
+    },
+    dropped: (count) => listener.dropped?.(count),
+  });
+  return last;
+}
+
+/** Resolves when the leader has ended, the rest of its group has been killed and stderr has been read. */
+async function watchExit(spawned: Spawned, pid: number, last: { text: string | undefined }): Promise<Exit> {
+  const exit = await new Promise<Exit>((resolve) => {
+    spawned.once('exit', (code, signal) => resolve({ code, signal }));
+    spawned.once('error', (error) => {
+      if (spawned.pid !== undefined) return;
+      last.text = error.message;
+      resolve({ code: -1, signal: null });
+    });
+  });
+  if (pid === -1) return exit;
+  signalGroup(pid, 'SIGKILL');
+  // A grandchild that left the group may hold stderr open for ever.
+  if (!spawned.stderr.closed) await Promise.race([once(spawned.stderr, 'close'), sleep(500)]);
+  return exit;
+}
+
+async function stop(spawned: Spawned, pid: number, exited: Promise<Exit>, graceMs: number): Promise<void> {
+  if (pid !== -1 && spawned.exitCode === null && spawned.signalCode === null) {
+    spawned.stdin?.end();
+    signalGroup(pid, 'SIGTERM');
+    const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+    await exited.finally(() => clearTimeout(timer));
+  }
+  await exited;
+}

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { removeOrphanedEnvFiles } from './env-file.ts';
+import { engineEnvironment, type Environment } from '../environment.ts';
+import { isAlive } from './process-lock.ts';
+import { readRecords, removeRecord, type ProcessRecord } from './records.ts';
+import { startTime } from './start-time.ts';
+
+export interface ReapOptions {
+  readonly stateDir: string;
+  readonly hostEnv: Environment;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Ends what an earlier vmcp process left running in this state folder and returns the records of what it ended.
+ * A process is ours only if pid and start time both match; records and env files of a vmcp process that still runs are
+ * left alone. Call it before the first spawn.
+ */
+export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOptions): Promise<ProcessRecord[]> {
+  const orphaned = readRecords(stateDir).filter(({ owner }) => !isAlive(owner));
+  const alive = orphaned.filter(({ pid, startTime: started }) => startTime(pid) === started);
+  await endGroups(alive, graceMs);
+  await Promise.all(orphaned.map((record) => removeContainer(record, hostEnv)));
+  for (const { pid } of orphaned) removeRecord(stateDir, pid);
+  removeOrphanedEnvFiles(stateDir);
+  return alive;
+}
+
+async function endGroups(records: readonly ProcessRecord[], graceMs: number): Promise<void> {
+  for (const { pgid } of records) signalGroup(pgid, 'SIGTERM');
+  const left = () => records.some(({ pgid }) => groupExists(pgid));
+  for (let waited = 0; left() && waited < graceMs; waited += 50) await sleep(50);
+  for (const { pgid } of records) signalGroup(pgid, 'SIGKILL');
+}
+
+/** false when the group is gone. */
+export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-pgid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Zombies still count as members; a group of nothing else is as good as gone, and its parent collects it. */
+const groupExists = (pgid: number): boolean => signalGroup(pgid, 0);
+
+async function removeContainer({ container }: ProcessRecord, hostEnv: Environment): Promise<void> {
+  if (container === undefined) return;
+  await removeContainerByName(container, hostEnv);
+}
+
+/** Best effort: `rm -f` of a container that is gone, or of an engine that is gone, is not worth a failure. */
+export async function removeContainerByName(
+  { engine, name }: { engine: string; name: string },
+  hostEnv: Environment,
+): Promise<void> {
+  const options = { env: engineEnvironment(hostEnv), timeout: 15_000 };
+  await promisify(execFile)(engine, ['rm', '-f', name], options).catch(() => undefined);
+}

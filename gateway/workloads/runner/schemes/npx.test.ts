@@ -1,0 +1,199 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkImage } from '../launcher.ts';
+import type { Command } from '../runner.ts';
+import { openFixture, type Fixture } from '../testdata/fixture.ts';
+import { startRegistry } from '../testdata/npm-registry.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
+const print = (line: string) => `console.log(${JSON.stringify(line)}, ...process.argv.slice(2))`;
+
+let registry: Awaited<ReturnType<typeof startRegistry>>;
+let fixture: Fixture;
+let cache: string;
+
+beforeAll(async () => {
+  registry = await startRegistry([
+    { name: '@acme/tool', version: '1.0.0', bin: { tool: 'cli.js' }, files: { 'cli.js': print('tool 1.0.0') } },
+    { name: '@acme/tool', version: '1.2.0', bin: { tool: 'cli.js' }, files: { 'cli.js': print('tool 1.2.0') } },
+    { name: 'library', version: '1.0.0' },
+    { name: 'many', version: '1.0.0', bin: { one: 'one.js', two: 'two.js' } },
+    {
+      name: 'main-of-many',
+      version: '1.0.0',
+      bin: { 'main-of-many': 'a.js', other: 'b.js' },
+      files: { 'a.js': print('a') },
+    },
+  ]);
+});
+afterAll(() => registry.close());
+
+beforeEach(() => {
+  cache = mkdtempSync(join(tmpdir(), 'vmcp-npm-'));
+  const hostEnv = { ...process.env, npm_config_registry: registry.url, npm_config_cache: cache };
+  fixture = openFixture({ hostEnv, projectRoot: join(ROOT, 'gateway') });
+  registry.downloads.length = 0;
+});
+afterEach(async () => {
+  await fixture.close();
+  rmSync(cache, { recursive: true, force: true });
+});
+
+const prepare = (image: string, args: string[] = []): Promise<Command> =>
+  fixture.launcher.prepare({ image, args }, 'demo');
+
+const output = async (command: Command): Promise<string> =>
+  (await text(fixture.launcher.spawn(command, { name: 'demo', stdin: false }).stdout)).trim();
+
+describe('npx:// of a package that the project has', () => {
+  it.each(['everything', 'memory', 'filesystem'])('runs the project’s own copy of server-%s', async (name) => {
+    const command = await prepare(`npx://@modelcontextprotocol/server-${name}`, ['x']);
+    expect(command.file).toBe(process.execPath);
+    expect(command.args).toEqual([join(ROOT, `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`), 'x']);
+    expect(existsSync(join(fixture.stateDir, 'packages'))).toBe(false);
+  });
+
+  it.each([
+    ['1.2.0', true],
+    ['1.2', true],
+    ['1', true],
+    ['1.2.1', false],
+    ['1.20', false],
+    ['2', false],
+  ])('asked for as @%s: own copy of 1.2.0 is used: %s', async (version, own) => {
+    const project = join(fixture.stateDir, 'project');
+    const dir = join(project, 'node_modules', 'nowhere-else');
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, 'package.json'), JSON.stringify({ version: '1.2.0', bin: './cli.js' }));
+    const hostEnv = { ...process.env, npm_config_registry: registry.url };
+    const { launcher, close } = openFixture({ hostEnv, projectRoot: join(project, 'deep', 'below') });
+    const prepared = launcher.prepare({ image: `npx://nowhere-else@${version}` }, 'demo');
+    if (own) expect((await prepared).args).toEqual([join(dir, 'cli.js')]);
+    else await expect(prepared).rejects.toMatchObject({ reason: 'PackageNotFound' });
+    await close();
+  });
+});
+
+describe('npx:// of another package', () => {
+  it('installs it once for any number of concurrent calls, in one process and across', async () => {
+    const rival = fixture.another();
+    const process = { image: 'npx://@acme/tool@1.0.0', args: ['--flag'] };
+    const launchers = [fixture.launcher, fixture.launcher, rival, rival];
+    const commands = await Promise.all(launchers.map((launcher) => launcher.prepare(process, 'demo')));
+    expect(registry.downloads).toEqual(['/@acme/tool-1.0.0.tgz']);
+    expect(new Set(commands.map(({ args }) => args[0])).size).toBe(1);
+    expect(fixture.logged.filter(({ message }) => message === 'installing package')).toHaveLength(1);
+    expect(await output(commands[0]!)).toBe('tool 1.0.0 --flag');
+  });
+
+  it('keeps versions apart and takes the newest when none is named', async () => {
+    expect(await output(await prepare('npx://@acme/tool@1.0.0'))).toBe('tool 1.0.0');
+    expect(await output(await prepare('npx://@acme/tool'))).toBe('tool 1.2.0');
+    expect(await output(await prepare('npx://main-of-many'))).toBe('a');
+  });
+
+  it('starts anew after an install that was killed half-way', async () => {
+    const dir = join(fixture.stateDir, 'packages', 'npm', '@acme+tool@1.0.0');
+    mkdirSync(join(dir, 'node_modules', '@acme', 'tool'), { recursive: true });
+    writeFileSync(`${dir}.lock`, JSON.stringify({ pid: 4_194_303, startTime: 'gone' }));
+    expect(await output(await prepare('npx://@acme/tool@1.0.0'))).toBe('tool 1.0.0');
+    expect(existsSync(`${dir}.lock`)).toBe(false);
+  });
+
+  it.each([
+    ['npx://nobody-has-this', 'PackageNotFound', 'nobody-has-this@latest'],
+    ['npx://@acme/tool@9.9.9', 'PackageNotFound', '@acme/tool@9.9.9'],
+    ['npx://library', 'PackageHasNoBin', 'has no command'],
+    ['npx://many', 'PackageHasNoBin', 'one, two'],
+  ])('%s: %s', async (image, reason, part) => {
+    await expect(prepare(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
+  });
+
+  it('says so when the registry does not answer, and when there is no npm', async () => {
+    const closed = openFixture({
+      hostEnv: { ...process.env, npm_config_registry: 'http://127.0.0.1:9' },
+    });
+    const noNpm = openFixture({ hostEnv: { PATH: '/nonexistent' } });
+    const install = (one: Fixture) => one.launcher.prepare({ image: 'npx://nobody-has-this' }, 'demo');
+    await expect(install(closed)).rejects.toMatchObject({ reason: 'InstallFailed' });
+    await expect(install(noNpm)).rejects.toMatchObject({
+      reason: 'InstallFailed',
+      message: expect.stringContaining('PATH') as unknown,
+    });
+    await Promise.all([closed.close(), noNpm.close()]);
+  });
+});
+
+describe('an HTTP server', () => {
+  it('is told its port and address, which the declared environment cannot change', async () => {
+    const image = 'npx://@modelcontextprotocol/server-everything';
+    const env_vars = { PORT: '1', MCP_TRANSPORT: 'http', KEY: 'v' };
+    const { env } = await fixture.launcher.prepare({ image, env_vars }, 'demo', { port: 4567, transport: 'sse' });
+    expect(env).toMatchObject({ PORT: '4567', MCP_PORT: '4567', FASTMCP_PORT: '4567', HOST: '127.0.0.1' });
+    expect(env).toMatchObject({ MCP_TRANSPORT: 'http', KEY: 'v' });
+  });
+});
+
+describe('checkImage', () => {
+  it.each([
+    'npx://server',
+    'npx://@scope/server@1.0.0-rc.1',
+    'npx://server@latest',
+    'npx://server@^1.2.0',
+    'uvx://mcp-server-fetch',
+    'uvx://Server[cli,rich]==2025.1.17',
+    'alpine',
+    'ghcr.io/acme/server:1.0',
+    'localhost:5000/a/b__c@sha256:'.concat('a'.repeat(64)),
+    '127.0.0.1:5000/x',
+    '[::1]:5000/x:y',
+  ])('takes %s', (image) => {
+    expect(() => checkImage(image)).not.toThrow();
+  });
+
+  it.each([
+    '',
+    'npx://',
+    'npx://Upper',
+    'npx://../up',
+    'npx://a b',
+    'npx://a@',
+    'npx://a@../b',
+    'npx://a@git+ssh://x',
+    'npx://-g',
+    'npx://@scope',
+    'npx://a@--ignore',
+    'uvx://',
+    'uvx://a@1',
+    'uvx://a==',
+    'uvx://--index',
+    'uvx://a==1 b',
+    'uvx://../a',
+    'go://x/y',
+    'http://x/y',
+    '-v',
+    '--privileged',
+    '-p8080:80/tcp',
+    '-v/etc:x',
+    'Upper/Case',
+    'a:tag:tag',
+    'a b',
+    'a@sha256:12',
+    '/etc/passwd',
+  ])('refuses "%s"', (image) => {
+    expect(() => checkImage(image)).toThrow(expect.objectContaining({ reason: 'InvalidImageReference' }));
+  });
+});
+
+it('hands neither an installer’s variables to the server nor the server’s to the installer', async () => {
+  const env_vars = { NODE_OPTIONS: '--require=/nowhere.cjs', npm_config_registry: 'http://127.0.0.1:9' };
+  const { env } = await fixture.launcher.prepare({ image: 'npx://@acme/tool@1.0.0', env_vars }, 'demo');
+  expect(Object.keys(env).filter((name) => name.startsWith('npm_'))).toEqual(['npm_config_registry']);
+  expect(env).toMatchObject(env_vars);
+  expect(readFileSync(join(fixture.stateDir, 'packages', 'npm', '@acme+tool@1.0.0', 'package.json'), 'utf8')).toContain(
+    'private',
+  );
+});

@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openFixture, type Fixture } from '../testdata/fixture.ts';
+
+let wheels: string;
+let fixture: Fixture;
+
+/** pip and uv find these wheels and nothing else: no network. */
+function makeWheel(name: string, version: string, ...scripts: string[]): void {
+  execFileSync('python3', [join(import.meta.dirname, '..', 'testdata', 'wheel.py'), wheels, name, version, ...scripts]);
+}
+
+beforeAll(() => {
+  wheels = mkdtempSync(join(tmpdir(), 'vmcp-wheels-'));
+  makeWheel('demo-server', '1.0', 'demo_server', 'demo-admin');
+  makeWheel('other-name', '1.0', 'serve');
+  makeWheel('other-name', '1.1', 'serve');
+  makeWheel('two-scripts', '1.0', 'a', 'b');
+  const offline = { PIP_FIND_LINKS: wheels, PIP_NO_INDEX: '1', UV_FIND_LINKS: wheels, UV_NO_INDEX: '1' };
+  fixture = openFixture({ hostEnv: { ...process.env, ...offline } });
+});
+afterAll(async () => {
+  await fixture.close();
+  rmSync(wheels, { recursive: true, force: true });
+});
+
+async function output(image: string, args: string[] = []): Promise<string> {
+  const command = await fixture.launcher.prepare({ image, args }, 'demo');
+  return (await text(fixture.launcher.spawn(command, { name: 'demo', stdin: false }).stdout)).trim();
+}
+
+describe('uvx://', () => {
+  it(
+    'installs the version asked for once and runs the script named like the package',
+    { timeout: 120_000 },
+    async () => {
+      const image = 'uvx://Demo_Server==1.0';
+      const outputs = await Promise.all([output(image, ['-x']), output(image, ['-x'])]);
+      expect(outputs).toEqual(['demo-server 1.0 -x clean', 'demo-server 1.0 -x clean']);
+      expect(fixture.logged.filter(({ message }) => message === 'installing package')).toHaveLength(1);
+    },
+  );
+
+  it(
+    'takes the newest when none is named, and a package’s only script whatever its name',
+    { timeout: 120_000 },
+    async () => {
+      expect(await output('uvx://other-name')).toBe('other-name 1.1 clean');
+    },
+  );
+
+  it.each([
+    ['uvx://nobody-has-this', 'PackageNotFound', 'nobody-has-this'],
+    ['uvx://two-scripts', 'PackageHasNoBin', 'a, b'],
+  ])('%s: %s', { timeout: 120_000 }, async (image, reason, part) => {
+    await expect(output(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
+  });
+
+  it.each([
+    ['ERROR: No matching distribution found for x', 'PackageNotFound', 0],
+    [
+      "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\nERROR: No matching distribution found for x",
+      'InstallFailed',
+      1,
+    ],
+  ])('takes an index out of reach for no answer: %j is %s', async (output, reason, dumps) => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-index-'));
+    const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
+    writeFileSync(join(folder, 'uv'), `#!/bin/sh\n[ "$1" = venv ] && exit 0\ncat >&2 <<'E'\n${output}\nE\nexit 1\n`);
+    chmodSync(join(folder, 'uv'), 0o755);
+    await expect(own.launcher.prepare({ image: 'uvx://x' }, 'demo')).rejects.toMatchObject({ reason });
+    expect(own.logged.filter(({ message }) => message === 'package not installed')).toHaveLength(dumps);
+    await own.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('says what to install when there is no Python, or one without venv', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-no-python-'));
+    const bare = openFixture({ hostEnv: { PATH: folder } });
+    const prepare = () => bare.launcher.prepare({ image: 'uvx://demo-server' }, 'demo');
+    await expect(prepare()).rejects.toMatchObject({
+      reason: 'UvxUnavailable',
+      message: expect.stringContaining('PATH') as unknown,
+    });
+    writeFileSync(join(folder, 'python3'), '#!/bin/sh\necho "ensurepip is not available"\nexit 1\n');
+    chmodSync(join(folder, 'python3'), 0o755);
+    await expect(prepare()).rejects.toMatchObject({
+      reason: 'UvxUnavailable',
+      message: expect.stringContaining('venv') as unknown,
+    });
+    await bare.close();
+    rmSync(folder, { recursive: true });
+  });
+});

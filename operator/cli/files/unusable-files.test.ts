@@ -1,0 +1,49 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
+import { unusableFiles } from './unusable-files.ts';
+
+/** A folder as kubelet mounts it: keys are links into a folder of which `..data` is a link to the newest version. */
+async function mounted() {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-mounted-'));
+  testScope().defer(() => rm(folder, { recursive: true }));
+  const secrets = join(folder, 'secrets');
+  await mkdir(join(secrets, '..2026', 'keys'), { recursive: true });
+  await writeFile(join(secrets, '..2026', 'keys', 'api'), 'secret');
+  await symlink('..2026', join(secrets, '..data'));
+  await symlink('..data/keys', join(secrets, 'keys'));
+  await writeFile(join(folder, 'outside'), 'secret');
+  await symlink(join(folder, 'outside'), join(secrets, '..2026', 'keys', 'link'));
+  return secrets;
+}
+
+const configOf = (folder: string, file: string): GatewayConfig => ({
+  schema_version: 'v0.1.0',
+  name: 'desk',
+  vmcp: {
+    ...VMCP,
+    cluster: {
+      backends_config_map: 'b',
+      virtual_mcp_server: 'desk',
+      reporting_interval: '1s',
+      mounted_folders: [folder],
+    },
+    backends: [{ name: 'a', transport: 'sse', url: 'https://a.example/sse', ca_bundle_file: join(folder, file) }],
+  },
+});
+
+it('takes keys through the links of a mounted volume', async () => {
+  const secrets = await mounted();
+  expect(await unusableFiles(configOf(secrets, 'keys/api'))).toEqual([]);
+});
+
+it('refuses a link that leaves the mounted folder', async () => {
+  const secrets = await mounted();
+  expect(await unusableFiles(configOf(secrets, 'keys/link'))).toMatchObject([
+    { reason: 'PathNotMounted', path: 'vmcp.backends[0].ca_bundle_file' },
+  ]);
+});

@@ -1,0 +1,46 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { configFiles, type ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { foldersOf, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../../gateway/contract/mounted-files.ts';
+import type { Problem } from '../../../gateway/contract/problem.ts';
+import { unreadableFiles } from './unreadable-files.ts';
+import { unusableContents, type Held, type Role } from './unusable-contents.ts';
+
+const PATH = 'embedded_auth_server_config.';
+
+/** Files of a configuration that cannot be read, or that the embedded authorization server cannot use as they are. */
+export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
+  const files = configFiles(config);
+  const unreadable = await unreadableFiles(files);
+  if (unreadable.length > 0) return unreadable;
+  const escaped = config.vmcp.cluster ? await escapedFiles(files, foldersOf(config)) : [];
+  if (escaped.length > 0) return escaped;
+  const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(heldBy));
+  return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
+    path,
+    reason,
+    message: `${file}: ${message}`,
+  }));
+}
+
+/** Files in the mounted folders that are links to somewhere else. Kubernetes' own links stay in the folder. */
+async function escapedFiles(files: readonly ConfigFile[], folders: readonly string[]): Promise<Problem[]> {
+  const roots = await Promise.all(folders.map((folder) => realpath(folder).catch(() => folder)));
+  const checked = files.map(async ({ path, file }) => {
+    if (isBelow(await realpath(file), roots)) return [];
+    return [{ reason: PATH_NOT_MOUNTED, path, message: notMounted(file, folders) }];
+  });
+  return (await Promise.all(checked)).flat();
+}
+
+const heldBy = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
+  ...named,
+  role: roleOf(named.path),
+  content: await readFile(named.file, 'latin1'),
+});
+
+function roleOf(path: string): Role {
+  if (path.startsWith(`${PATH}signing_key_config.`)) return 'signing key';
+  if (path.startsWith(`${PATH}hmac_secret_files[`)) return 'HMAC secret';
+  return /\.ca_(?:cert_)?file$/u.test(path) ? 'CA bundle' : 'credential';
+}

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Logger } from 'winston';
+import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
+import { isInCluster } from '../../../gateway/kube/connection.ts';
+import { ListenError } from '../../../gateway/listener.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
+import { untilSignal } from '../signals.ts';
+import { errorCode } from '../files/unreadable-files.ts';
+import { unusableFiles } from '../files/unusable-files.ts';
+import { PROJECT_ROOT, VERSION } from '../version.ts';
+
+/** How long after the signal a Service may still send connections to this pod, beside the `preStop` before it. */
+const ROUTES_MS = 2_000;
+
+export interface GatewayOptions {
+  readonly config: string;
+  readonly host: string;
+  readonly port: number;
+  readonly managementHost: string;
+  readonly managementPort: number;
+  readonly state?: string;
+}
+
+/** `vmcp gateway`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 wrong configuration. */
+export async function gateway(options: GatewayOptions): Promise<number> {
+  const { stderr } = process;
+  const config = await readConfig(resolve(options.config), stderr);
+  if (!config) return 2;
+  const log = createLog(stderr, config.vmcp.operational.log_level ?? (config.debug === true ? 'debug' : 'info'));
+  const launcher = await createLauncherFor(config, options.state, log);
+  const signalled = untilSignal(stderr);
+  try {
+    const running = await startGateway({
+      servers: [{ config, host: options.host, port: options.port }],
+      management: { host: options.managementHost, port: options.managementPort },
+      log,
+      version: VERSION,
+      launcher,
+      cluster: { unusableFiles },
+      routesMs: isInCluster(process.env) ? ROUTES_MS : 0,
+    });
+    const [server] = running.servers;
+    log.info('gateway listens', {
+      address: server?.address,
+      url: server?.mcpUrl,
+      management: running.managementUrl,
+    });
+    await signalled;
+    await running.stop();
+    log.info('gateway stopped');
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ListenError || error instanceof BoundaryImpossible)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 2;
+  } finally {
+    await launcher?.close();
+  }
+}
+
+/** The configuration, when it is right and every file that it names can be used; what is wrong goes to `stderr`. */
+async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<GatewayConfig | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    stderr.write(`${file}: cannot be read (${errorCode(error)}): correct --config\n`);
+    return undefined;
+  });
+  if (text === undefined) return undefined;
+  const read = readGatewayConfig(text);
+  const problems = 'problems' in read ? read.problems : await unusableFiles(read.config);
+  for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
+  return 'problems' in read || problems.length > 0 ? undefined : read.config;
+}
+
+/** Only a configuration with backends that are processes needs one, and then a state folder. */
+async function createLauncherFor(
+  config: GatewayConfig,
+  state: string | undefined,
+  log: Logger,
+): Promise<Launcher | undefined> {
+  if (!config.vmcp.backends.some(({ process: child }) => child !== undefined)) return undefined;
+  const { createLauncher } = await import('../../../gateway/workloads/runner/launcher.ts');
+  const { reapOrphans } = await import('../../../gateway/workloads/runner/process/reaper.ts');
+  const { defaultStateDir } = await import('../../local/state.ts');
+  const stateDir = state ?? defaultStateDir(process.env);
+  await reapOrphans({ stateDir, hostEnv: process.env });
+  return createLauncher({ stateDir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
+}

@@ -1,0 +1,108 @@
+import type { RenderOptions } from '../../render/index.ts';
+
+/** What the environment of the operator's pod says. */
+export interface OperatorSettings {
+  readonly namespaces: 'all' | readonly string[];
+  /** All but the platform. */
+  readonly render: Omit<RenderOptions, 'openshift'>;
+  /** Undefined: the API server is asked. */
+  readonly openshift?: boolean;
+  readonly podNamespace?: string;
+  readonly podName?: string;
+  readonly debug: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const PULL_POLICIES: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
+
+/** Reads the environment, or says everything that is wrong with it. `namespace` is the value of --namespace. */
+export function readOperatorSettings(
+  env: Environment,
+  namespace: string | undefined,
+): { readonly settings: OperatorSettings } | { readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const gatewayImage = env['GATEWAY_IMAGE'] ?? '';
+  if (gatewayImage === '') problems.push('GATEWAY_IMAGE is not set: set it to the image that the gateways shall run');
+  const imagePullPolicy = oneOf('IMAGE_PULL_POLICY', env, PULL_POLICIES, 'IfNotPresent', problems);
+  const namespaces = readNamespaces(namespace, env['WATCH_NAMESPACE'], problems);
+  const openshift = readFlag('OPENSHIFT', env, problems);
+  const settings: OperatorSettings = {
+    namespaces,
+    render: {
+      gatewayImage,
+      imagePullPolicy,
+      imagePullSecrets: listOf(env['DEFAULT_IMAGE_PULL_SECRETS'] ?? ''),
+      podDisruptionBudgets: readFlag('POD_DISRUPTION_BUDGETS', env, problems) ?? false,
+      networkPolicies: readFlag('NETWORK_POLICIES', env, problems) ?? false,
+      ...operatorAccount(env),
+    },
+    ...(openshift !== undefined && { openshift }),
+    ...given('podNamespace', env['POD_NAMESPACE']),
+    ...given('podName', env['POD_NAME']),
+    debug: oneOf('LOG_LEVEL', env, ['debug', 'info'], 'info', problems) === 'debug',
+  };
+  return problems.length > 0 ? { problems } : { settings };
+}
+
+/** Whom the operator is known as; unknown outside of a cluster. */
+function operatorAccount(env: Environment): Pick<RenderOptions, 'operatorAccount'> {
+  const { POD_NAMESPACE: namespace = '', POD_SERVICE_ACCOUNT: name = '' } = env;
+  return namespace === '' || name === '' ? {} : { operatorAccount: { namespace, name } };
+}
+
+const given = <Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } =>
+  (value === undefined || value === '' ? {} : { [name]: value }) as { readonly [key in Name]?: string };
+
+const listOf = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  ),
+];
+
+function readNamespaces(
+  flag: string | undefined,
+  fallback: string | undefined,
+  problems: string[],
+): OperatorSettings['namespaces'] {
+  const [source, text] = flag === undefined ? ['WATCH_NAMESPACE', fallback ?? ''] : ['--namespace', flag];
+  const names = listOf(text);
+  if (flag !== undefined && names.length === 0) {
+    problems.push('--namespace is empty: name namespaces, separated by commas, or write "all"');
+  }
+  if (names.length === 0 || (names.length === 1 && names[0] === 'all')) return 'all';
+  for (const name of names) {
+    if (!NAMESPACE.test(name)) problems.push(`${source}: "${name}" is no name of a namespace: correct it`);
+  }
+  return names.toSorted();
+}
+
+function oneOf(
+  name: string,
+  env: Environment,
+  values: readonly string[],
+  otherwise: string,
+  problems: string[],
+): string {
+  const value = env[name] ?? '';
+  if (value === '') return otherwise;
+  if (!values.includes(value)) problems.push(`${name} is "${value}": set it to ${values.join(', ')} or nothing`);
+  return value;
+}
+
+function readFlag(name: string, env: Environment, problems: string[]): boolean | undefined {
+  const value = (env[name] ?? '').toLowerCase();
+  if (value === '') return undefined;
+  if (value !== 'true' && value !== 'false') problems.push(`${name} is "${value}": set it to true, false or nothing`);
+  return value === 'true';
+}
+
+/** OpenShift gives each namespace users of its own: its API server has routes. */
+export async function isOpenShift(client: { getJson(path: string): Promise<unknown> }): Promise<boolean> {
+  const { groups = [] } = (await client.getJson('/apis')) as { groups?: readonly { readonly name: string }[] };
+  return groups.some(({ name }) => name === 'route.openshift.io');
+}

@@ -1,0 +1,218 @@
+import { hash, randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import type { Logger } from 'winston';
+import { KubeClient } from '../../../gateway/kube/client.ts';
+import type { Connection } from '../../../gateway/kube/connection.ts';
+import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import type { Clock } from '../../controller/clock.ts';
+import { Controller } from '../../controller/controller.ts';
+import { CONTROLLERS } from '../../controller/controllers.ts';
+import { healthListener } from '../../controller/health.ts';
+import { LeaderElector } from '../../controller/leader-election.ts';
+import { defaultConnection } from '../../source/kube/kube-config.ts';
+import { startWorld, type World, type WorldEvents } from '../../source/kube/world.ts';
+import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
+import { ownServiceAccount } from './own-service-account.ts';
+import { untilSignal } from '../signals.ts';
+import { VERSION } from '../version.ts';
+
+export interface OperatorFlags {
+  readonly namespace?: string;
+  readonly leaderElect: boolean;
+  readonly metricsPort: number;
+}
+
+const LEASE = 'vmcp-operator';
+/** A lease that cannot be written soon is as good as lost. */
+const LEASE_TIMEOUT_MS = 4_000;
+/** What still runs when the process is to end. The kubelet would wait longer; people would not. */
+const STOP_MS = 9_000;
+
+const CLOCK: Clock = {
+  now: () => performance.timeOrigin + performance.now(), // the time of day, and it never goes back
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};
+
+/** `vmcp operator`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 wrong settings, or no port. */
+export async function operator(flags: OperatorFlags): Promise<number> {
+  const { stderr } = process;
+  const read = readOperatorSettings(process.env, flags.namespace);
+  if ('problems' in read) {
+    for (const problem of read.problems) stderr.write(`${problem}\n`);
+    return 2;
+  }
+  // Nearly all that is allocated dies young: a nursery that grows would be most of the memory, and save little time.
+  setFlagsFromString('--semi-space-growth-factor=1');
+  const log = createLog(stderr, read.settings.debug ? 'debug' : 'info');
+  const connection = await defaultConnection(process.env, () => performance.now()).catch((error: unknown) => {
+    stderr.write(`no connection to an API server: ${error instanceof Error ? error.message : String(error)}\n`);
+    return undefined;
+  });
+  if (!connection) return 2;
+  try {
+    return await run(flags, read.settings, connection, log);
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+async function run(
+  flags: OperatorFlags,
+  settings: OperatorSettings,
+  connection: Connection,
+  log: Logger,
+): Promise<number> {
+  const userAgent = `vmcp-operator/${VERSION}`;
+  const client = new KubeClient(connection, { userAgent });
+  const leases = new KubeClient(connection, { userAgent, requestTimeoutMs: LEASE_TIMEOUT_MS, maxConcurrent: 2 });
+  const signalled = untilSignal(process.stderr);
+  let notReady: string | undefined = 'the API server has not been read yet';
+  const parts: Parts = { client, leases, settings, connection, log };
+  const openshift = settings.openshift ?? (await untilKnown(() => isOpenShift(client), signalled, log));
+  if (openshift === undefined) return 0;
+  const { world, controller } = createController(parts, openshift, identityOf(flags, parts));
+  const health = await startHealth(flags.metricsPort, controller, () => notReady);
+  log.info('operator starts', {
+    namespaces: settings.namespaces,
+    metricsPort: health.port,
+    metricsAddress: health.address,
+    openshift,
+  });
+  const elector = flags.leaderElect ? await createElector(parts, controller) : undefined;
+  const ready = world.synced.then(() => {
+    if (elector) elector.start();
+    else controller.lead();
+    notReady = undefined;
+    log.info('the cluster has been read');
+  });
+  await Promise.race([signalled, ready]);
+  await signalled;
+  await stopWithin(STOP_MS, log, async () => {
+    await controller.finish();
+    await elector?.stop();
+    await world.close();
+    await Promise.all([client.close(), leases.close(), health.close()]);
+  });
+  log.info('operator stopped');
+  return 0;
+}
+
+interface Parts {
+  readonly client: KubeClient;
+  readonly leases: KubeClient;
+  readonly settings: OperatorSettings;
+  readonly connection: Connection;
+  readonly log: Logger;
+}
+
+function createController(
+  { client, settings, log }: Parts,
+  openshift: boolean,
+  identity: string,
+): { world: World; controller: Controller } {
+  const events: WorldEvents = {
+    onChange: (...change) => {
+      controller.onChange(...change);
+    },
+    onListed: (...list) => {
+      controller.onListed(...list);
+    },
+  };
+  const world = startWorld({
+    client,
+    namespaces: settings.namespaces,
+    events,
+    log,
+    now: () => performance.now(),
+    random: Math.random,
+  });
+  const controller = new Controller({
+    controllers: CONTROLLERS,
+    view: world,
+    client,
+    render: { ...settings.render, openshift },
+    clock: CLOCK,
+    log,
+    identity,
+    reporter: settings.podName ?? LEASE,
+    // When a namespace goes, so do the operator's rights in it: a finalizer there would never come off.
+    protects: settings.namespaces === 'all',
+  });
+  return { world, controller };
+}
+
+/** The Lease lets only one operator at a time be this one. Without it, operators of one mind are one. */
+function identityOf({ leaderElect }: OperatorFlags, { settings, connection }: Parts): string {
+  const lease = `${settings.podNamespace ?? connection.namespace}/${LEASE}`;
+  if (leaderElect) return lease;
+  return `${lease}-${hash('sha256', JSON.stringify([VERSION, settings.render]), 'hex').slice(0, 8)}`;
+}
+
+async function createElector(
+  { leases, settings, connection, log }: Parts,
+  controller: Controller,
+): Promise<LeaderElector> {
+  const namespace = settings.podNamespace ?? connection.namespace;
+  return new LeaderElector({
+    client: leases,
+    namespace,
+    name: LEASE,
+    owner: ownServiceAccount(await connection.authorization().catch(() => undefined), namespace),
+    identity: `${settings.podName ?? LEASE}_${randomUUID()}`,
+    clock: CLOCK,
+    random: Math.random,
+    log,
+    onElected: () => {
+      controller.lead();
+    },
+    onLost: () => {
+      controller.rest();
+    },
+  });
+}
+
+const startHealth = (port: number, { metrics }: Controller, notReady: () => string | undefined): Promise<Listener> =>
+  listen(healthListener({ metrics, notReady }), '0.0.0.0', port);
+
+const ASK_AGAIN_MS = 2_000;
+
+/** Asks until there is an answer; undefined when a signal came first. */
+async function untilKnown<T>(
+  ask: () => Promise<T>,
+  signalled: Promise<unknown>,
+  log: Pick<Logger, 'warn'>,
+): Promise<T | undefined> {
+  let isOver = false;
+  void signalled.then(() => (isOver = true));
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      log.warn('the API server cannot be asked', { problem: error instanceof Error ? error.message : String(error) });
+    }
+    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))]);
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- set by the signal
+    if (isOver) return undefined;
+  }
+}
+
+/** What has not stopped by then is cut off by the end of the process. */
+async function stopWithin(ms: number, log: Pick<Logger, 'warn'>, stop: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      log.warn('the operator did not stop in time: it ends as it is');
+      resolve();
+    }, ms);
+  });
+  await Promise.race([stop(), late]);
+  clearTimeout(timer);
+}

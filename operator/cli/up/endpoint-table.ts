@@ -1,0 +1,48 @@
+import type { Gateway } from '../../../gateway/main.ts';
+
+/** Clients that can log in do so by themselves; the command line takes a token. */
+const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
+  issuer === undefined ? '' : ' --header "Authorization: Bearer $TOKEN"';
+
+/** Warns about listeners that other machines reach: the URL that is printed names the loopback address. */
+function exposed(servers: Gateway['servers']): string[] {
+  const addresses = servers.map(({ address }) => address).filter((address) => !LOOPBACK.test(address));
+  return addresses.length === 0
+    ? []
+    : [`Other machines can connect: listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`];
+}
+
+/** Addresses that only this machine reaches. */
+const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
+
+/** What `vmcp up` prints when it listens: every endpoint, and one command to go on with. */
+export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
+  const rows = [
+    ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
+    ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const [first] = servers;
+  const next = first
+    ? [
+        `List the tools:  npx @modelcontextprotocol/inspector --cli ${first.mcpUrl} --transport http${headerOf(first)} --method tools/list`,
+      ]
+    : [];
+  return [
+    '',
+    ...lines,
+    '',
+    ...exposed(servers),
+    ...next,
+    `See the backends:  curl -s ${managementUrl}/status`,
+    'Stop with Ctrl-C.',
+    '',
+    '',
+  ].join('\n');
+}

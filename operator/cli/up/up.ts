@@ -1,0 +1,241 @@
+import { resolve } from 'node:path';
+import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
+import { ListenError } from '../../../gateway/listener.ts';
+import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/main.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
+import { hostFault, isPortFree, openPortBook } from '../../../gateway/workloads/runner/ports.ts';
+import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
+import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
+import { createHttpWorkloads, type HttpWorkloads } from '../../local/http-workloads.ts';
+import type { Mount } from '../../resolve/scope.ts';
+import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
+import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
+import { pruneMounts, writeMounts } from '../../local/mounts.ts';
+import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
+import { engineAnswers } from '../../local/container-engine.ts';
+import { examine, type Examination } from '../validate/examine.ts';
+import { endpointTable } from './endpoint-table.ts';
+import { issuerPortLines } from './issuer-ports.ts';
+import { redirectUriLines } from './redirect-uris.ts';
+import { formatProblems, summarize } from '../validate/problems-output.ts';
+import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
+import { untilSignal } from '../signals.ts';
+import { PROJECT_ROOT, VERSION } from '../version.ts';
+import { watchPaths, type PathsWatcher } from './watch-paths.ts';
+
+export interface UpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly portIsExplicit: boolean;
+  readonly managementPort: number;
+  readonly managementPortIsExplicit: boolean;
+  readonly state?: string;
+  readonly secretsDir?: string;
+  readonly watch: boolean;
+}
+
+const EXIT_INVALID = 2;
+
+/** `vmcp up`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 nothing that can run, or no port. */
+export async function up(paths: readonly string[], options: UpOptions): Promise<number> {
+  const stateDir = resolve(options.state ?? defaultStateDir(process.env));
+  const fault = await hostFault(options.host);
+  if (fault !== undefined) {
+    process.stderr.write(`--host ${options.host} cannot be listened on (${fault}): name an address of this machine\n`);
+    return EXIT_INVALID;
+  }
+  const first = await look(paths, options, stateDir);
+  if (!first) {
+    process.stderr.write('nothing was started\n');
+    return EXIT_INVALID;
+  }
+  let state: State | undefined;
+  try {
+    state = openState(stateDir);
+    return await run(paths, options, state, first);
+  } catch (error) {
+    if (!(
+      error instanceof StateInUse ||
+      error instanceof StateNotUsable ||
+      error instanceof PortInUse ||
+      error instanceof ListenError ||
+      error instanceof BoundaryImpossible
+    ))
+      throw error;
+    process.stderr.write(`${error.message}\n`);
+    return EXIT_INVALID;
+  } finally {
+    state?.close();
+  }
+}
+
+/**
+ * Reads the files and prints what is wrong; undefined when nothing can run. A file that cannot be read as a whole may
+ * hold anything: starting without it would be a guess.
+ */
+async function look(paths: readonly string[], options: UpOptions, stateDir: string): Promise<Examination | undefined> {
+  const { stderr } = process;
+  const seen = await examine(
+    paths,
+    {
+      ...(options.secretsDir !== undefined && { secretsDir: options.secretsDir }),
+      engineAnswers: () => engineAnswers(process.env),
+      filesAreHere: true,
+    },
+    stateDir,
+  );
+  stderr.write(formatProblems(seen.problems, seen.warnings));
+  const runnable = seen.servers.filter(({ config }) => config !== undefined).length;
+  if (runnable > 0 && !seen.manifests.problems.some(stopsEverything)) return seen;
+  const nothing =
+    seen.servers.length === 0 && seen.problems.length === 0
+      ? 'there is no VirtualMCPServer in what was named: add one, as examples/quickstart does'
+      : '';
+  stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}\n`);
+  return undefined;
+}
+
+/** Which of two definitions is meant, and what stands in a file that cannot be read, would be a guess. */
+const stopsEverything = ({ kind, reason }: LocatedProblem): boolean =>
+  kind === FILE || kind === DOCUMENT || reason === 'DuplicateObject';
+
+async function run(paths: readonly string[], options: UpOptions, state: State, first: Examination): Promise<number> {
+  const { stdout, stderr } = process;
+  const log = createLog(
+    stderr,
+    first.servers.some(({ config }) => config?.vmcp.operational.log_level) ? 'debug' : 'info',
+  );
+  await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
+  const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
+  const workloads = createHttpWorkloads({
+    launcher,
+    ports: openPortBook(state.workloadPortsFile),
+    log,
+    now: () => performance.now(),
+  });
+  const signalled = untilSignal(stderr);
+  let watcher: PathsWatcher | undefined;
+  try {
+    const plan = planServers(first, []);
+    const specs = await place(plan, first, options, state, workloads, []);
+    const publicPorts = specs.map(({ port }) => port);
+    const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
+    const managementPort = await chooseManagementPort(
+      options.managementPort,
+      options.managementPortIsExplicit,
+      publicPorts,
+      isFree,
+    );
+    const gateway = await startGateway({
+      servers: specs,
+      management: { host: '127.0.0.1', port: managementPort },
+      log,
+      version: VERSION,
+      launcher,
+      launchProblem: (namespace, name) => workloads.problem(namespace, name),
+    });
+    prepareBackends(gateway, specs, launcher);
+    stdout.write(endpointTable(gateway));
+    await pruneMounts(mountsOf(plan.servers), state.dir);
+    if (options.watch) {
+      const site = { paths, options, state, workloads, gateway, running: plan.servers };
+      const secrets = options.secretsDir === undefined ? [] : [options.secretsDir];
+      watcher = watchPaths([...paths, ...secrets], () => reload(site));
+    }
+    await signalled;
+    await watcher?.close();
+    await gateway.stop();
+    return 0;
+  } finally {
+    await workloads.close();
+    await launcher.close();
+  }
+}
+
+const mountsOf = (servers: readonly RunnableServer[]): Mount[] => servers.flatMap(({ mounts }) => mounts);
+
+/** Installs what stdio backends need ahead of their first use, and has them asked as soon as that is done. */
+function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launcher: Launcher): void {
+  for (const { name, process: child, transport } of specs.flatMap(({ config }) => config.vmcp.backends)) {
+    if (!child || transport !== 'stdio') continue;
+    launcher.prepare(child, name).then(
+      () => {
+        gateway.checkNow(name);
+      },
+      () => undefined, // the probe of the backend says why
+    );
+  }
+}
+
+/** Writes secrets, starts HTTP workloads and gives every server its port. */
+async function place(
+  { servers, kept }: Plan,
+  { manifests }: Examination,
+  options: UpOptions,
+  state: State,
+  workloads: HttpWorkloads,
+  open: readonly number[],
+): Promise<ServerSpec[]> {
+  const fresh = servers.filter((server) => !kept.includes(server));
+  await writeMounts(mountsOf(fresh), manifests.secretValues, state.dir);
+  const names = servers.map(serverKey);
+  const { ports, moved } = await choosePublicPorts({
+    names,
+    base: options.port,
+    explicit: options.portIsExplicit,
+    host: options.host,
+    file: state.portsFile,
+    open,
+  });
+  for (const { name, from, to } of moved) {
+    process.stderr.write(
+      `${name} moved from port ${String(from)} to ${String(to)}: another program listens on ${String(from)}\n`,
+    );
+  }
+  if (names[0] !== undefined && !options.portIsExplicit && !Object.values(ports).includes(options.port)) {
+    process.stderr.write(`port ${String(options.port)} is in use: ${names[0]} listens on ${String(ports[names[0]])}\n`);
+  }
+  const configs = await workloads.run(servers.map(({ config }) => config));
+  const specs = configs.map((config, index) => ({
+    config,
+    host: options.host,
+    port: ports[names[index] ?? ''] ?? 0,
+    local: true,
+  }));
+  for (const line of [...issuerPortLines(specs), ...redirectUriLines(configs)]) process.stderr.write(`${line}\n`);
+  return specs;
+}
+
+interface Site {
+  readonly paths: readonly string[];
+  readonly options: UpOptions;
+  readonly state: State;
+  readonly workloads: HttpWorkloads;
+  readonly gateway: Gateway;
+  running: readonly RunnableServer[];
+}
+
+/** Takes the files as they are now, by the rule of the start; a server that has a problem goes on as it was. */
+async function reload(site: Site): Promise<void> {
+  const { paths, options, state, workloads, gateway } = site;
+  const { stderr, stdout } = process;
+  const seen = await look(paths, options, state.dir);
+  if (!seen) {
+    stderr.write('the files were not taken: what ran before goes on\n');
+    return;
+  }
+  const plan = planServers(seen, site.running);
+  for (const server of plan.kept) stderr.write(`${serverKey(server)} has a problem: it goes on as it was\n`);
+  const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
+  try {
+    const specs = await place(plan, seen, options, state, workloads, open);
+    site.running = plan.servers;
+    await gateway.swap(specs);
+    await pruneMounts(mountsOf(plan.servers), state.dir);
+    stdout.write(endpointTable(gateway));
+  } catch (error) {
+    if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;
+    stderr.write(`${error.message}\n`);
+  }
+}

@@ -1,0 +1,115 @@
+import { RESTRICTED_CONTAINER, sleepBeforeStop } from '../pod.ts';
+import type { JsonObject, NamedObject } from '../json.ts';
+import type { RenderOptions } from '../options.ts';
+import type { Owned } from '../owned.ts';
+
+export const GATEWAY_CONTAINER = 'vmcp';
+export const PUBLIC_PORT = 4483;
+export const MANAGEMENT_PORT = 8080;
+/** Of the image. */
+const NONROOT = 65532;
+const CONFIG_FOLDER = '/etc/vmcp/config';
+const CONFIG_FILE = 'config.json';
+const DRAIN_SLEEP_S = 5;
+/** The sleep, and 30 s for calls that run. */
+export const GRACE_S = 45;
+
+/** What a gateway may use. `heapMi` is three quarters of the limit: the rest is for what lies outside of the heap. */
+export interface Size {
+  readonly cpu: string;
+  readonly memory: string;
+  readonly limit: string;
+  readonly heapMi: number;
+}
+
+/** The gateway's container, and the volumes that it mounts. */
+interface GatewayPart {
+  readonly container: NamedObject;
+  readonly volumes: readonly JsonObject[];
+}
+
+/** A volume and where the gateway sees it. */
+export interface GatewayVolume {
+  readonly volume: NamedObject;
+  readonly mountPath: string;
+}
+
+/** `prefix` keeps the names of its volumes apart from those of other containers. */
+export function gatewayPart(
+  { object }: Owned,
+  options: RenderOptions,
+  parts: {
+    readonly configMap: string;
+    readonly size: Size;
+    readonly prefix?: string;
+    readonly volumes?: readonly GatewayVolume[];
+    readonly securityContext?: JsonObject;
+  },
+): GatewayPart {
+  const { configMap, size, prefix = '', volumes = [], securityContext = {} } = parts;
+  const config = { volume: { configMap: { name: configMap }, name: `${prefix}config` }, mountPath: CONFIG_FOLDER };
+  const readable = [config, ...volumes];
+  const tmp = `${prefix}tmp`;
+  return {
+    volumes: [...readable.map(({ volume }) => volume), { emptyDir: { sizeLimit: '64Mi' }, name: tmp }],
+    container: {
+      name: GATEWAY_CONTAINER,
+      image: options.gatewayImage,
+      imagePullPolicy: options.imagePullPolicy,
+      args: ARGS,
+      env: environmentOf(object, size),
+      ports: PORTS,
+      ...PROBES,
+      lifecycle: sleepBeforeStop(DRAIN_SLEEP_S),
+      resources: { limits: { memory: size.limit }, requests: { cpu: size.cpu, memory: size.memory } },
+      securityContext: { ...RESTRICTED_CONTAINER, readOnlyRootFilesystem: true, ...securityContext },
+      volumeMounts: [
+        ...readable.map(({ volume, mountPath }) => ({ mountPath, name: volume.name, readOnly: true })),
+        { mountPath: '/tmp', name: tmp },
+      ],
+    },
+  };
+}
+
+const environmentOf = ({ name, namespace }: Owned['object'], { heapMi }: Size): JsonObject[] => [
+  { name: 'HOME', value: '/tmp' },
+  { name: 'NODE_OPTIONS', value: `--max-old-space-size=${String(heapMi)}` },
+  { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+  { name: 'VMCP_NAME', value: name },
+  { name: 'VMCP_NAMESPACE', value: namespace },
+];
+
+const PORTS: readonly JsonObject[] = [
+  { containerPort: PUBLIC_PORT, name: 'http', protocol: 'TCP' },
+  { containerPort: MANAGEMENT_PORT, name: 'management', protocol: 'TCP' },
+];
+
+/** The image's user; none where the platform gives one. */
+export const gatewayUser = ({ openshift }: RenderOptions): JsonObject =>
+  openshift ? {} : { runAsGroup: NONROOT, runAsUser: NONROOT };
+
+/** As `gatewayUser`, with the group that mounted files belong to. */
+export const gatewayUserAndFiles = (options: RenderOptions): JsonObject =>
+  options.openshift ? {} : { ...gatewayUser(options), fsGroup: NONROOT };
+
+const ARGS: readonly string[] = [
+  'gateway',
+  '--config',
+  `${CONFIG_FOLDER}/${CONFIG_FILE}`,
+  '--host',
+  '0.0.0.0',
+  '--port',
+  String(PUBLIC_PORT),
+  '--management-host',
+  '0.0.0.0',
+  '--management-port',
+  String(MANAGEMENT_PORT),
+];
+
+const get = (path: string): JsonObject => ({ httpGet: { path, port: 'http' } });
+
+const PROBES: JsonObject = {
+  startupProbe: { ...get('/health'), failureThreshold: 30, periodSeconds: 2, timeoutSeconds: 2 },
+  livenessProbe: { ...get('/health'), failureThreshold: 3, periodSeconds: 10, timeoutSeconds: 5 },
+  readinessProbe: { ...get('/readyz'), failureThreshold: 3, periodSeconds: 5, timeoutSeconds: 3 },
+};

@@ -1,0 +1,63 @@
+import type { DiscoveredBackends } from '../../../gateway/contract/discovered-backends.ts';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { SCHEMA_VERSION } from '../../../gateway/contract/run-config.ts';
+import type { MCPServer, VirtualMCPServer } from '../../resolve/snapshot.ts';
+
+export const CONFIG_KEY = 'config.json';
+const DEFAULT_REPORTING_INTERVAL = '30s';
+
+/** What the pods start from: everything but the backends, which may change while they run. */
+export function startDocument(
+  { metadata: { name }, spec }: VirtualMCPServer,
+  config: GatewayConfig,
+  backendsConfigMap: string,
+): GatewayConfig {
+  const { outgoing_auth: _moved, ...vmcp } = config.vmcp;
+  return {
+    ...config,
+    vmcp: {
+      ...vmcp,
+      backends: [],
+      cluster: {
+        backends_config_map: backendsConfigMap,
+        reporting_interval:
+          spec.config?.operational?.failureHandling?.statusReportingInterval ?? DEFAULT_REPORTING_INTERVAL,
+        virtual_mcp_server: name,
+      },
+    },
+  };
+}
+
+/** What the pods follow. */
+export const backendsDocument = ({ schema_version, vmcp }: GatewayConfig): DiscoveredBackends => ({
+  schema_version,
+  backends: vmcp.backends,
+  ...(vmcp.outgoing_auth && { outgoing_auth: vmcp.outgoing_auth }),
+});
+
+/** One stdio server over HTTP, its tools as they are: who may call is the question of the gateway in front. */
+export function bridgeDocument(server: MCPServer, namespace: string, pod: string, container: string): GatewayConfig {
+  const { name } = server.metadata;
+  return {
+    schema_version: SCHEMA_VERSION,
+    name,
+    vmcp: {
+      namespace,
+      incoming: { type: 'anonymous' },
+      backends: [{ name, transport: 'stdio', attach: { container, pod }, isolation: 'shared' }],
+      aggregation: { conflict_resolution: 'none', default_tool_visibility: 'allow', prefix_format: '{workload}_' },
+      operational: {
+        failure_handling: {
+          circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
+          health_check_interval: '30s',
+          health_check_timeout: '10s',
+          unhealthy_threshold: 3,
+        },
+        timeouts: { default: BRIDGE_TIMEOUT },
+      },
+    },
+  };
+}
+
+/** Longer than that of the gateway in front, which gives up first and says so. */
+const BRIDGE_TIMEOUT = '1h';

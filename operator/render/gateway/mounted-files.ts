@@ -1,0 +1,37 @@
+import type { Mount } from '../../resolve/scope.ts';
+import { compareText } from '../../resolve/snapshot.ts';
+import type { GatewayVolume } from './container.ts';
+import type { JsonObject } from '../json.ts';
+import { CLUSTER_PLATFORM } from '../options.ts';
+
+/** Readable by the group of the pod. */
+const GROUP_READABLE = 0o440;
+
+/**
+ * One volume for all keys of Secrets, one for those of ConfigMaps, each key at `<object>/<key>`. Whole folders: a file
+ * that is mounted by itself never changes again.
+ */
+export const mountedFiles = (mounts: readonly Mount[]): readonly GatewayVolume[] => [
+  ...volumeOf('Secret', mounts, 'secrets', CLUSTER_PLATFORM.secretsDir),
+  ...volumeOf('ConfigMap', mounts, 'configmaps', CLUSTER_PLATFORM.configMapsDir),
+];
+
+function volumeOf(kind: Mount['kind'], mounts: readonly Mount[], name: string, mountPath: string): GatewayVolume[] {
+  const ours = mounts.filter((each) => each.kind === kind);
+  if (ours.length === 0) return [];
+  const objects = [...new Set(ours.map((each) => each.name))].toSorted(compareText);
+  const sources = objects.flatMap((object) => sourcesOf(ours.filter((each) => each.name === object)));
+  return [{ volume: { name, projected: { defaultMode: GROUP_READABLE, sources } }, mountPath }];
+}
+
+/** The keys of one object: those without which a pod does not start, then the others. */
+function sourcesOf(mounts: readonly Mount[]): JsonObject[] {
+  const parts = [mounts.filter((each) => each.optional !== true), mounts.filter((each) => each.optional === true)];
+  return parts.flatMap(([first, ...others]) => {
+    if (!first) return [];
+    const keys = [...new Set([first, ...others].map(({ key }) => key))].toSorted(compareText);
+    const items = keys.map((key) => ({ key, path: `${first.name}/${key}` }));
+    const source = { items, name: first.name, ...(first.optional && { optional: true }) };
+    return [{ [first.kind === 'Secret' ? 'secret' : 'configMap']: source }];
+  });
+}

@@ -1,0 +1,40 @@
+import type { MCPServer } from '../../resolve/snapshot.ts';
+import type { JsonObject, NamedObject } from '../json.ts';
+import { RESTRICTED_CONTAINER } from '../pod.ts';
+
+type Spec = MCPServer['spec'];
+
+export const SERVER_CONTAINER = 'mcp';
+
+/** The server's own container, as far as it does not depend on the transport. */
+export function serverContainer(spec: Spec): NamedObject {
+  const { image, args, volumes = [], resources } = spec;
+  const env = environmentOf(spec);
+  return {
+    name: SERVER_CONTAINER,
+    image,
+    ...(args && args.length > 0 && { args }),
+    ...(env.length > 0 && { env }),
+    ...(resources && { resources }),
+    securityContext: RESTRICTED_CONTAINER,
+    ...(volumes.length > 0 && {
+      volumeMounts: volumes.map(({ name, mountPath, readOnly }) => ({ mountPath, name, readOnly: readOnly === true })),
+    }),
+  };
+}
+
+/** In the order of the resource, as one variable may refer to another before it; of two with one name the last counts. */
+function environmentOf({ env = [], secrets = [], resourceOverrides }: Spec): JsonObject[] {
+  const all: readonly NamedObject[] = [
+    ...env,
+    ...secrets.map(({ name: secret, key, targetEnvName }) => ({
+      name: targetEnvName ?? key,
+      valueFrom: { secretKeyRef: { key, name: secret } },
+    })),
+    ...(resourceOverrides?.proxyDeployment?.env ?? []),
+  ];
+  return [...new Map(all.map((variable) => [variable.name, variable])).values()];
+}
+
+export const serverVolumes = ({ volumes = [] }: Spec): JsonObject[] =>
+  volumes.map(({ name, hostPath }) => ({ hostPath: { path: hostPath }, name }));

@@ -1,0 +1,39 @@
+import type { KubeObject, OwnerReference } from '../../../gateway/kube/resource.ts';
+import type { MCPServer } from '../../resolve/snapshot.ts';
+import { documentConfigMap } from '../objects/config-map.ts';
+import { httpWorkload } from './http-server.ts';
+import { serverAccount, serverPullSecrets } from './pod.ts';
+import { servicePort, transportOf } from '../mcp-server-ports.ts';
+import { serverNetworkPolicy } from '../objects/network-policy.ts';
+import type { Rendered, RenderOptions } from '../options.ts';
+import { ownedBy, type Owned } from '../owned.ts';
+import { serviceAccount } from '../objects/rbac.ts';
+import { inOrder } from '../rendered.ts';
+import { runConfigOf } from './run-config.ts';
+import { service } from '../objects/service.ts';
+import { stdioWorkload } from './stdio-server.ts';
+
+const RUN_CONFIG_KEY = 'runconfig.json';
+
+/** Everything that one MCPServer is in a cluster. */
+export function renderMCPServer(server: MCPServer, owner: OwnerReference, options: RenderOptions): Rendered {
+  const { metadata, spec } = server;
+  const owned = ownedBy('MCPServer', metadata, owner);
+  const name = `mcp-${metadata.name}`;
+  const workload = (transportOf(spec) === 'stdio' ? stdioWorkload : httpWorkload)(server, owned, options, name);
+  if ('problems' in workload) return workload;
+  const exposure = { sessionAffinity: spec.sessionAffinity, port: servicePort(spec) };
+  return inOrder([
+    ...workload.objects,
+    ...account(server, owned, options),
+    documentConfigMap(owned, `${name}-runconfig`, RUN_CONFIG_KEY, runConfigOf(server)),
+    service(owned, name, exposure, spec.resourceOverrides?.proxyService),
+    ...serverNetworkPolicy(server, owned, name, options),
+  ]);
+}
+
+/** A ServiceAccount that the user names is the user's own. */
+function account(server: MCPServer, owned: Owned, options: RenderOptions): KubeObject[] {
+  if (server.spec.serviceAccount !== undefined) return [];
+  return [serviceAccount(owned, serverAccount(server), serverPullSecrets(server, options), options)];
+}

@@ -1,0 +1,114 @@
+import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { MCPServer } from '../../resolve/snapshot.ts';
+import { documentChecksum, documentConfigMap } from '../objects/config-map.ts';
+import { gatewayPart, gatewayUser, GRACE_S, type GatewayVolume, type Size } from '../gateway/container.ts';
+import { bridgeDocument, CONFIG_KEY } from '../gateway/documents.ts';
+import type { JsonObject } from '../json.ts';
+import { SERVER_CONTAINER, serverContainer, serverVolumes } from './container.ts';
+import { serverAccount, serverTemplate, workloadAdditions } from './pod.ts';
+import type { RenderOptions } from '../options.ts';
+import { CHECKSUM_ANNOTATION, ownedObject, type Owned } from '../owned.ts';
+import { sleepBeforeStop } from '../pod.ts';
+import { attachRules, roleFor } from '../objects/rbac.ts';
+
+const SIZE: Size = { cpu: '50m', memory: '128Mi', limit: '384Mi', heapMi: 288 };
+/** The gateway beside it has refused new calls by then, and most of those that ran have ended. */
+const STOP_SLEEP_S = 10;
+const VOLUME_PREFIX = 'vmcp-';
+const TOKEN_S = 3607;
+
+/** A server that speaks over its standard streams: its image in a StatefulSet, beside a gateway that attaches to it. */
+export function stdioWorkload(
+  server: MCPServer,
+  owned: Owned,
+  options: RenderOptions,
+  name: string,
+): { readonly objects: KubeObject[] } | { readonly problems: ObjectProblem[] } {
+  const problems = volumeProblems(server, owned);
+  const pod = `${name}-0`;
+  const configMap = `${name}-gateway-config`;
+  const document = bridgeDocument(server, owned.object.namespace, pod, SERVER_CONTAINER);
+  const patched = podTemplate(server, owned, options, { configMap, checksum: documentChecksum(document) });
+  if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
+  if (problems.length > 0) return { problems };
+  const spec = {
+    // With the default, a pod that never became ready would keep its successor from being made.
+    podManagementPolicy: 'Parallel',
+    // One standard input: a second pod would be a second server with a state of its own.
+    replicas: Math.min(1, server.spec.replicas ?? 1),
+    selector: { matchLabels: owned.selector },
+    serviceName: name,
+    template: patched.template,
+  };
+  return {
+    objects: [
+      documentConfigMap(owned, configMap, CONFIG_KEY, document),
+      ...roleFor(owned, `${server.metadata.name}-mcp`, serverAccount(server), attachRules(pod)),
+      ownedObject(owned, RESOURCES.StatefulSet, name, { spec }, workloadAdditions(server)),
+    ],
+  };
+}
+
+function podTemplate(
+  server: MCPServer,
+  owned: Owned,
+  options: RenderOptions,
+  { configMap, checksum }: { readonly configMap: string; readonly checksum: string },
+) {
+  const { spec } = server;
+  const gateway = gatewayPart(owned, options, {
+    configMap,
+    size: SIZE,
+    prefix: VOLUME_PREFIX,
+    volumes: [TOKEN],
+    securityContext: gatewayUser(options),
+  });
+  const container = {
+    ...serverContainer(spec),
+    lifecycle: sleepBeforeStop(STOP_SLEEP_S),
+    stdin: true,
+    // The end of the stream is the end of the server; the next one starts with a fresh stream.
+    stdinOnce: true,
+  };
+  return serverTemplate(server, owned, options, {
+    containers: [container, gateway.container],
+    volumes: [...serverVolumes(spec), ...gateway.volumes],
+    // What its account may do, attach to pods among it, is for the gateway and not for the server.
+    members: { automountServiceAccountToken: false, terminationGracePeriodSeconds: GRACE_S },
+    annotations: { [CHECKSUM_ANNOTATION]: checksum },
+  });
+}
+
+/** What Kubernetes mounts into every container by itself; here into the gateway's alone. */
+const TOKEN: GatewayVolume = {
+  mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+  volume: {
+    name: `${VOLUME_PREFIX}token`,
+    projected: {
+      sources: [
+        { serviceAccountToken: { expirationSeconds: TOKEN_S, path: 'token' } },
+        { configMap: { items: [{ key: 'ca.crt', path: 'ca.crt' }], name: 'kube-root-ca.crt' } },
+        {
+          downwardAPI: {
+            items: [{ fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' }, path: 'namespace' }],
+          },
+        },
+      ] satisfies JsonObject[],
+    },
+  },
+};
+
+const volumeProblems = ({ spec: { volumes = [] } }: MCPServer, { object }: Owned): ObjectProblem[] =>
+  volumes.flatMap(({ name }, index) =>
+    name.startsWith(VOLUME_PREFIX)
+      ? [
+          {
+            ...object,
+            path: `spec.volumes[${String(index)}].name`,
+            reason: 'ReservedName',
+            message: `names that start with ${VOLUME_PREFIX} are taken by the gateway in the same pod: use another name`,
+          },
+        ]
+      : [],
+  );

@@ -1,0 +1,18 @@
+import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import type { RenderOptions } from '../options.ts';
+import { ownedObject, type Owned } from '../owned.ts';
+
+/** Where several pods are asked for: drained nodes take one at a time. */
+export const podDisruptionBudget = (
+  owned: Owned,
+  name: string,
+  replicas: number | undefined,
+  { podDisruptionBudgets }: RenderOptions,
+): KubeObject[] =>
+  podDisruptionBudgets && (replicas ?? 1) > 1
+    ? [
+        ownedObject(owned, RESOURCES.PodDisruptionBudget, name, {
+          spec: { maxUnavailable: 1, selector: { matchLabels: owned.selector } },
+        }),
+      ]
+    : [];

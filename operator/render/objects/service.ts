@@ -1,0 +1,30 @@
+import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import { ownedObject, type Additions, type Owned } from '../owned.ts';
+
+interface Exposure {
+  readonly type?: string | undefined;
+  readonly sessionAffinity?: string | undefined;
+  readonly port: number;
+}
+
+/** One port, to the port `http` of the pods. */
+export const service = (
+  owned: Owned,
+  name: string,
+  { type = 'ClusterIP', sessionAffinity = 'ClientIP', port }: Exposure,
+  additions?: Additions,
+): KubeObject =>
+  ownedObject(
+    owned,
+    RESOURCES.Service,
+    name,
+    {
+      spec: {
+        ports: [{ name: 'http', port, protocol: 'TCP', targetPort: 'http' }],
+        selector: owned.selector,
+        sessionAffinity,
+        type,
+      },
+    },
+    additions,
+  );

@@ -1,0 +1,138 @@
+import type { Steps } from '../../../crds/kinds/object-path.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { canonicalQuantity } from './quantity.ts';
+import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
+
+/** What is wrong with a patch; `path` starts at the patch. */
+export interface Fault {
+  readonly steps: Steps;
+  readonly message: string;
+}
+
+/** Directives of a strategic merge patch: of an object, and of the list that the rest of the member's name names. */
+export const PATCH = '$patch';
+export const RETAIN_KEYS = '$retainKeys';
+export const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
+export const ELEMENT_ORDER = '$setElementOrder/';
+
+const STRATEGIES: readonly unknown[] = ['delete', 'replace', 'merge'];
+
+/** Everything in a patch that is no pod template, and every directive that says nothing. */
+export function patchFaults(patch: unknown, steps: Steps = []): Fault[] {
+  return valueFaults(patch, { name: 'PodTemplateSpec', list: false, keys: [] }, steps);
+}
+
+function valueFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+  if (type.list) return listFaults(value, type, steps);
+  const object = POD_TEMPLATE_TYPES.get(type.name);
+  if (object) return objectFaults(value, type.name, object, steps);
+  if (type.name === 'map' || type.name === 'quantities') return mapFaults(value, type.name, steps);
+  const wanted = scalarFault(value, type.name);
+  return wanted === undefined ? [] : [{ steps, message: wanted }];
+}
+
+function objectFaults(value: unknown, name: string, fields: ObjectType, steps: Steps): Fault[] {
+  if (!isObject(value)) return [{ steps, message: 'must be an object' }];
+  return Object.entries(value).flatMap(([member, content]): Fault[] => {
+    const here = [...steps, member];
+    if (member.startsWith('$')) return directiveFaults(member, content, fields, here);
+    const type = fields.get(member);
+    if (!type) return [{ steps: here, message: `${name} has no such field: correct the name or remove it` }];
+    // Null takes the field away.
+    return content === null ? [] : valueFaults(content, type, here);
+  });
+}
+
+function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): Fault[] {
+  if (member === PATCH)
+    return STRATEGIES.includes(content) ? [] : [{ steps, message: 'must be delete, replace or merge' }];
+  if (!Array.isArray(content)) return [{ steps, message: 'must be a list' }];
+  if (member === RETAIN_KEYS) {
+    return content.flatMap((key, index) =>
+      typeof key === 'string' && fields.has(key) ? [] : [{ steps: [...steps, index], message: 'must name a field' }],
+    );
+  }
+  const prefix = [DELETE_PRIMITIVES, ELEMENT_ORDER].find((each) => member.startsWith(each));
+  const list = prefix === undefined ? undefined : fields.get(member.slice(prefix.length));
+  if (list?.list !== true) return [{ steps, message: 'there is no such directive, or no such list: remove it' }];
+  if (prefix === DELETE_PRIMITIVES && POD_TEMPLATE_TYPES.has(list.name)) {
+    return [{ steps, message: 'the items of this list are objects: write {$patch: delete} into the item instead' }];
+  }
+  return [];
+}
+
+function listFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+  if (!Array.isArray(value)) return [{ steps, message: 'must be a list' }];
+  const items = value.map((item: unknown, index) => ({ item, steps: [...steps, index] }));
+  const faults = items.flatMap(({ item, steps: here }) =>
+    isDirective(item) ? [] : valueFaults(item, { ...type, list: false }, here),
+  );
+  return type.keys.length > 0 ? [...faults, ...keyFaults(items, type.keys)] : faults;
+}
+
+/** An item that is nothing but `$patch: replace`: the other items take the place of the whole list. */
+export const isDirective = (item: unknown): item is JsonObject =>
+  isObject(item) && Object.keys(item).length === 1 && item[PATCH] === 'replace';
+
+const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
+
+/** What tells an item of a merged list from the others. */
+export const identity = (item: unknown, keys: readonly string[]): string =>
+  JSON.stringify(isObject(item) ? keys.map((key) => item[key] ?? KEY_DEFAULTS[key]) : item);
+
+function keyFaults(
+  items: readonly { readonly item: unknown; readonly steps: Steps }[],
+  keys: readonly string[],
+): Fault[] {
+  const seen = new Set<string>();
+  return items.flatMap(({ item, steps }): Fault[] => {
+    if (isDirective(item) || !isObject(item)) return [];
+    const missing = keys.find((key) => item[key] === undefined && KEY_DEFAULTS[key] === undefined);
+    if (missing !== undefined) {
+      return [{ steps: [...steps, missing], message: 'must be set: items of this list are merged by it' }];
+    }
+    const id = identity(item, keys);
+    if (seen.has(id))
+      return [{ steps, message: `has the same ${keys.join(' and ')} as an item before it: remove one` }];
+    seen.add(id);
+    return [];
+  });
+}
+
+function mapFaults(value: unknown, name: string, steps: Steps): Fault[] {
+  if (!isObject(value)) return [{ steps, message: 'must be an object' }];
+  return Object.entries(value).flatMap(([key, content]): Fault[] => {
+    const here = [...steps, key];
+    if (key.startsWith('$')) return directiveFaults(key, content, new Map(), here);
+    if (content === null) return [];
+    const fault = scalarFault(content, name === 'map' ? 'text' : 'quantity');
+    return fault === undefined ? [] : [{ steps: here, message: fault }];
+  });
+}
+
+function scalarFault(value: unknown, type: string): string | undefined {
+  switch (type) {
+    case 'string':
+    case 'text':
+      if (typeof value === 'string') return undefined;
+      return isObject(value) || Array.isArray(value) ? 'must be a string' : 'must be a string: put it in quotes';
+    case 'boolean':
+    case 'flag':
+      return typeof value === 'boolean' ? undefined : 'must be true or false, without quotes';
+    case 'integer':
+    case 'count':
+      return Number.isSafeInteger(value) ? undefined : 'must be a whole number, without quotes';
+    case 'port':
+      return Number.isSafeInteger(value) || typeof value === 'string'
+        ? undefined
+        : 'must be a number or the name of a port';
+    case 'quantity':
+      return quantityText(value) === undefined ? 'must be a quantity such as 500m or 256Mi' : undefined;
+    default:
+      throw new Error(`no type "${type}"`);
+  }
+}
+
+/** The API server takes numbers for quantities, too. */
+export const quantityText = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? canonicalQuantity(String(value)) : undefined;

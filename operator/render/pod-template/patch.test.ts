@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { JsonObject } from '../json.ts';
+import { patchTemplate } from './patch.ts';
+
+const OBJECT = { kind: 'MCPServer', namespace: 'tools', name: 'jira' };
+const KEPT = { selector: { app: 'x' }, annotations: {}, containers: ['mcp'] };
+
+const TEMPLATE = `
+metadata: { labels: { app: x } }
+spec:
+  containers:
+    - name: mcp
+      image: a
+      args: [one, two]
+      env: [{ name: A, value: '1' }, { name: B, value: '2' }]
+      ports: [{ containerPort: 53, protocol: TCP, name: dns }]
+      volumeMounts: [{ mountPath: /a, name: a }]
+  volumes: [{ name: a, emptyDir: {} }]
+`;
+
+const patched = (patch: string) =>
+  patchTemplate(parse(TEMPLATE) as JsonObject, parse(patch) as JsonObject, KEPT, OBJECT);
+
+/** The pod spec, or that of its container `mcp`, after a patch of it. */
+function pod(patch: string): JsonObject {
+  const result = patched(`spec: ${patch}`);
+  if ('problems' in result) throw new Error(JSON.stringify(result.problems));
+  return result.template['spec'] as JsonObject;
+}
+function container(patch: string): JsonObject {
+  const { containers } = pod(`{ containers: [{ name: mcp, ${patch} }] }`);
+  return (containers as JsonObject[]).find(({ name }) => name === 'mcp') ?? {};
+}
+const problems = (patch: string): string[] => {
+  const result = patched(patch);
+  return 'problems' in result ? result.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+};
+
+describe('a patch of a pod template', () => {
+  it('sets what was not there and replaces what was', () => {
+    expect(container('image: b, workingDir: /w')).toMatchObject({ image: 'b', workingDir: '/w', args: ['one', 'two'] });
+  });
+
+  it('takes a field away with null', () => {
+    expect(container('args: null')).not.toHaveProperty('args');
+    expect(container('command: null')).not.toHaveProperty('command');
+  });
+
+  it('replaces a list without keys as a whole', () => {
+    expect(container('args: [three]')['args']).toEqual(['three']);
+    expect(pod('{ tolerations: [{ key: a }] }')['tolerations']).toEqual([{ key: 'a' }]);
+  });
+
+  it('merges a list by its key, what is new at the end', () => {
+    expect(container('env: [{ name: C, value: "3" }, { name: A, value: "4" }]')['env']).toEqual([
+      { name: 'A', value: '4' },
+      { name: 'B', value: '2' },
+      { name: 'C', value: '3' },
+    ]);
+  });
+
+  it('tells ports apart by their protocol too, TCP when absent', () => {
+    expect(
+      container('ports: [{ containerPort: 53, protocol: UDP }, { containerPort: 53, name: tcp }]')['ports'],
+    ).toEqual([
+      { containerPort: 53, protocol: 'TCP', name: 'tcp' },
+      { containerPort: 53, protocol: 'UDP' },
+    ]);
+  });
+
+  it('drops an item with $patch: delete, and nothing where there is none', () => {
+    expect(container('env: [{ name: A, $patch: delete }, { name: Z, $patch: delete }]')['env']).toEqual([
+      { name: 'B', value: '2' },
+    ]);
+  });
+
+  it('replaces a list with $patch: replace, also with nothing', () => {
+    expect(container('env: [{ $patch: replace }, { name: Z, value: "1" }]')['env']).toEqual([
+      { name: 'Z', value: '1' },
+    ]);
+    expect(container('env: [{ $patch: replace }]')).not.toHaveProperty('env');
+  });
+
+  it('replaces an object with $patch: replace, one in a list too', () => {
+    expect(container('$patch: replace, image: b')).toEqual({ name: 'mcp', image: 'b' });
+  });
+
+  it('deletes an object with $patch: delete', () => {
+    expect(pod('{ volumes: [{ name: a, emptyDir: { $patch: delete }, hostPath: { path: /a } }] }')['volumes']).toEqual([
+      { name: 'a', hostPath: { path: '/a' } },
+    ]);
+  });
+
+  it('keeps with $retainKeys what it names', () => {
+    expect(container('$retainKeys: [name, image, args], image: b')).toEqual({
+      name: 'mcp',
+      image: 'b',
+      args: ['one', 'two'],
+    });
+  });
+
+  it('takes values out of a list of them', () => {
+    expect(container('$deleteFromPrimitiveList/args: [one]')['args']).toEqual(['two']);
+    expect(container('$deleteFromPrimitiveList/args: [one, two]')).not.toHaveProperty('args');
+  });
+
+  it('orders a list as $setElementOrder says, items that it does not name in their places', () => {
+    const order = '$setElementOrder/env: [{ name: C }, { name: A }], env: [{ name: C, value: "3" }]';
+    expect(container(order)['env']).toEqual([
+      { name: 'C', value: '3' },
+      { name: 'B', value: '2' },
+      { name: 'A', value: '1' },
+    ]);
+  });
+
+  it('lets one source take the place of another', () => {
+    expect(pod('{ volumes: [{ name: a, secret: { secretName: s } }] }')['volumes']).toEqual([
+      { name: 'a', secret: { secretName: 's' } },
+    ]);
+    expect(
+      container('env: [{ name: A, valueFrom: { fieldRef: { fieldPath: metadata.name } } }]')['env'],
+    ).toContainEqual({
+      name: 'A',
+      valueFrom: { fieldRef: { fieldPath: 'metadata.name' } },
+    });
+  });
+
+  it('gives back what the API server would', () => {
+    const patch =
+      'tty: false, stdin: false, env: [{ $patch: replace }, { name: E, value: "" }], resources: { limits: { cpu: 0.5, memory: 1024Mi }, requests: {} }, livenessProbe: { initialDelaySeconds: 0, exec: { command: [a, ""] } }, securityContext: { privileged: false }';
+    expect(container(patch)).toMatchObject({
+      env: [{ name: 'E' }],
+      resources: { limits: { cpu: '500m', memory: '1Gi' } },
+      livenessProbe: { exec: { command: ['a', ''] } },
+      securityContext: { privileged: false },
+    });
+    for (const member of ['tty', 'stdin']) expect(container(patch)).not.toHaveProperty(member);
+    expect(container(patch)['livenessProbe']).not.toHaveProperty('initialDelaySeconds');
+    expect(container(patch)['resources']).not.toHaveProperty('requests');
+  });
+
+  it.each([
+    ['no object', '[]', 'spec.podTemplateSpec: must be an object'],
+    [
+      'an unknown member',
+      'replicas: 3',
+      'spec.podTemplateSpec.replicas: PodTemplateSpec has no such field: correct the name or remove it',
+    ],
+    [
+      'metadata that means nothing',
+      'metadata: { ownerReferences: [] }',
+      'spec.podTemplateSpec.metadata.ownerReferences: ObjectMeta has no such field: correct the name or remove it',
+    ],
+    ['null in a list', 'spec: { tolerations: [null] }', 'spec.podTemplateSpec.spec.tolerations[0]: must be an object'],
+    [
+      'two items of one key',
+      'spec: { volumes: [{ name: b }, { name: b }] }',
+      'spec.podTemplateSpec.spec.volumes[1]: has the same name as an item before it: remove one',
+    ],
+    [
+      'a fraction',
+      'spec: { priority: 1.5 }',
+      'spec.podTemplateSpec.spec.priority: must be a whole number, without quotes',
+    ],
+    [
+      'a directive for objects on a list of them',
+      'spec: { $deleteFromPrimitiveList/volumes: [a] }',
+      'spec.podTemplateSpec.spec.$deleteFromPrimitiveList/volumes: the items of this list are objects: write {$patch: delete} into the item instead',
+    ],
+    [
+      'a directive that is no list',
+      'spec: { $retainKeys: a }',
+      'spec.podTemplateSpec.spec.$retainKeys: must be a list',
+    ],
+    [
+      'a directive that names no field',
+      'spec: { $retainKeys: [volume] }',
+      'spec.podTemplateSpec.spec.$retainKeys[0]: must name a field',
+    ],
+    ['an unknown directive', 'spec: { $merge: a }', 'spec.podTemplateSpec.spec.$merge: must be a list'],
+    [
+      'a map with a directive that says nothing',
+      'spec: { nodeSelector: { $patch: no } }',
+      'spec.podTemplateSpec.spec.nodeSelector.$patch: must be delete, replace or merge',
+    ],
+    [
+      'a label of the selector taken away with all others',
+      'metadata: { labels: { $patch: replace, a: b } }',
+      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or taken away, the pods are selected by it: remove it from the patch',
+    ],
+    [
+      'everything taken away',
+      '$patch: delete',
+      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or taken away, the pods are selected by it: remove it from the patch',
+      'spec.podTemplateSpec.spec.containers: container "mcp" cannot be taken away: remove that from the patch',
+    ],
+  ])('refuses %s', (_what, patch, ...messages) => {
+    expect(problems(patch)).toEqual(messages);
+  });
+
+  it('changes neither the template nor itself', () => {
+    const template = parse(TEMPLATE) as JsonObject;
+    const patch = parse('spec: { containers: [{ name: mcp, env: [{ name: A, $patch: delete }] }] }') as JsonObject;
+    const before = JSON.stringify([template, patch]);
+    patchTemplate(template, patch, KEPT, OBJECT);
+    expect(JSON.stringify([template, patch])).toBe(before);
+  });
+});

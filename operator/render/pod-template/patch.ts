@@ -1,0 +1,76 @@
+import { pathText, type Steps } from '../../../crds/kinds/object-path.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import { compareText } from '../../resolve/snapshot.ts';
+import { canonicalTemplate } from './canonical.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { patchFaults, type Fault } from './check.ts';
+import { strategicMerge } from './strategic-merge.ts';
+
+const PATH: Steps = ['spec', 'podTemplateSpec'];
+const INVALID_POD_TEMPLATE = 'InvalidPodTemplateSpec';
+
+/** What a patch of a user may not take away. */
+interface Protected {
+  readonly selector: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Names. */
+  readonly containers: readonly string[];
+}
+
+/** A pod template with the user's patch on it, as the API server returns it; or everything that is wrong with the patch. */
+export function patchTemplate(
+  template: JsonObject,
+  patch: object | undefined,
+  kept: Protected,
+  object: ObjectRef,
+): { readonly template: JsonObject } | { readonly problems: ObjectProblem[] } {
+  if (patch === undefined) return { template: canonicalTemplate(template) };
+  const faults = patchFaults(patch);
+  const merged = faults.length === 0 ? strategicMerge(template, { ...patch }) : {};
+  const all = faults.length === 0 ? lossFaults(merged, kept) : faults;
+  return all.length === 0 ? { template: canonicalTemplate(merged) } : { problems: problemsOf(all, object) };
+}
+
+/** Lists what is wrong with a patch whatever it is applied to. For a workload that is not rendered. */
+export const patchProblems = (patch: object | undefined, object: ObjectRef): ObjectProblem[] =>
+  patch === undefined ? [] : problemsOf(patchFaults(patch), object);
+
+function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[] {
+  const problems = faults.map(({ steps, message }) => ({
+    ...object,
+    path: pathText([...PATH, ...steps]),
+    reason: INVALID_POD_TEMPLATE,
+    message,
+  }));
+  return problems.toSorted((a, b) => compareText(a.path, b.path));
+}
+
+function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {
+  const pod = isObject(spec) ? spec : {};
+  return [
+    ...changed(metadata, 'labels', kept.selector, 'the pods are selected by it'),
+    ...changed(metadata, 'annotations', kept.annotations, 'it is written by the operator'),
+    ...kept.containers.filter((name) => !containerNames(pod).includes(name)).map(containerLost),
+    ...('serviceAccount' in pod
+      ? [{ steps: ['spec', 'serviceAccount'], message: 'is out of date: use serviceAccountName' }]
+      : []),
+  ];
+}
+
+function changed(metadata: unknown, member: string, kept: Readonly<Record<string, string>>, why: string): Fault[] {
+  const held = isObject(metadata) && isObject(metadata[member]) ? metadata[member] : {};
+  return Object.entries(kept)
+    .filter(([name, value]) => held[name] !== value)
+    .map(([name]) => ({
+      steps: ['metadata', member, name],
+      message: `cannot be changed or taken away, ${why}: remove it from the patch`,
+    }));
+}
+
+const containerNames = ({ containers }: JsonObject): unknown[] =>
+  Array.isArray(containers) ? containers.map((each: unknown) => (isObject(each) ? each['name'] : undefined)) : [];
+
+const containerLost = (name: string): Fault => ({
+  steps: ['spec', 'containers'],
+  message: `container "${name}" cannot be taken away: remove that from the patch`,
+});

@@ -1,0 +1,89 @@
+import { isObject, type JsonObject } from '../json.ts';
+import { DELETE_PRIMITIVES, ELEMENT_ORDER, identity, isDirective, PATCH, RETAIN_KEYS } from './check.ts';
+import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
+
+/**
+ * A pod template with a strategic merge patch on it. The patch must be free of faults. Items that are new to a merged
+ * list come after those that were there, unless `$setElementOrder` says otherwise.
+ */
+export const strategicMerge = (template: JsonObject, patch: JsonObject): JsonObject =>
+  mergeObject(template, patch, 'PodTemplateSpec') ?? {};
+
+/** Undefined: deleted. */
+function mergeValue(base: unknown, patch: unknown, type: FieldType): unknown {
+  if (patch === null) return undefined;
+  if (type.list) return mergeList(listOf(base), listOf(patch), type);
+  return isObject(patch) ? mergeObject(isObject(base) ? base : {}, patch, type.name) : patch;
+}
+
+function mergeObject(base: JsonObject, patch: JsonObject, typeName: string): JsonObject | undefined {
+  const { [PATCH]: strategy, [RETAIN_KEYS]: retained, ...members } = patch;
+  if (strategy === 'delete') return undefined;
+  const fields = POD_TEMPLATE_TYPES.get(typeName);
+  const merged = new Map(strategy === 'replace' ? [] : Object.entries(base));
+  if (Array.isArray(retained)) for (const name of merged.keys()) if (!retained.includes(name)) merged.delete(name);
+  dropAlternatives(merged, members, typeName);
+  for (const [name, content] of Object.entries(members)) {
+    if (name.startsWith('$')) continue;
+    const value = mergeValue(merged.get(name), content, fields?.get(name) ?? { name: 'text', list: false, keys: [] });
+    if (value === undefined) merged.delete(name);
+    else merged.set(name, value);
+  }
+  for (const [name, content] of Object.entries(members)) directList(merged, name, listOf(content), fields);
+  return Object.fromEntries(merged);
+}
+
+/** A volume that is patched to be a ConfigMap is no emptyDir any more. */
+function dropAlternatives(merged: Map<string, unknown>, patch: JsonObject, typeName: string): void {
+  const alternatives = ALTERNATIVES.get(typeName) ?? [];
+  const chosen = alternatives.filter((member) => (patch[member] ?? null) !== null);
+  if (chosen.length === 0) return;
+  for (const member of alternatives) if (!chosen.includes(member)) merged.delete(member);
+}
+
+function directList(
+  merged: Map<string, unknown>,
+  directive: string,
+  named: readonly unknown[],
+  fields: ReadonlyMap<string, FieldType> | undefined,
+): void {
+  const prefix = [DELETE_PRIMITIVES, ELEMENT_ORDER].find((each) => directive.startsWith(each));
+  if (prefix === undefined) return;
+  const name = directive.slice(prefix.length);
+  const list = merged.get(name);
+  if (!Array.isArray(list)) return;
+  if (prefix === DELETE_PRIMITIVES) {
+    merged.set(
+      name,
+      list.filter((item) => !named.includes(item)),
+    );
+    return;
+  }
+  const keys = fields?.get(name)?.keys ?? [];
+  const order = named.map((item) => identity(item, keys));
+  const place = (item: unknown): number => order.indexOf(identity(item, keys));
+  merged.set(name, reorder(list, place));
+}
+
+/** Items with a place take, in their order, the positions that such items have; the others stay where they are. */
+function reorder(list: readonly unknown[], place: (item: unknown) => number): unknown[] {
+  const placed = list.filter((item) => place(item) >= 0).toSorted((a, b) => place(a) - place(b));
+  return list.map((item) => (place(item) < 0 ? item : placed.shift()));
+}
+
+function mergeList(base: readonly unknown[], patch: readonly unknown[], type: FieldType): readonly unknown[] {
+  const items = patch.filter((item) => !isDirective(item));
+  const replaces = items.length < patch.length;
+  if (type.keys.length === 0)
+    return items.flatMap((item) => mergeValue(undefined, item, { ...type, list: false }) ?? []);
+  const merged = new Map((replaces ? [] : base).map((item) => [identity(item, type.keys), item]));
+  for (const item of items) {
+    const id = identity(item, type.keys);
+    const value = mergeValue(merged.get(id), item, { ...type, list: false });
+    if (value === undefined) merged.delete(id);
+    else merged.set(id, value);
+  }
+  return [...merged.values()];
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -1,0 +1,64 @@
+import * as client from '@kubernetes/client-node';
+import { describe, expect, it } from 'vitest';
+import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
+
+interface Attribute {
+  readonly baseName: string;
+  readonly type: string;
+}
+
+/** The fields of a type as the client has them. */
+function attributesOf(name: string): ReadonlyMap<string, string> {
+  const models = client as unknown as Readonly<Record<string, { getAttributeTypeMap?: () => Attribute[] } | undefined>>;
+  const model = models[`V1${name}`] ?? models[`CoreV1${name}`];
+  return new Map(model?.getAttributeTypeMap?.().map(({ baseName, type }) => [baseName, type]) ?? []);
+}
+
+const SCALARS: Readonly<Record<string, readonly string[]>> = {
+  string: ['string', 'Date'],
+  text: ['string'],
+  quantity: ['string'],
+  boolean: ['boolean'],
+  flag: ['boolean'],
+  integer: ['number'],
+  count: ['number'],
+  port: ['IntOrString'],
+  map: ['{ [key: string]: string; }'],
+  quantities: ['{ [key: string]: string; }'],
+};
+
+function clientTypes({ name, list }: FieldType): string[] {
+  return (SCALARS[name] ?? [`V1${name}`, `CoreV1${name}`]).map((type) => (list ? `Array<${type}>` : type));
+}
+
+const types = [...POD_TEMPLATE_TYPES].map(([name, fields]) => ({ name, fields }));
+
+describe('the types of a pod template', () => {
+  it.each(types)('$name has the fields that the client has, of the same types', ({ name, fields }) => {
+    const known = attributesOf(name);
+    expect(known.size).toBeGreaterThan(0);
+    for (const [field, type] of fields) expect(clientTypes(type), field).toContain(known.get(field));
+    // Of the metadata of a pod template most has no meaning.
+    if (name !== 'ObjectMeta') expect([...fields.keys()].toSorted()).toEqual([...known.keys()].toSorted());
+  });
+
+  it('names no type that it has not', () => {
+    const named = types.flatMap(({ fields }) => [...fields.values()].map(({ name }) => name));
+    expect(named.filter((name) => !POD_TEMPLATE_TYPES.has(name) && !(name in SCALARS))).toEqual([]);
+  });
+
+  it('merges lists by fields that their items have', () => {
+    for (const { fields } of types) {
+      for (const [field, { name, keys }] of fields) {
+        for (const key of keys) expect(POD_TEMPLATE_TYPES.get(name)?.has(key), `${field}: ${key}`).toBe(true);
+      }
+    }
+  });
+
+  it('has alternatives among fields', () => {
+    for (const [name, members] of ALTERNATIVES) {
+      expect(members.length).toBeGreaterThan(1);
+      for (const member of members) expect(POD_TEMPLATE_TYPES.get(name)?.has(member), `${name}.${member}`).toBe(true);
+    }
+  });
+});

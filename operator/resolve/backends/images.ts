@@ -1,0 +1,42 @@
+import type { Platform, Report } from '../scope.ts';
+
+export type ImageScheme = 'npx' | 'uvx' | 'oci';
+
+const NPM_NAME = String.raw`(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*`;
+const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*.<>=+_-]+)?$`, 'u');
+const UVX = /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+)?$/u;
+/** `[registry[:port]/]path[:tag][@digest]` as in the OCI distribution specification. */
+const OCI =
+  /^([A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;
+
+/** Which kind of image a reference names; undefined when it is none that can be run. */
+export function imageScheme(image: string): ImageScheme | undefined {
+  if (NPX.test(image)) return 'npx';
+  if (UVX.test(image)) return 'uvx';
+  return OCI.test(image) ? 'oci' : undefined;
+}
+
+/** Reports an image that cannot be run on this platform. */
+export function checkImage(image: string, path: string, platform: Platform, report: Report): void {
+  const scheme = imageScheme(image);
+  if (scheme === undefined) {
+    report.problem('InvalidImageReference', path, `"${image}" ${imageAdvice(image)}`);
+  } else if (scheme !== 'oci' && platform.mode === 'cluster') {
+    report.problem('LocalImageInCluster', path, `${scheme}:// runs in local mode only: name a container image`);
+  } else if (scheme === 'oci' && platform.mode === 'local' && platform.containerEngine === false) {
+    report.problem(
+      'NoContainerEngine',
+      path,
+      `"${image}" is a container image and neither docker nor podman answers: start one of them, or use an npx:// or uvx:// package`,
+    );
+  }
+}
+
+function imageAdvice(image: string): string {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//u.exec(image)?.[1];
+  if (scheme === 'npx') return 'is not a package of npm: write npx://PACKAGE or npx://PACKAGE@VERSION';
+  if (scheme === 'uvx') return 'is not a package of PyPI: write uvx://PACKAGE or uvx://PACKAGE==VERSION';
+  if (scheme === 'http' || scheme === 'https') return 'is a URL: use kind MCPServerEntry with spec.remoteUrl';
+  if (scheme !== undefined) return `has the unknown scheme ${scheme}://: use npx://, uvx:// or a container image`;
+  return 'is not an image reference: write NAME:TAG, npx://PACKAGE or uvx://PACKAGE';
+}

@@ -1,0 +1,83 @@
+import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
+import { noteClusterFields } from '../fields/cluster-only.ts';
+import { checkUnbuilt } from '../fields/not-supported.ts';
+import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
+import { CONSEQUENCE_REASON } from '../problems.ts';
+import { checkReferences } from '../references.ts';
+import { checkHeaderSecrets } from './release.ts';
+import { resolveEntry } from './remote-backend.ts';
+import { newScope, type Scope } from '../scope.ts';
+import { resolveServer } from './server-backend.ts';
+import { members, type BrokenObject, type MCPServer, type MCPServerEntry } from '../snapshot.ts';
+
+type Member = MCPServer | MCPServerEntry;
+
+/** A member of the group, judged for itself, so that one can be left out and the others go on. */
+export interface JudgedMember {
+  readonly kind: string;
+  readonly name: string;
+  /** What was found about this member alone. */
+  readonly scope: Scope;
+  readonly backend?: Backend;
+  readonly credential?: OutgoingEntry;
+}
+
+/** The members of the VirtualMCPServer's group as the gateway meets them: refused ones first, then by name. */
+export function judgeMembers(scope: Scope): JudgedMember[] {
+  const group = scope.vmcp.spec.groupRef.name;
+  const found = members(scope.snapshot, group);
+  const broken = brokenMembers(scope);
+  if (found.length + broken.length === 0 && scope.snapshot.groups.has(group)) {
+    const message = `MCPGroup "${group}" has no members: set spec.groupRef.name: ${group} on an MCPServer or MCPServerEntry`;
+    scope.on(scope.vmcp).warning('GroupEmpty', 'spec.groupRef.name', message);
+  }
+  return [
+    ...broken.map((object) => judgeBroken(object, scope)),
+    ...found.map((object) => judgeMember(object, found, scope)),
+  ];
+}
+
+/** What says it belongs to the group, and was refused. */
+export const brokenMembers = ({ vmcp, snapshot }: Pick<Scope, 'vmcp' | 'snapshot'>): BrokenObject[] =>
+  [...snapshot.broken.values()].filter(({ group }) => group === vmcp.spec.groupRef.name);
+
+const ownScope = ({ vmcp, snapshot, platform }: Scope): Scope => newScope(vmcp, snapshot, platform);
+
+function judgeBroken({ kind, name }: BrokenObject, outer: Scope): JudgedMember {
+  const scope = ownScope(outer);
+  const { name: group } = scope.vmcp.spec.groupRef;
+  const message = `${kind} "${name}" belongs to group "${group}" and has problems of its own: correct them first`;
+  scope.on({ kind, metadata: { name } }).problem(CONSEQUENCE_REASON, 'spec', message);
+  checkEntryActs(name, scope);
+  return { kind, name, scope };
+}
+
+function judgeMember(object: Member, found: readonly Member[], outer: Scope): JudgedMember {
+  const scope = ownScope(outer);
+  const report = scope.on(object);
+  const { kind } = object;
+  const { name } = object.metadata;
+  const resolved = hasOwnName(object, found, scope) ? resolveMember(object, scope) : {};
+  checkUnbuilt(object, scope.platform.mode, report);
+  if (scope.platform.mode === 'local') noteClusterFields(object, report);
+  return { kind, name, scope, ...resolved };
+}
+
+/** Files are read from top to bottom, and the second of a name is the mistake; in a cluster nothing says which was meant. */
+function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boolean {
+  const { name } = object.metadata;
+  const rivals = scope.platform.mode === 'local' ? found.slice(0, found.indexOf(object)) : found;
+  const other = rivals.find((rival) => rival !== object && rival.metadata.name === name);
+  if (!other) return true;
+  const message = `${other.kind} "${name}" is in group "${scope.vmcp.spec.groupRef.name}" too and a backend is known by its name alone: rename one`;
+  scope.on(object).problem('BackendNameConflict', 'metadata.name', message);
+  return false;
+}
+
+function resolveMember(object: Member, scope: Scope): Pick<JudgedMember, 'backend' | 'credential'> {
+  checkReferences(object, scope, scope.on(object));
+  const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
+  if (object.kind === 'MCPServerEntry') checkHeaderSecrets(object, scope);
+  const credential = resolveOutgoing(object, scope);
+  return { backend, ...(credential && { credential }) };
+}

@@ -1,0 +1,161 @@
+import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
+import type { VariantScope } from '../../../gateway/contract/variant.ts';
+import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts';
+import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
+import { upstreamNames } from '../auth-server/spec.ts';
+import { childPath } from '../fields/field-path.ts';
+import { unbuiltStrategy } from '../fields/not-supported.ts';
+import { checkReferences } from '../references.ts';
+import { checkRelease } from './release.ts';
+import { unknownBackend } from '../aggregation.ts';
+import type { Identified, ObjectScope, Scope } from '../scope.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
+import { checkUserUrl } from '../user-url.ts';
+
+const PATH = 'spec.outgoingAuth';
+
+/** An MCPExternalAuthConfig by name, and the field that named it. */
+export interface ConfigChoice {
+  readonly name: string;
+  readonly owner: Identified;
+  readonly path: string;
+}
+
+/**
+ * How the credential for one backend is obtained; undefined where none is asked for. What is wrong with it keeps the
+ * backend from being served, so that none is ever called without the credential that was meant for it.
+ */
+export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scope): OutgoingEntry | undefined {
+  checkEntryActs(backend.metadata.name, scope);
+  const choice = chooseConfig(backend, scope.vmcp);
+  if (!choice) return undefined;
+  if (choice.owner === scope.vmcp) {
+    checkReferences(scope.vmcp, scope, scope.on(scope.vmcp), (path) => path === choice.path);
+  }
+  const config = scope.snapshot.externalAuthConfigs.get(choice.name);
+  if (!config) return undefined; // reported where the reference stands
+  checkReferences(config, scope, scope.on(config));
+  const unbuilt = unbuiltStrategy(config.spec.type);
+  if (unbuilt) {
+    scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
+    return undefined;
+  }
+  checkPlace(choice, config, backend.spec.transport ?? 'stdio', scope);
+  checkRelease(choice, config, backend, scope);
+  return resolveStrategy(config.spec, strategyScope(config, scope));
+}
+
+/** An entry that is not looked at would leave its backend with another credential than the one that was meant. */
+export function checkEntryActs(name: string, scope: Scope): void {
+  const outgoing = scope.vmcp.spec.outgoingAuth;
+  if (outgoing?.source === 'inline' || outgoing?.backends?.[name]?.type !== 'externalAuthConfigRef') return;
+  const message = `source discovered takes what backend "${name}" itself refers to: set ${PATH}.source: inline, or remove this entry`;
+  scope.on(scope.vmcp).problem('OutgoingAuthIgnored', childPath(`${PATH}.backends`, name), message);
+}
+
+/** What is wrong with an MCPExternalAuthConfig, whoever uses it. */
+export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope): void {
+  const report = scope.on(config);
+  checkReferences(config, scope, report);
+  const unbuilt = unbuiltStrategy(config.spec.type);
+  if (unbuilt) {
+    report.problem(unbuilt.reason, unbuilt.path, unbuilt.message);
+    return;
+  }
+  const block = `spec.${config.spec.type}`;
+  const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
+  resolveStrategy(config.spec, {
+    upstreams: new Set(),
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    checkUrl(url, below, flags) {
+      checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
+    },
+    problem({ reason, path, message }) {
+      // Which providers there are is known to each VirtualMCPServer that uses it.
+      if (reason !== 'UpstreamProviderUnknown') report.problem(reason, place(path), message);
+    },
+  });
+}
+
+/** Whether a strategy fits the backend and the callers. */
+function checkPlace(
+  { name, owner, path }: ConfigChoice,
+  { spec: { type } }: MCPExternalAuthConfig,
+  transport: Backend['transport'],
+  scope: Scope,
+): void {
+  if (transport === 'stdio' && type !== 'unauthenticated') {
+    const message = `a stdio server has no requests to put a credential on, and "${name}" is of type ${type}: remove the reference`;
+    scope.on(owner).problem('OutgoingAuthOnStdio', path, message);
+  }
+  const perUser = STRATEGIES.some((strategy) => strategy.type === type && strategy.perUser);
+  if (perUser && scope.vmcp.spec.incomingAuth.type === 'anonymous') {
+    const message = `"${name}" is of type ${type}, which needs a caller, and VirtualMCPServer "${scope.vmcp.metadata.name}" has anonymous ones only: set its incomingAuth.type to oidc, or refer to another config`;
+    scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
+  }
+}
+
+function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScope {
+  const report = scope.on(config);
+  const block = `spec.${config.spec.type}`;
+  const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
+  const { name } = scope.vmcp.metadata;
+  const { authServerConfig: server } = scope.vmcp.spec;
+  const keptIn = server?.disableUpstreamTokenInjection === true;
+  return {
+    upstreams: new Set(keptIn ? [] : upstreamNames(scope)),
+    secretFile: ({ name: secret, key }) => scope.mount('Secret', secret, key),
+    checkUrl(url, below, flags) {
+      if (isOwnAddress(url, scope)) {
+        report.problem('CircularAddress', place(below), circularExchange(url, scope));
+      } else {
+        checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
+      }
+    },
+    problem({ reason, path, message }) {
+      if (reason === 'UpstreamProviderUnknown' && keptIn) {
+        const advice = `VirtualMCPServer "${name}" keeps tokens of upstream providers to itself: remove its disableUpstreamTokenInjection, or use another type`;
+        report.problem('UpstreamTokensDisabled', place(path), advice);
+      } else if (reason === 'UpstreamProviderUnknown' && !server) {
+        const advice = `only a login at the embedded authorization server leaves upstream tokens, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
+        report.problem('OutgoingAuthNeedsAuthServer', place(path), advice);
+      } else report.problem(reason, place(path), message);
+    },
+  };
+}
+
+/** What decides about the credential for a backend; undefined where it gets none. */
+export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualMCPServer): ConfigChoice | undefined {
+  const outgoing = vmcp.spec.outgoingAuth;
+  const backendsOwn = backend.spec.externalAuthConfigRef?.name;
+  const own =
+    backendsOwn === undefined ? undefined : { name: backendsOwn, owner: backend, path: 'spec.externalAuthConfigRef' };
+  const inline = outgoing?.source === 'inline';
+  const entry = inline ? outgoing.backends?.[backend.metadata.name] : undefined;
+  if (entry?.type === 'externalAuthConfigRef') {
+    const path = `${childPath(`${PATH}.backends`, backend.metadata.name)}.externalAuthConfigRef`;
+    return entry.externalAuthConfigRef && { name: entry.externalAuthConfigRef.name, owner: vmcp, path };
+  }
+  if (entry?.type === 'discovered' || !inline) {
+    if (own) return own;
+    if (entry) return undefined;
+  }
+  const fallback = outgoing?.default;
+  if (fallback?.type === 'discovered') return own;
+  return (
+    fallback?.externalAuthConfigRef && {
+      name: fallback.externalAuthConfigRef.name,
+      owner: vmcp,
+      path: `${PATH}.default.externalAuthConfigRef`,
+    }
+  );
+}
+
+/** Says which entries of `outgoingAuth` are about no backend. `backends` are the names of the group's members. */
+export function checkOutgoing(scope: Scope, backends: readonly string[]): void {
+  for (const name of Object.keys(scope.vmcp.spec.outgoingAuth?.backends ?? {})) {
+    if (backends.includes(name)) continue;
+    const path = childPath(`${PATH}.backends`, name);
+    scope.on(scope.vmcp).warning('UnknownBackend', path, unknownBackend(name, backends));
+  }
+}

@@ -1,0 +1,120 @@
+import { classifyHost } from '../../../gateway/outbound/address-class.ts';
+import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
+import { childPath } from '../fields/field-path.ts';
+import type { Scope } from '../scope.ts';
+import { serviceUrl } from './server-backend.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
+
+/** Reason of a credential that is not sent to a member. The member is left out, never called without it. */
+export const CREDENTIAL_WITHHELD = 'CredentialWithheld';
+
+/** Annotation of a Secret: hosts that `headerForward` of an MCPServerEntry may send its values to. */
+const ALLOWED_HOSTS_ANNOTATION = 'vmcp.dev/allowed-hosts';
+
+/** Hosts in the annotation of a Secret, separated by commas or spaces. */
+export function annotatedHosts(annotations: unknown): readonly string[] {
+  if (typeof annotations !== 'object' || annotations === null) return [];
+  const text = (annotations as Readonly<Record<string, unknown>>)[ALLOWED_HOSTS_ANNOTATION];
+  return typeof text === 'string' ? text.split(/[\s,]+/u).filter((host) => host !== '') : [];
+}
+
+/** The field that names an MCPExternalAuthConfig. */
+interface Place {
+  readonly owner: { readonly kind: string; readonly metadata: { readonly name: string } };
+  readonly path: string;
+}
+
+/** Reports a config whose credential may not be sent to a member. */
+export function checkRelease(
+  place: Place,
+  config: MCPExternalAuthConfig,
+  member: MCPServer | MCPServerEntry,
+  scope: Scope,
+): void {
+  if (config.spec.type === 'unauthenticated') return;
+  const { name } = config.metadata;
+  const what = `MCPExternalAuthConfig "${name}"`;
+  const url = addressOf(member, scope);
+  if (url === null) return; // reported as an invalid URL
+  const { allowedHosts } = config.spec;
+  if (allowedHosts && !isAllowed(url, allowedHosts)) {
+    const message = `${what} is withheld from ${describe(member, url)}: its spec.allowedHosts names ${allowedHosts.join(', ') || 'no host'}. Add ${url.host} there, or remove the reference`;
+    scope.on(place.owner).problem(CREDENTIAL_WITHHELD, place.path, message);
+    return;
+  }
+  if (member.kind === 'MCPServer' || isAccepted(member, scope.vmcp)) return;
+  const isPerUser = STRATEGIES.some(({ type, perUser }) => type === config.spec.type && perUser);
+  if (allowedHosts && !isPerUser) return;
+  const advice = acceptance(member, scope, place.owner === scope.vmcp ? name : undefined);
+  const orElse = isPerUser ? '' : `, or add ${url.host} to spec.allowedHosts of the config`;
+  withhold(what, { member, url, advice, orElse, place }, scope);
+}
+
+/** Reports Secrets that `headerForward` of an entry names and that may not be sent to its host. */
+export function checkHeaderSecrets(entry: MCPServerEntry, scope: Scope): void {
+  const url = addressOf(entry, scope);
+  if (url === null || isAccepted(entry, scope.vmcp)) return;
+  entry.spec.headerForward?.addHeadersFromSecret?.forEach(({ valueSecretRef: { name } }, index) => {
+    const secret = scope.snapshot.secrets.get(name);
+    if (!secret || isAllowed(url, secret.allowedHosts ?? [])) return; // a missing one is reported by its reference
+    const place = { owner: entry, path: `spec.headerForward.addHeadersFromSecret[${String(index)}].valueSecretRef` };
+    const orElse = `, or annotate the Secret with ${ALLOWED_HOSTS_ANNOTATION}: ${url.host}`;
+    withhold(`Secret "${name}"`, { member: entry, url, advice: acceptance(entry, scope), orElse, place }, scope);
+  });
+}
+
+interface Refusal {
+  readonly member: MCPServerEntry;
+  readonly url: URL;
+  /** Advice to the user, as an imperative. */
+  readonly advice: string;
+  /** Another way, which allows this address only. */
+  readonly orElse: string;
+  readonly place: Place;
+}
+
+/** A problem; for a server on this machine, whose files belong to one person, a warning. */
+function withhold(what: string, { member, url, advice, orElse, place: { owner, path } }: Refusal, scope: Scope): void {
+  const { name } = scope.vmcp.metadata;
+  if (scope.platform.mode === 'local' && classifyHost(url.hostname) === 'loopback') {
+    const message = `VirtualMCPServer "${name}" does not name this member; at another address ${what} is withheld from it. Before you move it, ${advice}`;
+    scope.on(owner).warning('MemberNotNamed', path, message);
+    return;
+  }
+  const message = `${what} is withheld from ${describe(member, url)}, which VirtualMCPServer "${name}" does not name. To send it there, ${advice}${orElse}`;
+  scope.on(owner).problem(CREDENTIAL_WITHHELD, path, message);
+}
+
+const describe = ({ kind, metadata: { name } }: MCPServer | MCPServerEntry, { host }: URL): string =>
+  `${kind} "${name}" at ${host}`;
+
+/** Returns true when the author of the VirtualMCPServer named the member. */
+const isAccepted = ({ metadata: { name } }: MCPServerEntry, { spec }: VirtualMCPServer): boolean =>
+  Object.hasOwn(spec.outgoingAuth?.backends ?? {}, name);
+
+/** The entry of `outgoingAuth.backends` that accepts a member; `config` is one that the entry has to name. */
+function acceptance({ metadata: { name } }: MCPServerEntry, { vmcp }: Scope, config?: string): string {
+  const isInline = vmcp.spec.outgoingAuth?.source === 'inline';
+  const entry =
+    isInline && config !== undefined
+      ? `{type: externalAuthConfigRef, externalAuthConfigRef: {name: ${config}}}`
+      : '{type: discovered}';
+  const place = childPath('spec.outgoingAuth.backends', name);
+  return `set ${place}: ${entry} in VirtualMCPServer "${vmcp.metadata.name}"`;
+}
+
+/** The address of an MCPServer is that of its Service, in local mode too, so that a file means the same everywhere. */
+function addressOf(member: MCPServer | MCPServerEntry, { snapshot }: Scope): URL | null {
+  return URL.parse(member.kind === 'MCPServer' ? serviceUrl(member, snapshot.namespace) : member.spec.remoteUrl);
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/** Compares with `HOST`, `HOST:PORT`, `*.DOMAIN` and `*.DOMAIN:PORT`. Without a port every port is meant. */
+function isAllowed({ protocol, hostname, port }: URL, allowed: readonly string[]): boolean {
+  return allowed.some((pattern) => {
+    const [, host = '', only] = /^(.*?)(?::([0-9]+))?$/u.exec(pattern.toLowerCase()) ?? [];
+    if (only !== undefined && only !== (port || DEFAULT_PORTS[protocol])) return false;
+    return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
+  });
+}

@@ -1,0 +1,148 @@
+import type { Backend, BackendProcess } from '../../../gateway/contract/gateway-config.ts';
+import { checkImage } from './images.ts';
+import type { ObjectScope, Report } from '../scope.ts';
+import type { MCPServer } from '../snapshot.ts';
+
+const DEFAULT_PORT = 8080;
+const DEFAULT_PROXY_MODE = 'streamable-http';
+/** What Kubernetes takes as the name of an environment variable; a Secret's key may also start with a digit. */
+const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/u;
+
+/** An MCPServer: a process of the gateway's own locally, its Service in a cluster. */
+export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
+  const report = scope.on(server);
+  const { spec } = server;
+  checkImage(spec.image, 'spec.image', scope.platform, report);
+  checkTransportFields(spec, report);
+  checkEnvironment(spec, report);
+  checkMountPaths(spec, report);
+  if (scope.platform.mode === 'local') return localBackend(server, scope);
+  checkSharing(spec, report);
+  checkProxyFields(spec, report);
+  return clusterBackend(server, scope.snapshot.namespace);
+}
+
+/** In a cluster a stdio server is one process in one pod. */
+function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'], report: Report): void {
+  if (isolation !== 'shared') {
+    const message = `in a cluster one process serves every caller, so that isolation ${isolation} cannot be had: set isolation: shared if callers may share its state, or use a server that speaks streamable-http`;
+    report.problem('IsolationNotAvailable', 'spec.isolation', message);
+  }
+  if (maxProcesses === undefined) return;
+  report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every caller: remove it');
+}
+
+/** What the proxy of a stdio server does anyway; clients reach other servers without one. */
+const PROXY_FIELDS = [
+  { field: 'endpointPrefix', does: 'the endpoint event of SSE names a path without a prefix', inert: [''] },
+  { field: 'maxRequestBodySize', does: 'a request has at most 8 MiB', inert: [0, 8 * 1024 * 1024] },
+  { field: 'proxyReadTimeout', does: 'a request is read for at most 30 s', inert: ['0', '0s', '30s'] },
+  { field: 'trustProxyHeaders', does: 'X-Forwarded-* headers change nothing', inert: [false] },
+] as const;
+
+function checkProxyFields(spec: MCPServer['spec'], report: Report): void {
+  const isStdio = (spec.transport ?? 'stdio') === 'stdio';
+  for (const { field, does, inert } of PROXY_FIELDS) {
+    const value = spec[field];
+    if (value === undefined || inert.some((each) => each === value)) continue;
+    const why = isStdio ? does : `no proxy stands before a server that speaks ${spec.transport ?? ''}`;
+    report.warning('NoEffect', `spec.${field}`, `${why}: remove it`);
+  }
+}
+
+function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec'], report: Report): void {
+  if (transport === 'stdio') {
+    const message = 'a stdio server listens on no port: remove it or correct spec.transport';
+    if (mcpPort !== undefined) report.warning('NoEffect', 'spec.mcpPort', message);
+    return;
+  }
+  if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE && proxyMode !== transport) {
+    const message = `proxyMode says how a stdio server is exposed and this one speaks ${transport ?? 'stdio'}: remove it`;
+    report.problem('StdioOnly', 'spec.proxyMode', message);
+  }
+}
+
+/** Every variable has one source and a name that it can have. */
+function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report: Report): void {
+  const owners = new Map<string, string>();
+  const take = (name: string, path: string): void => {
+    const owner = owners.get(name);
+    if (owner !== undefined) {
+      report.problem('DuplicateEnv', path, `"${name}" is set by ${owner} already: remove one of them`);
+    } else if (!ENV_NAME.test(name)) {
+      report.problem('InvalidEnvName', path, `"${name}" cannot name an environment variable: set targetEnvName`);
+    }
+    owners.set(name, path);
+  };
+  env.forEach(({ name }, index) => {
+    take(name, `spec.env[${String(index)}].name`);
+  });
+  secrets.forEach(({ key, targetEnvName }, index) => {
+    take(
+      targetEnvName ?? key,
+      `spec.secrets[${String(index)}].${targetEnvName === undefined ? 'key' : 'targetEnvName'}`,
+    );
+  });
+}
+
+/** The API server merges mounts by their path, and so cannot take two at one. */
+function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): void {
+  const paths = volumes.map(({ mountPath }) => mountPath);
+  paths.forEach((mountPath, index) => {
+    const first = paths.indexOf(mountPath);
+    if (first === index) return;
+    const message = `spec.volumes[${String(first)}] is mounted at "${mountPath}" already: use another path`;
+    report.problem('DuplicateEntry', `spec.volumes[${String(index)}].mountPath`, message);
+  });
+}
+
+/** For a process of the gateway's own; in a cluster the server's own pod gets its environment, and the gateway no key of it. */
+function localEnvironment({ spec }: MCPServer, scope: ObjectScope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
+  const { env = [], secrets = [] } = spec;
+  const files = secrets.map(
+    ({ name, key, targetEnvName }) => [targetEnvName ?? key, scope.mount('Secret', name, key)] as const,
+  );
+  return {
+    ...(env.length > 0 && { env_vars: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
+    ...(files.length > 0 && { env_var_files: Object.fromEntries(files) }),
+  };
+}
+
+function localBackend(server: MCPServer, scope: ObjectScope): Backend {
+  const { metadata, spec } = server;
+  const transport = spec.transport ?? 'stdio';
+  return {
+    name: metadata.name,
+    transport,
+    process: {
+      image: spec.image,
+      ...(spec.args && { args: spec.args }),
+      ...localEnvironment(server, scope),
+      ...(transport !== 'stdio' && spec.mcpPort !== undefined && { target_port: spec.mcpPort }),
+    },
+    ...(transport === 'stdio' && spec.isolation && { isolation: spec.isolation }),
+    ...(transport === 'stdio' && spec.maxProcesses !== undefined && { max_processes: spec.maxProcesses }),
+  };
+}
+
+/** The Service `mcp-<name>` that the operator makes; its address is exempt from the rules for addresses of users. */
+const clusterBackend = (server: MCPServer, namespace: string): Backend => ({
+  name: server.metadata.name,
+  transport: exposedTransport(server),
+  url: serviceUrl(server, namespace),
+  allow_private_ips: true,
+  insecure_allow_http: true,
+});
+
+/** How an MCPServer is spoken to in a cluster, where stdio is exposed as `proxyMode` says. */
+export function exposedTransport({ spec }: MCPServer): 'streamable-http' | 'sse' {
+  if (spec.transport !== undefined && spec.transport !== 'stdio') return spec.transport;
+  return spec.proxyMode ?? DEFAULT_PROXY_MODE;
+}
+
+/** MCP endpoint of an MCPServer in a cluster. */
+export function serviceUrl(server: MCPServer, namespace: string): string {
+  const port = String(server.spec.proxyPort ?? DEFAULT_PORT);
+  const path = exposedTransport(server) === 'sse' ? '/sse' : '/mcp';
+  return `http://mcp-${server.metadata.name}.${namespace}.svc.cluster.local:${port}${path}`;
+}

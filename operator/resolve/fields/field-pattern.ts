@@ -1,0 +1,15 @@
+import { pathText, places } from '../../../crds/kinds/object-path.ts';
+
+/**
+ * A set of fields of a kind: a path in which `[]` stands for every index and `{}` for every member of a map, such as
+ * `spec.config.aggregation.tools[].overrides{}.name`. It names the field and everything below it.
+ */
+export type FieldPattern = string;
+
+/** Where in an object the fields of a pattern stand, as path and value. */
+export const occurrences = (root: unknown, pattern: FieldPattern): { path: string; value: unknown }[] =>
+  places(root, pattern).map(({ steps, value }) => ({ path: pathText(steps), value }));
+
+/** Whether a pattern names a field or something above it. */
+export const covers = (pattern: FieldPattern, field: FieldPattern): boolean =>
+  field === pattern || (field.startsWith(pattern) && /^[.[{]/u.test(field.slice(pattern.length)));

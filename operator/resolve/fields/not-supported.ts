@@ -1,0 +1,122 @@
+import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
+import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
+import type { Problem } from '../../../gateway/contract/problem.ts';
+import { occurrences, type FieldPattern } from './field-pattern.ts';
+import type { Platform, Report } from '../scope.ts';
+import type { Resource } from '../snapshot.ts';
+
+/** A control that the schema has and the gateway has not: a server that sets it does not start. */
+export interface UnbuiltField {
+  readonly kind: Resource['kind'];
+  readonly pattern: FieldPattern;
+  /** The feature that brings the control. */
+  readonly feature: string;
+  /** Whether a value asks for nothing, such as the default or an explicit "off". */
+  readonly isInert?: (value: unknown) => boolean;
+  /** What to do; removing the field when absent. */
+  readonly instead?: string;
+  /** Where the control is not built; everywhere when absent. */
+  readonly only?: Platform['mode'];
+}
+
+const REASON = 'NotSupportedYet';
+
+const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
+const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+const canHoldSessions = (value: unknown): boolean => {
+  const provider = member(value, 'provider');
+  return typeof provider === 'string' && storeFacts(provider).canHoldSessions;
+};
+
+/** What a local process may reach anyway. */
+const isNetworkProfile = (value: unknown): boolean =>
+  member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
+
+const AUTHORIZATION = 'authorization by policies';
+const TOKEN_EXCHANGE = 'the exchange of tokens at the embedded authorization server';
+const COMPOSITE = 'the composition of tools';
+const OPTIMIZER = 'the optimizer';
+const TELEMETRY = 'telemetry export';
+const RATE_LIMIT = 'rate limiting';
+const AUDIT = 'the audit stream';
+const SESSION_STORE = 'session storage in a kvstore';
+const SANDBOX = 'isolation of local servers';
+const TOOL_CONFIG = 'sharing of tool rules';
+/** In front of one MCPServer rather than of a group. */
+const PER_SERVER = 'access control of a single server';
+
+/** One line per control that has no effect yet. Building the control deletes its line. */
+export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
+  ...ofKind('VirtualMCPServer', [
+    ['spec.incomingAuth.authzConfig', AUTHORIZATION],
+    ['spec.incomingAuth.authzConfigRef', AUTHORIZATION],
+    ['spec.authServerConfig.delegateClients', TOKEN_EXCHANGE],
+    ['spec.authServerConfig.primaryUpstreamProvider', AUTHORIZATION],
+    ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
+    [
+      'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',
+      'the registration of clients at providers',
+      undefined,
+      'register one there and set clientId',
+    ],
+    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
+    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.embeddingServerRef', OPTIMIZER],
+    ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
+    ['spec.config.audit', AUDIT, isOff],
+    ['spec.config.codeMode', 'code mode', isOff],
+    ['spec.config.compositeToolRefs', COMPOSITE],
+    ['spec.config.compositeTools', COMPOSITE],
+    ['spec.config.optimizer', OPTIMIZER],
+    ['spec.config.rateLimiting', RATE_LIMIT],
+  ]),
+  ...ofKind('MCPServer', [
+    ['spec.audit', AUDIT, isOff],
+    ['spec.authServerRef', PER_SERVER],
+    ['spec.authzConfig', PER_SERVER],
+    ['spec.authzConfigRef', PER_SERVER],
+    ['spec.oidcConfigRef', PER_SERVER],
+    ['spec.permissionProfile', SANDBOX, isNetworkProfile],
+    ['spec.rateLimiting', RATE_LIMIT],
+    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
+    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.toolConfigRef', TOOL_CONFIG],
+    ['spec.webhookConfigRef', 'calling of webhooks'],
+  ]),
+  { kind: 'MCPServer', pattern: 'spec.volumes', feature: SANDBOX, only: 'local' },
+];
+
+type Row = readonly [
+  pattern: FieldPattern,
+  feature: string,
+  isInert?: UnbuiltField['isInert'],
+  instead?: UnbuiltField['instead'],
+];
+
+function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[] {
+  return rows.map(([pattern, feature, isInert, instead]) => ({
+    kind,
+    pattern,
+    feature,
+    ...(isInert && { isInert }),
+    ...(instead !== undefined && { instead }),
+  }));
+}
+
+/** Reports every field of an object that asks for a control that is not built. */
+export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: Report): void {
+  for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
+    if (kind !== object.kind || (only ?? mode) !== mode) continue;
+    for (const { path, value } of occurrences(object, pattern)) {
+      if (!isEmptyList(value) && !isInert?.(value))
+        report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
+    }
+  }
+}
+
+/** What is wrong with an MCPExternalAuthConfig of a type that the registry lists and nobody has built. */
+export function unbuiltStrategy(type: string): Problem | undefined {
+  if (STRATEGIES.some((strategy) => strategy.type === type && strategy.supported)) return undefined;
+  return { reason: REASON, path: 'spec.type', message: `strategy ${type} is not built yet: use type unauthenticated` };
+}

@@ -1,0 +1,52 @@
+import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
+import { networkFault } from '../../../gateway/contract/network.ts';
+import { resolveOidc, tokenRules } from './oidc.ts';
+import type { Report, Scope } from '../scope.ts';
+
+/** Who may call the gateway. */
+export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: GatewayConfig['oidc_config'] } {
+  const { type, allowedOrigins, allowedHosts, trustedProxies } = scope.vmcp.spec.incomingAuth;
+  const report = scope.on(scope.vmcp);
+  checkOrigins(allowedOrigins, report);
+  checkHosts(allowedHosts, report);
+  checkProxies(trustedProxies, report);
+  const resolved = type === 'oidc' ? resolveOidc(scope) : undefined;
+  return {
+    incoming: {
+      type,
+      ...resolved?.incoming,
+      ...(type === 'oidc' && tokenRules(scope)),
+      ...(allowedOrigins && { allowed_origins: allowedOrigins }),
+      ...(allowedHosts && { allowed_hosts: allowedHosts }),
+      ...(trustedProxies && { trusted_proxies: trustedProxies }),
+    },
+    ...(resolved && { oidc: resolved.oidc }),
+  };
+}
+
+function checkOrigins(allowedOrigins: readonly string[] | undefined, report: Report): void {
+  allowedOrigins?.forEach((origin, index) => {
+    const canonical = URL.parse(origin)?.origin;
+    if (canonical === origin) return;
+    const advice =
+      canonical === undefined ? 'write scheme, host and port, such as https://app.example.com' : `write ${canonical}`;
+    const path = `spec.incomingAuth.allowedOrigins[${String(index)}]`;
+    report.problem('InvalidOrigin', path, `no browser sends the origin "${origin}": ${advice}`);
+  });
+}
+
+function checkHosts(allowedHosts: readonly string[] | undefined, report: Report): void {
+  allowedHosts?.forEach((host, index) => {
+    if (URL.parse(`http://${host}`)?.host === host.toLowerCase().replace(/:80$/u, '')) return;
+    const message = `"${host}" is not a host name: write a name or address, with :PORT if needed`;
+    report.problem('InvalidHost', `spec.incomingAuth.allowedHosts[${String(index)}]`, message);
+  });
+}
+
+function checkProxies(trustedProxies: readonly string[] | undefined, report: Report): void {
+  trustedProxies?.forEach((network, index) => {
+    const fault = networkFault(network);
+    if (fault === undefined) return;
+    report.problem('InvalidNetwork', `spec.incomingAuth.trustedProxies[${String(index)}]`, fault);
+  });
+}

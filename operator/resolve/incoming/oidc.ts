@@ -1,0 +1,165 @@
+import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
+import { OIDC_SOURCES } from '../../../gateway/incoming/index.ts';
+import { SERVICE_AUDIENCE } from '../../../gateway/incoming/kubernetes.ts';
+import type { ResolvedSource, SourceScope } from '../../../gateway/incoming/mode.ts';
+import { checkUserUrl } from '../user-url.ts';
+import { bundleFile } from '../ca-bundle.ts';
+import { checkReferences } from '../references.ts';
+import { resolveResourceUrl, type PublicUrl } from './resource-url.ts';
+import type { Identified, ObjectScope, Scope } from '../scope.ts';
+import type { MCPOIDCConfig } from '../snapshot.ts';
+
+export type Oidc = NonNullable<GatewayConfig['oidc_config']>;
+
+/** Whose tokens are accepted, wherever that is said. */
+interface TokenSource {
+  readonly source: 'inline' | 'kubernetes';
+  /** The object that holds the source's spec, and where in it. */
+  readonly owner: Identified;
+  readonly path: string;
+  readonly spec: object;
+}
+
+/** A source of tokens, and what this server says beside it. */
+export interface TokenDescription extends TokenSource {
+  readonly audience: string | undefined;
+  readonly scopes: readonly string[] | undefined;
+  readonly resource: PublicUrl;
+}
+
+function sharedSource(shared: MCPOIDCConfig): TokenSource {
+  const { inline, kubernetes, kubernetesServiceAccount, type } = shared.spec;
+  const member = type === 'inline' ? 'inline' : kubernetesServiceAccount ? 'kubernetesServiceAccount' : 'kubernetes';
+  return {
+    source: type === 'inline' ? 'inline' : 'kubernetes',
+    owner: shared,
+    path: `spec.${member}`,
+    spec: (type === 'inline' ? inline : (kubernetes ?? kubernetesServiceAccount)) ?? {},
+  };
+}
+
+/** `oidcConfig` or what `oidcConfigRef` refers to; undefined where that is not there, which is reported elsewhere. */
+export function describeTokens(scope: Scope): TokenDescription | undefined {
+  const { oidcConfig: inPlace, oidcConfigRef: ref, audience } = scope.vmcp.spec.incomingAuth;
+  if (inPlace) {
+    const { inline, kubernetes, type } = inPlace;
+    const ofService = kubernetes?.audience ?? SERVICE_AUDIENCE;
+    return {
+      source: type,
+      owner: scope.vmcp,
+      path: `spec.incomingAuth.oidcConfig.${type}`,
+      spec: (type === 'inline' ? inline : kubernetes) ?? {},
+      audience: type === 'inline' ? inline?.audience : ofService,
+      scopes: inline?.scopes,
+      resource: {
+        url: inPlace.resourceUrl,
+        path: 'spec.incomingAuth.oidcConfig.resourceUrl',
+        // Of an external provider it is often the name of an API, not our URL.
+        audience: scope.vmcp.spec.authServerConfig ? inline?.audience : undefined,
+      },
+    };
+  }
+  const shared = ref && scope.snapshot.oidcConfigs.get(ref.name);
+  if (!shared) return undefined;
+  return {
+    ...sharedSource(shared),
+    audience: audience ?? ref.audience,
+    scopes: ref.scopes,
+    resource: {
+      url: ref.resourceUrl,
+      path: 'spec.incomingAuth.oidcConfigRef.resourceUrl',
+      audience: audience ?? ref.audience,
+    },
+  };
+}
+
+/** What the gateway reads about the tokens that it accepts; undefined where nothing can be said. */
+export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSource['incoming'] } | undefined {
+  const described = describeTokens(scope);
+  if (!described) return undefined;
+  const { audience, scopes = [], owner } = described;
+  const report = scope.on(scope.vmcp);
+  if (owner.kind === 'MCPOIDCConfig') checkSharedReferences(owner.metadata.name, scope);
+  const { oidc, incoming } = resolveSource(described, scope.vmcp.spec.authServerConfig !== undefined, scope);
+  const resource = resolveResourceUrl(described.resource, scope, report);
+  checkClient(scope.vmcp.spec.incomingAuth, oidc, described, scope);
+  return {
+    incoming,
+    oidc: {
+      ...oidc,
+      ...(audience !== undefined && { audience }),
+      ...(scopes.length > 0 && { scopes: [...scopes] }),
+      ...(resource !== undefined && { resourceURL: resource }),
+    },
+  };
+}
+
+/** `inProcess`: the tokens are those of the embedded authorization server, whose keys never leave the process. */
+function resolveSource(
+  { source, spec, owner, path }: TokenSource,
+  inProcess: boolean,
+  scope: ObjectScope,
+): ResolvedSource {
+  const report = scope.on(owner);
+  const place = (below: string): string => (below === '' ? path : `${path}.${below}`);
+  const variant = OIDC_SOURCES.find(({ type }) => type === source);
+  if (!variant) throw new Error(`no source of tokens "${source}"`);
+  const sourceScope: SourceScope = {
+    mode: scope.platform.mode,
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    bundleFile: (ref, below) => bundleFile(ref, place(below), scope, report),
+    checkUrl(url, below, flags) {
+      if (url === undefined || inProcess) return;
+      checkUserUrl(url, { path: place(below), block: path, flags, mode: scope.platform.mode }, report);
+    },
+    problem: ({ reason, path: below, message }) => {
+      report.problem(reason, place(below), message);
+    },
+    warning: ({ reason, path: below, message }) => {
+      if (!inProcess) report.warning(reason, place(below), message);
+    },
+  };
+  return variant.resolve(spec as never, sourceScope);
+}
+
+function checkSharedReferences(name: string, scope: Scope): void {
+  const shared = scope.snapshot.oidcConfigs.get(name);
+  if (shared) checkReferences(shared, scope, scope.on(shared));
+}
+
+/** What is wrong with an MCPOIDCConfig, whoever uses it. */
+export function checkTokenSource(config: MCPOIDCConfig, scope: ObjectScope): void {
+  checkReferences(config, scope, scope.on(config));
+  const issuer = config.spec.inline?.issuer;
+  const inProcess = [...scope.snapshot.vmcps.values()].some(
+    ({ spec }) =>
+      spec.incomingAuth.oidcConfigRef?.name === config.metadata.name &&
+      spec.authServerConfig !== undefined &&
+      spec.authServerConfig.issuer === issuer,
+  );
+  resolveSource(sharedSource(config), inProcess, scope);
+}
+
+/** In place, a rule of the kind says the same. */
+function checkClient(
+  { requireClientId }: { readonly requireClientId?: boolean },
+  { clientID }: Oidc,
+  { owner }: TokenDescription,
+  scope: Scope,
+): void {
+  if (requireClientId !== true || clientID !== undefined) return;
+  const message = `requireClientId needs inline.clientId in ${owner.kind} "${owner.metadata.name}": set it there, or remove this field`;
+  scope.on(scope.vmcp).problem('RuleViolated', 'spec.incomingAuth.requireClientId', message);
+}
+
+/** The part of `vmcp.incoming` that every token of this server must meet. */
+export function tokenRules(
+  scope: Scope,
+): Pick<Incoming, 'required_scopes' | 'clock_skew_seconds' | 'require_client_id'> {
+  const { requiredScopes = [], clockSkewSeconds, requireClientId } = scope.vmcp.spec.incomingAuth;
+  return {
+    ...(requiredScopes.length > 0 && { required_scopes: requiredScopes }),
+    ...(clockSkewSeconds !== undefined && { clock_skew_seconds: clockSkewSeconds }),
+    ...(requireClientId === true && { require_client_id: true }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Report, Scope } from '../scope.ts';
+
+/** The URL that clients call: as a field says it, else an audience that names this server and is a URL. */
+export interface PublicUrl {
+  readonly url: string | undefined;
+  readonly path: string;
+  readonly audience: string | undefined;
+}
+
+/**
+ * The RFC 9728 `resource` of a server. Undefined in local mode, where only the port that is listened on says it, unless
+ * a field does.
+ */
+export function resolveResourceUrl(
+  { url, path, audience }: PublicUrl,
+  scope: Scope,
+  report: Report,
+): string | undefined {
+  if (url !== undefined) return checkPublicUrl(url, path, report);
+  if (audience !== undefined && isPublicUrl(audience)) return audience;
+  if (scope.platform.mode === 'local') return undefined;
+  const { name } = scope.vmcp.metadata;
+  const service = `http://vmcp-${name}.${scope.snapshot.namespace}.svc.cluster.local:4483/mcp`;
+  const message = `clients outside of the cluster are told to log in for ${service}: set resourceUrl to the public URL of this server`;
+  report.warning('ResourceURLUnset', 'spec.incomingAuth', message);
+  return service;
+}
+
+export const isPublicUrl = (text: string): boolean => publicUrlFault(text) === undefined;
+
+function checkPublicUrl(text: string, path: string, report: Report): string {
+  const fault = publicUrlFault(text);
+  if (fault) report.problem(fault.reason, path, fault.message);
+  return text;
+}
+
+function publicUrlFault(text: string): { reason: string; message: string } | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/u.test(url.protocol)) {
+    return { reason: 'InvalidUrl', message: 'not an http or https URL: write https://HOST/mcp' };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { reason: 'CredentialsInUrl', message: 'the URL holds a user name or password: remove it' };
+  }
+  if (!text.includes('#')) return undefined;
+  return { reason: 'InvalidUrl', message: 'a resource has no fragment: remove everything from the # on' };
+}

@@ -1,0 +1,115 @@
+import { childPath } from '../../resolve/fields/field-path.ts';
+import { chooseConfig } from '../../resolve/backends/outgoing.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
+import { checkReferences } from '../../resolve/references.ts';
+import { CREDENTIAL_WITHHELD } from '../../resolve/backends/release.ts';
+import { reportInto } from '../../resolve/scope.ts';
+import { members, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
+import type { Resolution } from '../../resolve/vmcp.ts';
+import { CLUSTER_PLATFORM } from '../../render/options.ts';
+import { verdict, type Claim } from '../claim.ts';
+import { digest } from '../digest.ts';
+import { INVALID, REFUSED } from '../mcp-external-auth-config.ts';
+import type { Self } from '../message.ts';
+import { authConfigProblems, isAboutAuthRef } from '../references.ts';
+
+const PATH = 'spec.outgoingAuth';
+/** No backend has a longer name, and the type of a condition has an end. */
+const LONGEST_NAME = 253;
+
+/** What is wrong with the credential of a backend, by what decides about it. */
+interface Conversion {
+  readonly type: string;
+  readonly config: string;
+  readonly problems: readonly ObjectProblem[];
+}
+
+/** One condition for each place that names an MCPExternalAuthConfig: a backend, an entry, the default. */
+export function outgoingAuthClaims(
+  vmcp: VirtualMCPServer,
+  snapshot: Snapshot,
+  resolution: Resolution,
+  runtime: readonly ObjectProblem[],
+  self: Self,
+): Claim[] {
+  const byType = new Map<string, Conversion>();
+  const add = ({ type, config, problems }: Conversion): void => {
+    byType.set(type, { type, config, problems: [...(byType.get(type)?.problems ?? []), ...problems] });
+  };
+  for (const conversion of ofFields(vmcp, snapshot)) add(conversion);
+  for (const backend of members(snapshot, vmcp.spec.groupRef.name)) {
+    const choice = chooseConfig(backend, vmcp);
+    if (!choice) continue;
+    const { name } = backend.metadata;
+    const found = problemsOf(name, resolution, runtime);
+    add({ type: typeOf(choice.path, name), config: choice.name, problems: found });
+  }
+  return [...byType.values()].map(({ type, config, problems }) => {
+    const good = { reason: 'ConversionSucceeded', message: `MCPExternalAuthConfig "${config}" is used` };
+    return verdict(type, good, problems, (problem) => reasonOf(problem, snapshot), self);
+  });
+}
+
+/** What the fields of the VirtualMCPServer name, whether or not a backend uses it. */
+function ofFields(vmcp: VirtualMCPServer, snapshot: Snapshot): Conversion[] {
+  const { backends = {}, default: fallback } = vmcp.spec.outgoingAuth ?? {};
+  const named = Object.entries(backends).filter(([name]) => name.length <= LONGEST_NAME);
+  const places = [
+    ...named.map(([name, entry]) => [childPath(`${PATH}.backends`, name), name, entry] as const),
+    ...(fallback ? [[`${PATH}.default`, '', fallback] as const] : []),
+  ];
+  return places.flatMap(([place, backend, { externalAuthConfigRef: ref }]) => {
+    if (!ref) return [];
+    const path = `${place}.externalAuthConfigRef`;
+    const problems: ObjectProblem[] = [...authConfigProblems(ref.name, snapshot)];
+    const report = reportInto(
+      { kind: vmcp.kind, namespace: snapshot.namespace, name: vmcp.metadata.name },
+      problems,
+      [],
+    );
+    checkReferences(vmcp, { snapshot, platform: CLUSTER_PLATFORM }, report, (here) => here === path);
+    return [{ type: typeOf(path, backend), config: ref.name, problems }];
+  });
+}
+
+function typeOf(path: string, backend: string): string {
+  if (path.startsWith(`${PATH}.default`)) return 'DefaultAuthConfig';
+  return path.startsWith(PATH) ? `BackendAuthConfig-${backend}` : `DiscoveredAuthConfig-${backend}`;
+}
+
+function problemsOf(
+  backend: string,
+  { excluded }: Resolution,
+  runtime: readonly ObjectProblem[],
+): readonly ObjectProblem[] {
+  const found = excluded.filter(({ name }) => name === backend).flatMap(({ problems }) => problems);
+  return [
+    ...found.filter(isAboutCredential),
+    ...runtime.filter(({ path }) => path === childPath('vmcp.outgoing_auth', backend)),
+  ];
+}
+
+const isAboutCredential = (problem: ObjectProblem): boolean =>
+  problem.kind === 'MCPExternalAuthConfig' || problem.path.startsWith(`${PATH}.`) || isAboutAuthRef(problem);
+
+/** What is wrong with a config itself has the reason that stands in its own status. */
+function reasonOf({ kind, name, reason }: ObjectProblem, snapshot: Snapshot): string {
+  if (reason === CONSEQUENCE_REASON) return REFUSED;
+  if (reason === CREDENTIAL_WITHHELD) return reason;
+  const isItsOwn = kind === 'MCPExternalAuthConfig' && authConfigProblems(name, snapshot).length > 0;
+  return isItsOwn ? INVALID : 'ConversionFailed';
+}
+
+/** Digests of the configs in use, by backend that is served. */
+export function externalAuthHashes(
+  vmcp: VirtualMCPServer,
+  snapshot: Snapshot,
+  served: readonly string[],
+): Record<string, string> | undefined {
+  const hashes = members(snapshot, vmcp.spec.groupRef.name).flatMap((backend) => {
+    const choice = served.includes(backend.metadata.name) ? chooseConfig(backend, vmcp) : undefined;
+    const config = choice && snapshot.externalAuthConfigs.get(choice.name);
+    return config ? [[backend.metadata.name, digest(config.spec)] as const] : [];
+  });
+  return hashes.length > 0 ? Object.fromEntries(hashes) : undefined;
+}

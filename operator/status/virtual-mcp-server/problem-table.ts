@@ -1,0 +1,132 @@
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
+
+/** Which condition of a VirtualMCPServer a problem makes false, and with which reason. */
+export interface ProblemRow {
+  readonly type: string;
+  readonly reason: string;
+  /** The kind of the object that holds the mistake. */
+  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig';
+  /** Both, where both are given. */
+  readonly path?: RegExp;
+  readonly reasons?: readonly string[];
+}
+
+const MISSING = [
+  'SecretNotFound',
+  'SecretKeyNotFound',
+  'ConfigMapNotFound',
+  'ConfigMapKeyNotFound',
+  'CABundleRefInvalid',
+];
+const GROUP = /^spec\.groupRef\b/u;
+const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
+const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
+
+/** Of rows that are alike in type the first counts; what no row names is a matter of `Valid`. */
+export const PROBLEM_TABLE: readonly ProblemRow[] = [
+  {
+    type: 'GroupRefValidated',
+    reason: 'GroupRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: GROUP,
+    reasons: ['GroupRefNotFound'],
+  },
+  {
+    type: 'GroupRefValidated',
+    reason: 'GroupRefNotReady',
+    kind: 'VirtualMCPServer',
+    path: GROUP,
+    reasons: ['GroupRefNotReady', CONSEQUENCE_REASON],
+  },
+  {
+    type: 'OIDCConfigRefValidated',
+    reason: 'OIDCConfigRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: OIDC_REF,
+    reasons: ['OIDCConfigRefNotFound'],
+  },
+  {
+    type: 'OIDCConfigRefValidated',
+    reason: 'OIDCConfigRefNotValid',
+    kind: 'VirtualMCPServer',
+    path: OIDC_REF,
+    reasons: [CONSEQUENCE_REASON, 'IssuerMismatch'],
+  },
+  { type: 'OIDCConfigRefValidated', reason: 'OIDCConfigRefNotValid', kind: 'MCPOIDCConfig' },
+  { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
+  { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
+  { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },
+  {
+    type: 'AuthServerConfigValidated',
+    reason: 'AuthServerConfigInvalid',
+    kind: 'VirtualMCPServer',
+    reasons: ['AudienceMismatch', 'IssuerMismatch', 'ReplicasShareNothing'],
+  },
+];
+
+/** The rows that a problem falls under, at most one for each condition. */
+export function rowsOf(problem: ObjectProblem): readonly ProblemRow[] {
+  if (problem.reason === 'NotSupportedYet') return [];
+  const rows = PROBLEM_TABLE.filter(
+    ({ kind, path, reasons }) =>
+      kind === problem.kind && (path?.test(problem.path) ?? true) && (reasons?.includes(problem.reason) ?? true),
+  );
+  return rows.filter((row, index) => rows.findIndex(({ type }) => type === row.type) === index);
+}
+
+/** Warnings that have a condition of their own, which is true while they hold. */
+export interface WarningRow {
+  readonly type: string;
+  readonly warning: string;
+  readonly reason: string;
+  /** What is said where the warning does not hold. */
+  readonly good: { readonly reason: string; readonly message: string };
+  /** Of what the condition says nothing where it is not there. */
+  readonly about: 'authServer' | 'tokens';
+}
+
+export const WARNING_TABLE: readonly WarningRow[] = [
+  {
+    type: 'SigningKeysEphemeral',
+    warning: 'EphemeralKeys',
+    reason: 'KeysMadeAtStart',
+    good: { reason: 'KeysConfigured', message: 'a restart keeps every key' },
+    about: 'authServer',
+  },
+  {
+    type: 'UpstreamStorageInMemory',
+    warning: 'EphemeralStorage',
+    reason: 'StorageInMemory',
+    good: { reason: 'StorageConfigured', message: 'a restart keeps every login' },
+    about: 'authServer',
+  },
+  {
+    type: 'IdentitySynthesized',
+    warning: 'IdentitySynthesized',
+    reason: 'OAuth2UpstreamWithoutUserInfo',
+    good: { reason: 'AllUpstreamsHaveUserInfo', message: 'the first provider says who a user is' },
+    about: 'authServer',
+  },
+  {
+    type: 'TrustedProxiesUnset',
+    warning: 'TrustedProxiesUnset',
+    reason: 'ClientAddressesUnknown',
+    good: { reason: 'TrustedProxiesSet', message: 'limits count each client address' },
+    about: 'authServer',
+  },
+  {
+    type: 'ResourceURLUnset',
+    warning: 'ResourceURLUnset',
+    reason: 'ServiceNameUsed',
+    good: { reason: 'ResourceURLSet', message: 'clients are told the public URL' },
+    about: 'tokens',
+  },
+];
+
+/** Warnings that a condition says by itself. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  ...WARNING_TABLE.map(({ warning }) => warning),
+  'SessionStorageMissingForReplicas',
+]);
+
+export const isAdvice = ({ reason }: ObjectProblem): boolean => !ELSEWHERE.has(reason);
