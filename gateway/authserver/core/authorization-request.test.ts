@@ -32,7 +32,7 @@ const GOOD = {
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** The good request with members changed, left out (undefined), and text put behind. */
+/** Returns a valid request with members changed or removed (undefined), followed by `more`. */
 function encoded(changes: Changes = {}, more = ''): string {
   const members: [string, string | undefined][] = Object.entries({ ...GOOD, ...changes });
   const sent = members.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
@@ -49,7 +49,7 @@ const toClient = (reason: string, state: string | undefined = GOOD.state) => ({
 });
 
 describe('an authorization request', () => {
-  it('that keeps all rules goes on', () => {
+  it('is accepted when it keeps all rules', () => {
     expect(check()).toEqual({
       ok: true,
       request: {
@@ -71,7 +71,7 @@ describe('an authorization request', () => {
     ['state of 2048 bytes', { state: 's'.repeat(2048) }, { state: 's'.repeat(2048) }],
     ['no scope', { scope: undefined }, { scopes: ['openid', 'mcp'] }],
     ['no resource', { resource: undefined }, { resource: RESOURCE }],
-    ['resource in another spelling', { resource: 'HTTPS://GATEWAY.example:443/mcp' }, { resource: RESOURCE }],
+    ['an equivalent spelling of the resource', { resource: 'HTTPS://GATEWAY.example:443/mcp' }, { resource: RESOURCE }],
     ['response_mode=query', { response_mode: 'query' }, {}],
     ['nonce', { nonce: 'n-1' }, { nonce: 'n-1' }],
     ['prompt=login', { prompt: 'login' }, { reauthenticate: true, askConsent: false }],
@@ -85,27 +85,27 @@ describe('an authorization request', () => {
   });
 });
 
-describe('a request whose redirect URI is not trusted yet gets a page and no redirect', () => {
+describe('before the redirect URI is verified, an invalid request gets a page and no redirect', () => {
   it.each<[string, Changes, string, string]>([
     ['client_id absent', { client_id: undefined }, '', 'client_id_missing'],
     ['client_id empty', { client_id: '' }, '', 'client_id_missing'],
-    ['row 13: client_id twice', {}, '&client_id=client-1', 'parameter_duplicated'],
+    ['client_id twice', {}, '&client_id=client-1', 'parameter_duplicated'],
     ['client_id of 2049 characters', { client_id: 'c'.repeat(2049) }, '', 'client_id_too_long'],
     ['redirect_uri absent', { redirect_uri: undefined }, '', 'redirect_uri_missing'],
-    ['row 13: redirect_uri twice', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'parameter_duplicated'],
-    ['row 13: an empty redirect_uri beside it', {}, '&redirect_uri=', 'parameter_duplicated'],
-    ['row 7: redirect_uri of nobody', { redirect_uri: 'https://evil.example/cb' }, '', 'redirect_uri_mismatch'],
-    ['row 8: redirect_uri with more behind', { redirect_uri: `${CALLBACK}&x=1` }, '', 'redirect_uri_mismatch'],
+    ['redirect_uri twice', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'parameter_duplicated'],
+    ['an additional empty redirect_uri', {}, '&redirect_uri=', 'parameter_duplicated'],
+    ['an unregistered redirect_uri', { redirect_uri: 'https://evil.example/cb' }, '', 'redirect_uri_mismatch'],
+    ['redirect_uri with an added parameter', { redirect_uri: `${CALLBACK}&x=1` }, '', 'redirect_uri_mismatch'],
   ])('%s', (_what, changes, more, reason) => {
     expect(check(changes, more)).toEqual(toPage(reason));
   });
 
-  it('before anything else is looked at', () => {
+  it('takes precedence over all other rules', () => {
     const bad = { response_type: 'token', scope: 'x"', code_challenge: undefined };
     expect(check({ ...bad, redirect_uri: 'https://evil.example' })).toEqual(toPage('redirect_uri_mismatch'));
   });
 
-  it('row 12: names the client before it is looked up', () => {
+  it('checks the client id without looking up the client', () => {
     expect(clientIdOf(parametersOf(encoded()))).toEqual({ ok: true, value: 'client-1' });
     expect(clientIdOf(parametersOf(encoded({ client_id: 'c'.repeat(2048) }))).ok).toBe(true);
     expect(clientIdOf(parametersOf(encoded({}, '&client_id=x')))).toEqual({
@@ -115,7 +115,7 @@ describe('a request whose redirect URI is not trusted yet gets a page and no red
   });
 });
 
-describe('a request that breaks a rule is sent back to the client', () => {
+describe('after that, an invalid request is redirected to the client', () => {
   it.each<[string, Changes, string, string, string]>([
     ['a parameter twice', {}, '&scope=mcp', 'parameter_duplicated', 'invalid_request'],
     ['an unknown parameter twice', {}, '&x=1&x=1', 'parameter_duplicated', 'invalid_request'],
@@ -132,19 +132,19 @@ describe('a request that breaks a rule is sent back to the client', () => {
     ],
     ['response_mode=fragment', { response_mode: 'fragment' }, '', 'response_mode', 'invalid_request'],
     ['response_mode=form_post', { response_mode: 'form_post' }, '', 'response_mode', 'invalid_request'],
-    ['row 14: no challenge', { code_challenge: undefined }, '', 'challenge_missing', 'invalid_request'],
-    ['row 14: plain', { code_challenge_method: 'plain' }, '', 'challenge_method', 'invalid_request'],
-    ['row 14: no method', { code_challenge_method: undefined }, '', 'challenge_method', 'invalid_request'],
-    ['row 14: short challenge', { code_challenge: 'short' }, '', 'challenge_malformed', 'invalid_request'],
+    ['no challenge', { code_challenge: undefined }, '', 'challenge_missing', 'invalid_request'],
+    ['challenge method plain', { code_challenge_method: 'plain' }, '', 'challenge_method', 'invalid_request'],
+    ['no challenge method', { code_challenge_method: undefined }, '', 'challenge_method', 'invalid_request'],
+    ['short challenge', { code_challenge: 'short' }, '', 'challenge_malformed', 'invalid_request'],
     ['scope that is not registered', { scope: 'mcp profile' }, '', 'scope_unknown', 'invalid_scope'],
     ['scope with a quote', { scope: 'a"b' }, '', 'scope_malformed', 'invalid_scope'],
-    ['row 34: another resource', { resource: 'https://x.example/mcp' }, '', 'resource_unknown', 'invalid_target'],
+    ['another resource', { resource: 'https://x.example/mcp' }, '', 'resource_unknown', 'invalid_target'],
     ['a relative resource', { resource: '/mcp' }, '', 'resource_malformed', 'invalid_target'],
     ['two resources', {}, '&resource=https%3A%2F%2Fx.example', 'resource_multiple', 'invalid_target'],
     ['a long nonce', { nonce: 'n'.repeat(2049) }, '', 'nonce_too_long', 'invalid_request'],
     ['prompt=none login', { prompt: 'none login' }, '', 'prompt', 'invalid_request'],
     ['prompt=create', { prompt: 'create' }, '', 'prompt', 'invalid_request'],
-    ['prompt=none: nobody is logged in', { prompt: 'none' }, '', 'login_required', 'login_required'],
+    ['prompt=none', { prompt: 'none' }, '', 'login_required', 'login_required'],
     ['max_age=-1', { max_age: '-1' }, '', 'max_age', 'invalid_request'],
     ['max_age=1e3', { max_age: '1e3' }, '', 'max_age', 'invalid_request'],
   ])('%s', (_what, changes, more, reason, error) => {
@@ -152,20 +152,20 @@ describe('a request that breaks a rule is sent back to the client', () => {
     expect(wireError(reason as Parameters<typeof wireError>[0]).error).toBe(error);
   });
 
-  it('row 13: state twice: no state is sent back', () => {
+  it('without state when the request has two', () => {
     expect(check({}, '&state=other')).toMatchObject({ refusal: { reason: 'parameter_duplicated', state: undefined } });
   });
 
-  it.each(['s'.repeat(2049), 'é'.repeat(1025)])('state over 2048 bytes is not sent back', (state) => {
+  it.each(['s'.repeat(2049), 'é'.repeat(1025)])('without a state of more than 2048 bytes', (state) => {
     expect(check({ state })).toMatchObject({ refusal: { to: 'client', reason: 'state_too_long', state: undefined } });
   });
 
-  it('no resource, and several servers to choose from', () => {
+  it('without resource when there are several virtual servers', () => {
     const audiences = [RESOURCE, 'https://gateway.example/other'];
     expect(check({ resource: undefined }, '', { audiences })).toEqual(toClient('resource_missing'));
   });
 
-  it('with the first rule that it breaks, in a fixed order', () => {
+  it('with the first violated rule, in a fixed order', () => {
     const broken: [string, Changes][] = [
       ['parameter_duplicated', {}],
       ['request_object', { request: 'x' }],

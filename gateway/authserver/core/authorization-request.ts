@@ -4,34 +4,34 @@ import type { RequestParameters } from './request-parameters.ts';
 import { resolveResource } from './resource.ts';
 import { requestedScopes } from './scope.ts';
 
-/** What the request is judged by: the client that it names, and the server. */
+/** Client and server properties that an authorization request is checked against. */
 export interface AuthorizationRules {
-  /** Metadata of the client that is in force, by its names in RFC 7591 §2. */
+  /** Metadata of the client, with the names of RFC 7591 §2. */
   readonly client: { readonly redirect_uris: readonly string[]; readonly scope: string };
   readonly scopesSupported: readonly string[];
-  /** Audiences as configured. */
+  /** Configured audiences. */
   readonly audiences: readonly string[];
   readonly matchesRedirectUri: (registered: readonly string[], requested: string) => boolean;
 }
 
-/** An authorization request that may go on to consent and login. */
+/** Accepted authorization request. */
 export interface AuthorizationRequest {
   readonly clientId: string;
-  /** As requested: on a loopback address the port is that of this request. */
+  /** Redirect URI as requested: on a loopback address, with the port of this request. */
   readonly redirectUri: string;
   readonly state: string | undefined;
   readonly codeChallenge: string;
   readonly scopes: readonly string[];
-  /** As configured. Becomes `aud`. */
+  /** Configured spelling of the resource, which becomes `aud`. */
   readonly resource: string;
   readonly nonce: string | undefined;
-  /** Every login runs again, whatever is still alive. */
+  /** Every provider must authenticate the user again. */
   readonly reauthenticate: boolean;
-  /** The consent page comes even when consent is remembered. */
+  /** Show the consent page even if consent is remembered. */
   readonly askConsent: boolean;
 }
 
-/** Where a refusal goes: to a page for the person in front of the browser, or back to the client. */
+/** Rejected authorization request: shown to the user as a page, or redirected to the client. */
 export type AuthorizationRefusal =
   | { readonly to: 'page'; readonly reason: RefusalReason }
   | {
@@ -48,7 +48,7 @@ export type AuthorizationOutcome =
 const MAX_CLIENT_ID_LENGTH = 2048;
 const MAX_STATE_BYTES = 2048;
 
-/** Whose request it is. Comes before the client is looked up; a refusal is shown as a page. */
+/** Reads the client id, before the client is looked up. A rejection is shown as a page. */
 export function clientIdOf(asked: RequestParameters): Outcome<string> {
   const clientId = asked.one('client_id');
   if (clientId === undefined) return refused('client_id_missing');
@@ -57,8 +57,8 @@ export function clientIdOf(asked: RequestParameters): Outcome<string> {
 }
 
 /**
- * Judges the request of a known client. Until the redirect URI is known to be the client's own, nothing is sent there.
- * The first refusal counts. @see RFC 6749 §4.1.2.1
+ * Checks the request of a known client, and stops at the first violated rule. Redirects a rejection only after the
+ * redirect URI is verified. @see RFC 6749 §4.1.2.1
  */
 export function checkAuthorizationRequest(asked: RequestParameters, rules: AuthorizationRules): AuthorizationOutcome {
   const clientId = clientIdOf(asked);
@@ -80,7 +80,7 @@ function redirectUriOf(asked: RequestParameters, { client, matchesRedirectUri }:
   return matchesRedirectUri(client.redirect_uris, requested) ? accepted(requested) : refused('redirect_uri_mismatch');
 }
 
-/** A state that nobody can tell from another one, or too long to be kept, is not sent back. */
+/** Returns the state for a redirect; undefined when it is duplicated or too long. */
 function stateToReturn(asked: RequestParameters): string | undefined {
   const state = asked.isDuplicated('state') ? undefined : asked.one('state');
   return state !== undefined && isShort(state) ? state : undefined;
@@ -88,7 +88,7 @@ function stateToReturn(asked: RequestParameters): string | undefined {
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= MAX_STATE_BYTES;
 
-/** One rule. It refuses, or settles members of the request. */
+/** Rule that rejects the request or determines some of its members. */
 type Step<Settled extends object> = (asked: RequestParameters, rules: AuthorizationRules) => Outcome<Settled>;
 
 const NOTHING = accepted({});
@@ -133,7 +133,7 @@ const nonce: Step<Pick<AuthorizationRequest, 'nonce'>> = (asked) => {
 
 const PROMPTS = ['none', 'login', 'consent', 'select_account'];
 
-/** No login of a browser is kept, so that `none` has nothing to go by. @see OpenID Connect Core §3.1.2.1 */
+/** Rejects `none`, since browsers have no login at this server. @see OpenID Connect Core §3.1.2.1 */
 const prompt: Step<Pick<AuthorizationRequest, 'reauthenticate' | 'askConsent'>> = (asked) => {
   const prompts = new Set((asked.one('prompt') ?? '').split(' ').filter((value) => value !== ''));
   const none = prompts.has('none');
@@ -145,7 +145,7 @@ const prompt: Step<Pick<AuthorizationRequest, 'reauthenticate' | 'askConsent'>> 
   return accepted({ reauthenticate, askConsent: prompts.has('consent') });
 };
 
-/** The order of the rules once a redirect is safe. */
+/** Rules in order, after the redirect URI is verified. */
 const STEPS = [
   noDuplicates,
   noRequestObject,
@@ -161,7 +161,7 @@ const STEPS = [
 
 type Settling<Rule> = Rule extends Step<infer Members> ? (settled: Members) => void : never;
 
-/** The members of all steps together. */
+/** Members that all steps determine. */
 type Settled = Settling<(typeof STEPS)[number]> extends (settled: infer All) => void ? All : never;
 
 function runSteps(asked: RequestParameters, rules: AuthorizationRules): Outcome<Settled> {
@@ -171,5 +171,5 @@ function runSteps(asked: RequestParameters, rules: AuthorizationRules): Outcome<
     if (!outcome.ok) return outcome;
     Object.assign(settled, outcome.value);
   }
-  return accepted(settled as Settled); // every step has settled its members
+  return accepted(settled as Settled); // every step has determined its members
 }

@@ -13,12 +13,12 @@ describe('an authorization response', () => {
     ['http://127.0.0.1:5173', 'http://127.0.0.1:5173?code='],
     ['cursor://anysphere/cb', 'cursor://anysphere/cb?code='],
     ['com.example.app:/cb', 'com.example.app:/cb?code='],
-  ])('to %s leaves the redirect URI as it is', (redirectUri, start) => {
+  ])('to %s keeps the redirect URI unchanged', (redirectUri, start) => {
     const url = codeResponseUrl('vac_1.2', { redirectUri, state: 's', issuer: ISSUER });
     expect(url).toBe(`${start}vac_1.2&state=s&iss=${encodeURIComponent(ISSUER)}`);
   });
 
-  it('row 28: names the issuer byte for byte, with and without state', () => {
+  it('contains the exact issuer, with and without state', () => {
     const answerTo = { redirectUri: 'https://client.example/cb', state: undefined, issuer: ISSUER };
     const { searchParams } = new URL(codeResponseUrl('c', answerTo));
     expect([...searchParams]).toEqual([
@@ -27,7 +27,7 @@ describe('an authorization response', () => {
     ]);
   });
 
-  it.each(REFUSAL_REASONS)('row 28: names the issuer when it refuses: %s', (reason) => {
+  it.each(REFUSAL_REASONS)('contains the issuer in an error: %s', (reason) => {
     const state = 'a b&c=é"\r\n%';
     const url = errorResponseUrl(reason, { redirectUri: 'https://client.example/cb', state, issuer: ISSUER });
     expect(url).toMatch(/^[\x21-\x7e]+$/);

@@ -49,7 +49,7 @@ describe('lifespans', () => {
     ]);
   });
 
-  it('reports every mistake', () => {
+  it('report every problem', () => {
     const configured = { access_token_lifespan: '1s', refresh_token_lifespan: '1s', auth_code_lifespan: '1s' };
     expect(lifespansOf(configured).problems).toHaveLength(3);
   });

@@ -2,7 +2,7 @@ import { durationMs } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
 
-/** How long what is issued lives, in whole seconds. */
+/** Lifetimes of issued tokens and codes, in whole seconds. */
 export interface Lifespans {
   readonly accessToken: number;
   readonly refreshToken: number;
@@ -24,12 +24,12 @@ const BOUNDS: Readonly<Record<keyof Lifespans, Bounds>> = {
   code: { member: 'auth_code_lifespan', usual: '60s', least: '30s', most: '10m' },
 };
 
-/** Of a login that is under way, of its upstream leg, and of the note that a code was used; in seconds. */
+/** Lifetimes of a login attempt, of a leg, and of the mark of a used code; in seconds. */
 export const FIXED_LIFESPANS = { transaction: 30 * 60, upstreamLeg: 10 * 60, usedCode: 30 * 60 } as const;
 
 const PATH = 'token_lifespans';
 
-/** Lifespans of the configuration, and what is wrong with it. `path` starts at `embedded_auth_server_config`. */
+/** Reads the configured lifespans and their problems. Paths start at `embedded_auth_server_config`. */
 export function lifespansOf(configured: Configured = {}): {
   readonly lifespans: Lifespans;
   readonly problems: readonly Problem[];
@@ -60,7 +60,7 @@ function boundProblems(configured: Configured, { member, least, most }: Bounds):
   return [problem(member, `${text} is not a duration from ${least} to ${most}`)];
 }
 
-/** NaN, which no bound lets pass, for what is no duration. */
+/** Returns the duration in ms; NaN, which fails every limit, for an invalid one. */
 function msOf(text: string): number {
   try {
     return durationMs(text);

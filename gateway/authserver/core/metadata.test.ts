@@ -38,27 +38,27 @@ const DOCUMENT = {
 };
 
 describe('authorization server metadata', () => {
-  it('is that of RFC 8414 and of OpenID Connect at once', () => {
+  it('satisfies RFC 8414 and OpenID Connect Discovery', () => {
     const document = serverMetadata({ issuer: ISSUER }, FEATURES);
     expect(document).toEqual(DOCUMENT);
     expect(OAuthMetadataSchema.parse(document)).toMatchObject({ issuer: ISSUER });
     expect(OpenIdProviderDiscoveryMetadataSchema.parse(document)).toMatchObject({ issuer: ISSUER });
   });
 
-  it('has no userinfo endpoint where nobody can ask for openid', () => {
+  it('has no userinfo endpoint when openid is not supported', () => {
     expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, scopesSupported: ['mcp'] })).not.toHaveProperty(
       'userinfo_endpoint',
     );
   });
 
-  it('changes authorization_endpoint and nothing else with authorizationEndpointBaseUrl', () => {
+  it('uses authorizationEndpointBaseUrl for authorization_endpoint only', () => {
     const urls = { issuer: ISSUER, authorizationEndpointBaseUrl: 'https://login.example/x' };
     const changed = { authorization_endpoint: 'https://login.example/x/oauth/authorize' };
     expect(serverMetadata(urls, FEATURES)).toEqual({ ...DOCUMENT, ...changed });
-    expect(endpointUrl('callback', urls)).toBe(`${ISSUER}/oauth/callback`);
+    expect(endpointUrl('consent', urls)).toBe(`${ISSUER}/oauth/consent`);
   });
 
-  it('names the methods with a secret for introspection', () => {
+  it('lists only methods with a secret for introspection', () => {
     const methods = ['none', 'client_secret_basic', 'client_secret_post'];
     expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, clientAuthenticationMethods: methods })).toEqual({
       ...DOCUMENT,
@@ -68,7 +68,7 @@ describe('authorization server metadata', () => {
     });
   });
 
-  it('names the algorithms of assertions where clients may authenticate by one', () => {
+  it('lists signing algorithms when clients may authenticate with assertions', () => {
     const methods = ['none', 'private_key_jwt'];
     expect(serverMetadata({ issuer: ISSUER }, { ...FEATURES, clientAuthenticationMethods: methods })).toEqual({
       ...DOCUMENT,
@@ -85,7 +85,7 @@ describe('authorization server metadata', () => {
     ['https://gateway.example', '', '/oauth/token'],
     [ISSUER, '/team', '/team/oauth/token'],
     ['http://127.0.0.1:4483/a/b', '/a/b', '/a/b/oauth/token'],
-  ])('of %s stands where the RFCs put it', (issuer, path, token) => {
+  ])('of %s is at the paths of the RFCs', (issuer, path, token) => {
     const names = ['oauth-authorization-server', 'openid-configuration'];
     const both = names.flatMap((name) => [`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]);
     expect(metadataPaths(issuer)).toEqual([...new Set(both)]);

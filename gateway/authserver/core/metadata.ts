@@ -4,7 +4,6 @@ import { GRANT_TYPES } from './token-request.ts';
 const ENDPOINTS = {
   authorize: '/oauth/authorize',
   consent: '/oauth/consent',
-  callback: '/oauth/callback',
   token: '/oauth/token',
   register: '/oauth/register',
   revoke: '/oauth/revoke',
@@ -16,33 +15,33 @@ const ENDPOINTS = {
 
 export type Endpoint = keyof typeof ENDPOINTS;
 
-/** Every URL that the server says of itself comes from here, hence from its configuration; no request has a say in it. */
+/** Base URLs of the server. They come from the configuration, never from a request. */
 export interface ServerUrls {
   readonly issuer: string;
-  /** Takes the place of the issuer in `authorization_endpoint`, and nowhere else. */
+  /** Replaces the issuer in `authorization_endpoint` only. */
   readonly authorizationEndpointBaseUrl?: string | undefined;
 }
 
 export interface ServerFeatures {
   readonly scopesSupported: readonly string[];
-  /** URLs of the servers that tokens are issued for. */
+  /** URLs of the protected resources that tokens are issued for. */
   readonly audiences: readonly string[];
-  /** What the token endpoint takes, `none` among them. */
+  /** Methods that the token endpoint accepts, including `none`. */
   readonly clientAuthenticationMethods: readonly string[];
-  /** Of assertions by which clients authenticate: with `private_key_jwt` alone. */
+  /** Algorithms of client assertions; used with `private_key_jwt` only. */
   readonly assertionAlgorithms: readonly string[];
-  /** Of the keys that sign, now or after a rotation. */
+  /** Algorithms of all signing keys. */
   readonly signingAlgorithms: readonly string[];
   readonly clientIdMetadataDocuments: boolean;
 }
 
-/** Where the endpoint stands for the router: the path of the issuer, then its own. */
+/** Returns the path of an endpoint, including the path of the issuer. */
 export const endpointPath = (endpoint: Endpoint, issuer: string): string => `${pathOf(issuer)}${ENDPOINTS[endpoint]}`;
 
 export const endpointUrl = (endpoint: Endpoint, { issuer, authorizationEndpointBaseUrl }: ServerUrls): string =>
   `${endpoint === 'authorize' ? (authorizationEndpointBaseUrl ?? issuer) : issuer}${ENDPOINTS[endpoint]}`;
 
-/** Where a client may look: inserted before the path of the issuer, and behind it. @see RFC 8414 §3.1, OIDC Discovery §4 */
+/** Returns the paths of the metadata document: with the well-known part before and after the path of the issuer. @see RFC 8414 §3.1, OIDC Discovery §4 */
 export function metadataPaths(issuer: string): readonly string[] {
   const path = pathOf(issuer);
   const names = ['oauth-authorization-server', 'openid-configuration'];
@@ -52,8 +51,8 @@ export function metadataPaths(issuer: string): readonly string[] {
 const pathOf = (issuer: string): string => new URL(issuer).pathname.replace(/\/$/, '');
 
 /**
- * What the server says of itself, under the names of OAuth and of OpenID Connect alike: a client that reads the one must
- * know as well as a client of the other how ID tokens are signed.
+ * Returns the metadata document for OAuth and OpenID Connect. Both well-known names serve the same document, so that
+ * clients of either find all members.
  * @see RFC 8414 §2, RFC 9207 §3, RFC 9728 §4, OpenID Connect Discovery §3, RP-Initiated Logout §2.1
  */
 export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
@@ -77,7 +76,7 @@ export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
     id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],
     ...clientAuthentication('token', methods, features),
     ...clientAuthentication('revocation', methods, features),
-    // Public clients may not ask.
+    // Public clients may not introspect tokens.
     ...clientAuthentication(
       'introspection',
       methods.filter((method) => method !== 'none'),
@@ -85,7 +84,7 @@ export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
     ),
     scopes_supported: [...scopes],
     authorization_response_iss_parameter_supported: true,
-    request_uri_parameter_supported: false, // true where it is left out
+    request_uri_parameter_supported: false, // the default is true
     client_id_metadata_document_supported: features.clientIdMetadataDocuments,
     protected_resources: [...features.audiences],
   };
@@ -95,7 +94,7 @@ type ClientAuthentication<Name extends string> = Partial<
   Record<`${Name}_endpoint_auth_${'methods' | 'signing_alg_values'}_supported`, string[]>
 >;
 
-/** A list without members is left out. @see RFC 8414 §2, §3.2 */
+/** Returns the authentication members of an endpoint, without empty lists. @see RFC 8414 §2, §3.2 */
 const clientAuthentication = <Name extends string>(
   endpoint: Name,
   methods: readonly string[],

@@ -35,20 +35,20 @@ describe('an opaque token', () => {
     expect(isGenuine(purpose, issue(purpose), RING)).toBe(true);
   });
 
-  it('carries HMAC-SHA256 over prefix and random part, by the key that RFC 5869 derives for the purpose', () => {
+  it('contains the HMAC-SHA256 of prefix and random part, with a key derived for the purpose (RFC 5869)', () => {
     const body = `vrt_${Buffer.from(RANDOM).toString('base64url')}`;
     const key = Buffer.from(hkdfSync('sha256', OLD, '', 'refresh', 32));
     expect(issue('refresh')).toBe(`${body}.${createHmac('sha256', key).update(body).digest('base64url')}`);
   });
 
-  it('does not print itself', () => {
+  it('is not printed', () => {
     const token = issueToken('code', RANDOM, RING);
     expect([String(token), JSON.stringify(token), inspect({ token })].join()).not.toContain(
       token.reveal().slice(4, 20),
     );
   });
 
-  it.each(TOKENS)('of purpose %s is good for no other purpose, whatever its prefix', (purpose) => {
+  it.each(TOKENS)('of purpose %s is rejected for other purposes, even with their prefix', (purpose) => {
     const token = issue(purpose);
     for (const other of TOKENS.filter((candidate) => candidate !== purpose)) {
       expect(isGenuine(other, token, RING)).toBe(false);
@@ -56,7 +56,7 @@ describe('an opaque token', () => {
     }
   });
 
-  it('row 21: is refused with any one character changed, added or left out', () => {
+  it('is rejected when one character is changed, added or removed', () => {
     const token = issue('code');
     for (let index = 0; index < token.length; index += 1) {
       for (const put of ['A', 'B', '.', 'é', '']) {
@@ -69,7 +69,7 @@ describe('an opaque token', () => {
     }
   });
 
-  it('row 21: is refused in a second base64url spelling of the same bytes', () => {
+  it('is rejected in a second base64url spelling of the same bytes', () => {
     const token = issue('code');
     const last = token.at(-1) ?? '';
     const spellings = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_').filter((put) => {
@@ -80,11 +80,11 @@ describe('an opaque token', () => {
     for (const put of spellings) expect(isGenuine('code', token.slice(0, -1) + put, RING)).toBe(false);
   });
 
-  it('rows 21, 71: is refused after all secrets are lost', () => {
+  it('is rejected after all secrets are replaced', () => {
     for (const purpose of TOKENS) expect(isGenuine(purpose, issue(purpose), [NEW])).toBe(false);
   });
 
-  it('row 72: of an older secret is good while that verifies, and new ones are of the current secret', () => {
+  it('of an older secret is accepted while that secret is configured; new ones use the current secret', () => {
     const rotated: SecretRing = [NEW, OLD];
     expect(isGenuine('refresh', issue('refresh'), rotated)).toBe(true);
     expect(issue('refresh', rotated)).toBe(issue('refresh', [NEW]));
@@ -92,7 +92,7 @@ describe('an opaque token', () => {
     expect(isGenuine('refresh', issue('refresh'), [NEW])).toBe(false);
   });
 
-  it.each([0, 16, 31, 33])('is not made of %i random bytes', (length) => {
+  it.each([0, 16, 31, 33])('is not created from %i random bytes', (length) => {
     expect(() => issue('code', RING, new Uint8Array(length))).toThrow(RangeError);
   });
 
@@ -105,15 +105,15 @@ describe('an opaque token', () => {
 });
 
 describe('a tag', () => {
-  it.each(TAGS)('of purpose %s is good for its text and purpose only', (purpose) => {
-    const tag = tagOf(purpose, 'transaction:1', RING);
-    expect(hasTag(purpose, 'transaction:1', tag, RING)).toBe(true);
-    expect(hasTag(purpose, 'transaction:1', tag, [NEW, OLD])).toBe(true);
-    expect(hasTag(purpose, 'transaction:1', tag, [NEW])).toBe(false);
-    expect(hasTag(purpose, 'transaction:2', tag, RING)).toBe(false);
+  it.each(TAGS)('of purpose %s is valid for its text and purpose only', (purpose) => {
+    const tag = tagOf(purpose, 'attempt:1', RING);
+    expect(hasTag(purpose, 'attempt:1', tag, RING)).toBe(true);
+    expect(hasTag(purpose, 'attempt:1', tag, [NEW, OLD])).toBe(true);
+    expect(hasTag(purpose, 'attempt:1', tag, [NEW])).toBe(false);
+    expect(hasTag(purpose, 'attempt:2', tag, RING)).toBe(false);
     for (const other of TAGS.filter((candidate) => candidate !== purpose))
-      expect(hasTag(other, 'transaction:1', tag, RING)).toBe(false);
+      expect(hasTag(other, 'attempt:1', tag, RING)).toBe(false);
     for (const forged of ['', tag.slice(1), `${tag}A`, 'é'.repeat(43), 'A'.repeat(43)])
-      expect(hasTag(purpose, 'transaction:1', forged, RING)).toBe(false);
+      expect(hasTag(purpose, 'attempt:1', forged, RING)).toBe(false);
   });
 });

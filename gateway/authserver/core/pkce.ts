@@ -1,22 +1,22 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { accepted, refused, type Outcome } from './refusal.ts';
 
-/** SHA-256 in base64url is always 43 characters. */
+/** SHA-256 in base64url, always 43 characters. */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 /** @see RFC 7636 §4.1 */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** The challenge of an authorization request. S256 is the only method; leaving it out means `plain`. @see RFC 7636 §4.3 */
+/** Reads the challenge of an authorization request. Only S256 is accepted; an absent method means `plain`. @see RFC 7636 §4.3 */
 export function readChallenge(challenge: string | undefined, method: string | undefined): Outcome<string> {
   if (challenge === undefined) return refused('challenge_missing');
   if (method !== 'S256') return refused('challenge_method');
   return CHALLENGE.test(challenge) ? accepted(challenge) : refused('challenge_malformed');
 }
 
-/** S256, the only method. @see RFC 7636 §4.2 */
+/** Returns the S256 challenge of a verifier. @see RFC 7636 §4.2 */
 export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url');
 
-/** Whether who redeems a code is who asked for it. `challenge` stands with the code. @see RFC 7636 §4.6 */
+/** Verifies that the code verifier matches the challenge stored with the code. @see RFC 7636 §4.6 */
 export function checkVerifier(challenge: string | undefined, verifier: string | undefined): Outcome<true> {
   if (verifier === undefined) return refused('verifier_missing');
   if (!VERIFIER.test(verifier)) return refused('verifier_malformed');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { REFUSAL_REASONS, wireError, type RefusalReason } from './refusal.ts';
 
-describe('what a client hears of a refusal', () => {
+describe('the wire error of a rejection', () => {
   it.each(REFUSAL_REASONS)('%s: has a status, a code and a description that RFC 6749 §5.2 allows', (reason) => {
     const { status, error, description } = wireError(reason);
     expect(status).toBeGreaterThanOrEqual(400);
@@ -27,13 +27,16 @@ describe('what a client hears of a refusal', () => {
   });
 
   it.each([
-    ['row 60: an unknown client and a wrong secret', ['client_unknown', 'client_authentication', 'client_id_too_long']],
     [
-      'row 58: whatever a code or token fails at',
+      'an unknown client, a wrong secret and a long client id',
+      ['client_unknown', 'client_authentication', 'client_id_too_long'],
+    ],
+    [
+      'all reasons for an invalid grant',
       REFUSAL_REASONS.filter((reason) => wireError(reason).error === 'invalid_grant'),
     ],
-    ['the user and the provider', ['consent_denied', 'upstream_denied']],
-  ] as [string, RefusalReason[]][])('%s look the same from outside', (_what, reasons) => {
+    ['denials by the user and by the provider', ['consent_denied', 'upstream_denied']],
+  ] as [string, RefusalReason[]][])('%s have the same wire error', (_what, reasons) => {
     expect(new Set(reasons.map((reason) => JSON.stringify(wireError(reason)))).size).toBe(1);
     expect(reasons.length).toBeGreaterThan(1);
   });

@@ -1,4 +1,4 @@
-/** What a client may be told. @see RFC 6749 §4.1.2.1, §5.2; RFC 7591 §3.2.2; RFC 8707 §2; OpenID Connect Core §3.1.2.6 */
+/** Error codes of OAuth responses. @see RFC 6749 §4.1.2.1, §5.2; RFC 7591 §3.2.2; RFC 8707 §2; OpenID Connect Core §3.1.2.6 */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
@@ -21,26 +21,27 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type';
 
-/** The error of an OAuth endpoint as it leaves the process. */
+/** Error response of an OAuth endpoint. */
 export interface OAuthError {
   readonly status: number;
   readonly error: OAuthErrorCode;
-  /** One sentence for the developer of the client; free of quotes and backslashes. @see RFC 6749 §5.2 */
+  /** One sentence for the developer of the client, without quotes and backslashes. @see RFC 6749 §5.2 */
   readonly description: string;
 }
 
-/** `status` where it is not that of the code. */
+/** Error code and description, and a status that differs from the usual one of the code. */
 type Row = readonly [error: OAuthErrorCode, description: string, status?: number];
 
-const GRANT = 'the code or token is invalid, expired, used before or belongs to somebody else: start a new login';
+const GRANT = 'the code or token is invalid, expired, already used or issued to another client: start a new login';
 const CLIENT = 'the client is unknown or its authentication failed: register again or check its credentials';
 const CHALLENGE = 'send a code_challenge of 43 base64url characters with code_challenge_method S256';
-const RESOURCE = 'resource names no server of this authorization server: use the URL that its resource metadata gives';
-const DENIED = 'the user or an identity provider said no';
+const RESOURCE =
+  'resource is not a protected resource of this authorization server: use the URL in the resource metadata';
+const DENIED = 'the user or an identity provider denied the request';
 
 /**
- * Every refusal of the authorization server by the word that the log knows, and what the client hears of it: several
- * words may give one answer, so that nobody can tell by the answer what a guessed code or secret failed at.
+ * Every rejection of the authorization server by its reason in the log, with its wire error. Several reasons share one
+ * wire error, so that the response does not reveal why a guessed code or secret failed.
  */
 const REFUSALS = {
   client_id_missing: ['invalid_request', 'client_id is missing'],
@@ -50,7 +51,7 @@ const REFUSALS = {
   client_authentication: ['invalid_client', CLIENT],
   client_keys: [
     'temporarily_unavailable',
-    'the keys at the jwks_uri of the client cannot be had or used: try again later',
+    'the keys at the jwks_uri of the client cannot be fetched or used: try again later',
   ],
   client_two_methods: ['invalid_request', 'authenticate the client by one method only'],
   authorization_doubled: ['invalid_request', 'send one Authorization header only'],
@@ -67,13 +68,13 @@ const REFUSALS = {
   challenge_malformed: ['invalid_request', CHALLENGE],
   state_too_long: ['invalid_request', 'state is longer than 2048 bytes'],
   nonce_too_long: ['invalid_request', 'nonce is longer than 2048 bytes'],
-  scope_malformed: ['invalid_scope', 'scope has a character that no scope may have'],
+  scope_malformed: ['invalid_scope', 'scope has a character that is not allowed in a scope'],
   scope_unknown: ['invalid_scope', 'ask only for scopes that the client has registered'],
   scope_widened: ['invalid_scope', 'a refresh may ask for fewer scopes than were granted, not for more'],
   resource_malformed: ['invalid_target', RESOURCE],
   resource_unknown: ['invalid_target', RESOURCE],
   resource_multiple: ['invalid_target', 'name exactly one resource'],
-  resource_missing: ['invalid_target', 'add the parameter resource: the URL that the resource metadata gives'],
+  resource_missing: ['invalid_target', 'add the parameter resource with the URL in the resource metadata'],
   resource_changed: ['invalid_target', 'resource is not the one that was granted'],
   prompt: ['invalid_request', 'prompt must be none alone, or of login, consent and select_account'],
   max_age: ['invalid_request', 'max_age must be a whole number of seconds'],
@@ -125,12 +126,12 @@ const REFUSALS = {
   internal: ['server_error', 'the server failed'],
 } as const satisfies Readonly<Record<string, Row>>;
 
-/** Why the authorization server refuses: a word for the log, for audit and for tests. */
+/** Reason of a rejection, for the log, for audit and for tests. */
 export type RefusalReason = keyof typeof REFUSALS;
 
 export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[];
 
-/** What a pure step comes to. */
+/** Result of a pure step. */
 export type Outcome<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: RefusalReason };
 
@@ -138,7 +139,7 @@ export const accepted = <Value>(value: Value): Outcome<Value> => ({ ok: true, va
 
 export const refused = (reason: RefusalReason): Outcome<never> => ({ ok: false, reason });
 
-/** The answer of a JSON endpoint. Whoever answers 429 and 503 adds Retry-After. */
+/** Returns the wire error of a rejection. The endpoint adds Retry-After to 429 and 503. */
 export function wireError(reason: RefusalReason): OAuthError {
   const [error, description, status = statusOf(error)]: Row = REFUSALS[reason];
   return { status, error, description };

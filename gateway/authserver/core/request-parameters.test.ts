@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { parametersOf } from './request-parameters.ts';
 
 describe('parameters of a request', () => {
-  it('are a map of what has a value', () => {
+  it('are a map without empty values', () => {
     expect([...parametersOf('a=1&b=&b=2&a=3&c=').firsts]).toEqual([
       ['a', '1'],
       ['b', '2'],
     ]);
   });
 
-  it('are decoded as a form', () => {
+  it('are decoded as form data', () => {
     const asked = parametersOf('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
     expect([asked.one('scope'), asked.one('redirect_uri'), asked.one('state')]).toEqual([
       'a b',
@@ -31,7 +31,7 @@ describe('parameters of a request', () => {
     ['unknown=1&unknown=2&state=a&%73tate=b', ['unknown', 'state']],
     ['resource=a&resource=b', []],
     ['State=a&state=b', []],
-  ])('row 13: in %j stand more than once: %j', (encoded, duplicated) => {
+  ])('in %j are duplicated: %j', (encoded, duplicated) => {
     expect(parametersOf(encoded).duplicated).toEqual(duplicated);
   });
 

@@ -1,14 +1,14 @@
 /** Parameters of a query or a form. */
 export interface RequestParameters {
-  /** The value; undefined when absent or empty, which RFC 6749 §3.1 makes the same. Of a duplicate, the first one. */
+  /** Returns the first value; undefined when absent or empty, which RFC 6749 §3.1 treats alike. */
   one(name: string): string | undefined;
-  /** All values that are not empty. */
+  /** Returns all values that are not empty. */
   all(name: string): readonly string[];
-  /** The first value of each name, of those that are not empty. */
+  /** First value of each name, without empty values. */
   readonly firsts: ReadonlyMap<string, string>;
-  /** Whether the name stands there more than once, values or not. */
+  /** Returns true when the name occurs more than once, with or without values. */
   isDuplicated(name: string): boolean;
-  /** Names that stand there more than once though they may not. RFC 8707 §2 allows several `resource`. */
+  /** Names that occur more than once. `resource` is not listed, since RFC 8707 §2 allows several. */
   readonly duplicated: readonly string[];
 }
 

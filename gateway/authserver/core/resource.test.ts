@@ -69,28 +69,28 @@ describe('resource of an authorization request', () => {
     expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: true, value: audience });
   });
 
-  it('gives the configured spelling, whatever the request writes', () => {
+  it('returns the configured spelling for all equivalent ones', () => {
     expect(resolveResource(['https://a.example'], ['HTTPS://A.example:443/'])).toEqual({
       ok: true,
       value: 'HTTPS://A.example:443/',
     });
   });
 
-  it.each(UNKNOWN)('row 34: %j is another server', (asked) => {
+  it.each(UNKNOWN)('%j is not a resource of this server', (asked) => {
     expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: false, reason: 'resource_unknown' });
   });
 
-  it.each(MALFORMED)('row 34: %j is no resource', (asked) => {
+  it.each(MALFORMED)('%j is not a valid resource', (asked) => {
     expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: false, reason: 'resource_malformed' });
   });
 
-  it('may be left out where there is one only', () => {
+  it('may be absent when there is only one', () => {
     expect(resolveResource([], [PATHED])).toEqual({ ok: true, value: PATHED });
     expect(resolveResource([], AUDIENCES)).toEqual({ ok: false, reason: 'resource_missing' });
     expect(resolveResource([], [])).toEqual({ ok: false, reason: 'resource_missing' });
   });
 
-  it('is one', () => {
+  it('must occur only once', () => {
     expect(resolveResource([PATHED, PATHED], AUDIENCES)).toEqual({ ok: false, reason: 'resource_multiple' });
   });
 });
@@ -100,19 +100,19 @@ describe('resource at the token endpoint', () => {
     expect(checkSameResource([asked], granted)).toEqual({ ok: true, value: granted });
   });
 
-  it('may be left out', () => {
+  it('may be absent', () => {
     expect(checkSameResource([], PATHED)).toEqual({ ok: true, value: PATHED });
   });
 
-  it.each([...UNKNOWN, ORIGIN])('row 34: %j was not granted', (asked) => {
+  it.each([...UNKNOWN, ORIGIN])('%j was not granted', (asked) => {
     expect(checkSameResource([asked], PATHED)).toEqual({ ok: false, reason: 'resource_changed' });
   });
 
-  it.each(MALFORMED)('row 34: %j is no resource', (asked) => {
+  it.each(MALFORMED)('%j is not a valid resource', (asked) => {
     expect(checkSameResource([asked], PATHED)).toEqual({ ok: false, reason: 'resource_malformed' });
   });
 
-  it('is one', () => {
+  it('must occur only once', () => {
     expect(checkSameResource([PATHED, PATHED], PATHED)).toEqual({ ok: false, reason: 'resource_multiple' });
   });
 });

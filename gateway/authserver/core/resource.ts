@@ -1,15 +1,15 @@
 import { accepted, refused, type Outcome } from './refusal.ts';
 
 const MAX_LENGTH = 2048;
-/** Scheme, host, port, the rest. No user information, fragment, blank, backslash or control character. */
+/** Captures scheme, host, port and the rest. Rejects user information, fragments, blanks, backslashes and controls. */
 const RESOURCE = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@:\\[\]]+)(?::([0-9]*))?((?:[/?][^\s#\\]*)?)$/iu;
-// eslint-disable-next-line no-control-regex -- these are what is looked for
+// eslint-disable-next-line no-control-regex -- the pattern rejects control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
 
 /**
- * The text under which two spellings of a resource are the same one: scheme and host in lower case, no default port, no
- * slash alone behind an origin. The path and the query stay as they are. Undefined for what is no resource.
+ * Returns the canonical form of a resource for comparison: scheme and host in lower case, no default port, no slash after
+ * an origin, path and query unchanged. Returns undefined for an invalid resource.
  */
 function canonical(resource: string): string | undefined {
   if (resource.length > MAX_LENGTH || CONTROL.test(resource) || !URL.canParse(resource)) return undefined;
@@ -21,7 +21,7 @@ function canonical(resource: string): string | undefined {
 }
 
 /**
- * The audience that `resource` names, spelled as it is configured; the only audience when nothing is named.
+ * Returns the audience for `resource` in its configured spelling; without `resource`, the only audience.
  * @see RFC 8707 §2
  */
 export function resolveResource(asked: readonly string[], audiences: readonly string[]): Outcome<string> {
@@ -37,7 +37,7 @@ export function resolveResource(asked: readonly string[], audiences: readonly st
   return audience === undefined ? refused('resource_unknown') : accepted(audience);
 }
 
-/** At the token endpoint `resource` says nothing, or again what was granted. @see RFC 8707 §2.2 */
+/** Checks that `resource` at the token endpoint is absent or equal to the granted one. @see RFC 8707 §2.2 */
 export function checkSameResource(asked: readonly string[], granted: string): Outcome<string> {
   const [named, second] = asked;
   if (second !== undefined) return refused('resource_multiple');

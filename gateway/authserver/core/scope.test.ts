@@ -46,7 +46,7 @@ describe('scopes of a refresh', () => {
     expect(narrowedScopes(text, ['a', 'b'])).toEqual({ ok: true, value: scopes });
   });
 
-  it.each(['a b c', 'c', 'A'])('row 24: %j is wider than the grant', (text) => {
+  it.each(['a b c', 'c', 'A'])('%j exceeds the grant', (text) => {
     expect(narrowedScopes(text, ['a', 'b'])).toEqual({ ok: false, reason: 'scope_widened' });
   });
 });

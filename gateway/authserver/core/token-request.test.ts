@@ -18,7 +18,7 @@ describe('a token request', () => {
     });
   });
 
-  it('leaves out what it leaves out', () => {
+  it('returns undefined for absent parameters', () => {
     expect(readCodeRequest(parametersOf('code=c&code_verifier='))).toMatchObject({
       value: { redirectUri: undefined, codeVerifier: undefined, resources: [] },
     });
@@ -27,7 +27,7 @@ describe('a token request', () => {
     });
   });
 
-  it('without its code or token is refused', () => {
+  it('is rejected without its code or token', () => {
     expect(readCodeRequest(parametersOf('code='))).toEqual({ ok: false, reason: 'code_missing' });
     expect(readRefreshRequest(parametersOf(''))).toEqual({ ok: false, reason: 'refresh_token_missing' });
     expect(wireError('code_missing')).toMatchObject({ status: 400, error: 'invalid_request' });
@@ -44,12 +44,12 @@ describe('a token request', () => {
     ['grant_type=authorization_code&code=c&code=d', 'parameter_duplicated', 'invalid_request'],
     ['grant_type=refresh_token&grant_type=authorization_code&code=c', 'parameter_duplicated', 'invalid_request'],
     ['grant_type=authorization_code&code=c&client_id=a&client_id=b', 'parameter_duplicated', 'invalid_request'],
-  ] as const)('%j is refused: %s', (form, reason, error) => {
+  ] as const)('%j is rejected: %s', (form, reason, error) => {
     expect(grantTypeOf(parametersOf(form))).toEqual({ ok: false, reason });
     expect(wireError(reason)).toMatchObject({ status: 400, error });
   });
 
-  it.each(['authorization_code', 'refresh_token'])('names its grant: %s', (type) => {
+  it.each(['authorization_code', 'refresh_token'])('returns its grant: %s', (type) => {
     expect(grantTypeOf(parametersOf(`grant_type=${type}`))).toEqual({ ok: true, value: type });
   });
 });

@@ -5,7 +5,7 @@ export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
 export type GrantType = (typeof GRANT_TYPES)[number];
 
-/** Whether the form can be read at all, and for which grant: before the client is authenticated. @see RFC 6749 §5.2 */
+/** Reads the grant type, and rejects duplicated parameters, before the client is authenticated. @see RFC 6749 §5.2 */
 export function grantTypeOf(asked: RequestParameters): Outcome<GrantType> {
   if (asked.duplicated.length > 0) return refused('parameter_duplicated');
   const named = asked.one('grant_type');

@@ -11,7 +11,7 @@ it.each([
   ['ES384', ecKey('P-384')],
   ['ES512', ecKey('P-521')],
   ['EdDSA', generateKeyPairSync('ed25519').privateKey],
-])('signs by %s what jose verifies, and nothing else', async (alg, privateKey) => {
+])('signs with %s so that jose verifies it', async (alg, privateKey) => {
   const key = signingKeyOf(pem(privateKey));
   const claims = { sub: 'Zoë "quoted" \u{1f600}', absent: undefined };
   const token = await compactJws(key, 'at+jwt', claims);

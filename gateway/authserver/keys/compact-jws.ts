@@ -4,7 +4,7 @@ import type { SigningKey } from './signing-key.ts';
 
 const signInThreadPool = promisify<string | null, Buffer, KeyObject, Buffer>(signAtOnce);
 
-/** None: the algorithm hashes by itself. @see RFC 7518 §3.3, §3.4, RFC 8037 §3.1 */
+/** Digest per algorithm; absent when the algorithm includes its own hash. @see RFC 7518 §3.3, §3.4, RFC 8037 §3.1 */
 const DIGESTS: Readonly<Record<string, string>> = {
   RS256: 'sha256',
   ES256: 'sha256',
@@ -13,8 +13,8 @@ const DIGESTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A JWT in compact form (RFC 7515 §7.1), signed by node:crypto at a third of the cost of Web Crypto. A signature by RSA
- * takes so long that other requests would wait for it: it is made in another thread.
+ * Signs a JWT in compact form (RFC 7515 §7.1) with node:crypto, at a third of the cost of Web Crypto. RSA signatures are
+ * computed in another thread, since they would delay other requests.
  */
 export async function compactJws({ alg, kid, privateKey }: SigningKey, typ: string, claims: object): Promise<string> {
   const signed = `${encoded({ alg, kid, typ })}.${encoded(claims)}`;

@@ -1,25 +1,24 @@
 const RECHECK_AFTER_MS = 1_000;
 
-/** The part of the log that is used here. */
 export interface KeyLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
   error(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
 export interface FollowedFilesOptions<Value> {
-  /** Content of each file as it is now. Throws an Error that names the file. */
+  /** Functions that return the current content of each file. They throw an Error that names the file. */
   readonly readers: readonly (() => string)[];
-  /** Throws an Error that names the file whose content cannot be used. */
+  /** Builds the value. Throws an Error that names the file with unusable content. */
   readonly build: (contents: readonly string[]) => Value;
-  /** ms on a clock that only goes forward. */
+  /** ms on a monotonic clock. */
   readonly now: () => number;
-  /** Told once of each fault that a change brings. */
+  /** Called once for each new fault after a change. */
   readonly onFault: (message: string) => void;
 }
 
 /**
- * What follows from some files, looked at together at most once a second: the same object until a content changes. A
- * change that cannot be used leaves the last good value in force.
+ * Value built from files that are read at most once a second: the same object until a content changes. An unusable change
+ * keeps the last valid value.
  */
 export class FollowedFiles<Value> {
   readonly #options: FollowedFilesOptions<Value>;
@@ -28,7 +27,7 @@ export class FollowedFiles<Value> {
   #checkedAt: number;
   #fault: string | undefined;
 
-  /** Throws what the readers and `build` throw. */
+  /** Throws the errors of the readers and of `build`. */
   constructor(options: FollowedFilesOptions<Value>) {
     this.#options = options;
     this.#checkedAt = options.now();
@@ -44,7 +43,7 @@ export class FollowedFiles<Value> {
       this.#follow();
       this.#fault = undefined;
     } catch (error) {
-      this.#tell(error instanceof Error ? error.message : 'unknown fault');
+      this.#report(error instanceof Error ? error.message : 'unknown fault');
     }
     return this.#value;
   }
@@ -56,7 +55,7 @@ export class FollowedFiles<Value> {
     this.#contents = contents;
   }
 
-  #tell(fault: string): void {
+  #report(fault: string): void {
     if (fault === this.#fault) return;
     this.#fault = fault;
     this.#options.onFault(fault);

@@ -8,7 +8,7 @@ import { folder, recordingLog, stillClock } from './testdata/files.ts';
 
 const OLD = randomBytes(32);
 const NEW = randomBytes(48);
-// Not at the end, where one would be trimmed.
+// Not at the end, where it would be removed.
 OLD[31] = NEW[47] = 1;
 
 function secretsIn(...contents: (string | Uint8Array)[]) {
@@ -27,14 +27,14 @@ const ringOf = (...contents: (string | Uint8Array)[]): Buffer[] =>
 const codeBy = (secrets: HmacSecrets): string => issueToken('code', randomBytes(32), secrets.ring()).reveal();
 
 describe('HMAC secrets', () => {
-  it('are the bytes of the files, in order', () => {
+  it('are the contents of the files, in order', () => {
     const { secrets, lines } = secretsIn(NEW, OLD);
     expect(secrets.ephemeral).toBe(false);
     expect(ringOf(NEW, OLD)).toEqual([NEW, OLD]);
     expect(lines).toEqual([]);
   });
 
-  it('need not be text', () => {
+  it('may be binary', () => {
     const bytes = new Uint8Array(256).map((_, index) => index);
     expect(ringOf(bytes)).toEqual([Buffer.from(bytes)]);
   });
@@ -44,7 +44,7 @@ describe('HMAC secrets', () => {
     ['\r\n', ''],
     ['\n\n', '\n'],
     [' \n', ' '],
-  ])('lose one line break at the end, with a warning: %j', (end, left) => {
+  ])('are read without one trailing line break, with a warning: %j', (end, left) => {
     const text = 'an-example-of-a-long-enough-secret!';
     const { secrets, lines, dir } = secretsIn(text + end);
     expect(Buffer.from(secrets.ring()[0]).toString()).toBe(text + left);
@@ -56,21 +56,21 @@ describe('HMAC secrets', () => {
   it.each([
     ['31 bytes', OLD.subarray(1), 'has 31 bytes'],
     ['31 bytes and a line break', Buffer.concat([OLD.subarray(1), Buffer.from('\n')]), 'has 31 bytes'],
-    ['nothing', '', 'has 0 bytes'],
-    ['one byte again and again', 'a'.repeat(64), 'all bytes of the secret are the same'],
+    ['empty', '', 'has 0 bytes'],
+    ['one repeated byte', 'a'.repeat(64), 'all bytes of the secret are the same'],
     ['zeros', new Uint8Array(32), 'all bytes of the secret are the same'],
-  ])('are refused: %s', (_what, content, message) => {
+  ])('are rejected: %s', (_what, content, message) => {
     expect(() => secretsIn(content)).toThrow(message);
     expect(() => secretsIn(NEW, content)).toThrow(message);
   });
 
-  it('that look easy to guess are warned of', () => {
+  it('cause a warning when they look easy to guess', () => {
     expect(secretsIn('abcabcab'.repeat(8)).lines).toMatchObject([
       { level: 'warn', message: expect.stringContaining('guess') },
     ]);
   });
 
-  it('name the file that is missing', () => {
+  it('report the name of a missing file', () => {
     const file = folder(testScope()).path('absent');
     expect(() => new HmacSecrets({ files: [file], log: recordingLog().log })).toThrow(
       `${file} cannot be read (ENOENT)`,
@@ -79,7 +79,7 @@ describe('HMAC secrets', () => {
 });
 
 describe('secrets of the process', () => {
-  it('rows 21, 71: end with it, and say so loudly', () => {
+  it('end with the process, with a warning', () => {
     const { log, lines } = recordingLog();
     const [before, after] = [new HmacSecrets({ files: [], log }), new HmacSecrets({ files: [], log })];
     expect(before.ephemeral).toBe(true);
@@ -92,7 +92,7 @@ describe('secrets of the process', () => {
 });
 
 describe('a rotation of secrets', () => {
-  it('is followed without a restart: old codes live while the old secret stands', () => {
+  it('takes effect without a restart: old codes are valid while the old secret is configured', () => {
     const { secrets, dir, pass, lines } = secretsIn(OLD, NEW);
     const ring = secrets.ring();
     const code = codeBy(secrets);
@@ -113,7 +113,7 @@ describe('a rotation of secrets', () => {
   it.each([
     ['short', 'has 5 bytes'],
     [undefined, 'cannot be read (ENOENT)'],
-  ])('to %j leaves the secrets as they were, and says so once', (content, fault) => {
+  ])('to %j keeps the previous secrets and logs once', (content, fault) => {
     const { secrets, dir, pass, lines } = secretsIn(OLD);
     const ring = secrets.ring();
     if (content === undefined) rmSync(dir.path('0'));

@@ -6,19 +6,19 @@ import { FollowedFiles, type KeyLog } from './followed-files.ts';
 import { inFile, KeyRefused } from './key-refused.ts';
 
 export interface HmacSecretsOptions {
-  /** The current secret, then those that verify only. None: a secret that dies with the process. */
+  /** Files of the signing secret and of secrets that only verify. Empty: a secret that ends with the process. */
   readonly files: readonly string[];
   readonly log: KeyLog;
-  /** ms on a clock that only goes forward. */
+  /** ms on a monotonic clock. */
   readonly now?: () => number;
 }
 
 const MIN_BYTES = 32;
 const FEW_VALUES = 8;
 
-/** The secrets behind codes, refresh tokens, cookies and seals. Files are followed without a restart. */
+/** HMAC secrets for codes, refresh tokens, cookies and sealing. Changed files take effect without a restart. */
 export class HmacSecrets {
-  /** Codes, refresh tokens and sealed rows die with this process. */
+  /** True when codes, refresh tokens and sealed records end with this process. */
   readonly ephemeral: boolean;
   readonly #ring: () => SecretRing;
 
@@ -26,7 +26,7 @@ export class HmacSecrets {
   constructor({ files, log, now = () => performance.now() }: HmacSecretsOptions) {
     this.ephemeral = files.length === 0;
     if (this.ephemeral) {
-      log.warn('no HMAC secret is configured: codes and refresh tokens die with this process');
+      log.warn('no HMAC secret is configured: codes and refresh tokens end with this process');
       const ring: SecretRing = [new Uint8Array(randomBytes(RANDOM_BYTES))];
       this.#ring = () => ring;
       return;
@@ -36,19 +36,19 @@ export class HmacSecrets {
       build: (contents) => ringOf(files, contents, log),
       now,
       onFault: (fault) => {
-        log.error('changed HMAC secrets cannot be used; the old ones stay in force', { fault });
+        log.error('changed HMAC secrets are unusable; the previous ones stay active', { fault });
       },
     });
     this.#ring = () => followed.current();
   }
 
-  /** Another object after every change of the secrets. */
+  /** Returns the secrets; a new array after every change. */
   ring(): SecretRing {
     return this.#ring();
   }
 }
 
-/** One character for each byte: a secret need not be text. */
+/** Reads a file with one character per byte, since a secret may be binary. */
 function bytesOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');
@@ -66,15 +66,15 @@ function ringOf(files: readonly string[], contents: readonly string[], log: KeyL
   return [current, ...older];
 }
 
-/** The bytes of a secret's file that count. Throws `KeyRefused`. */
+/** Returns the bytes of a secret, without one trailing line break. Throws `KeyRefused`. */
 export function secretOf(content: string, warn: (message: string) => void): Uint8Array {
   const trimmed = content.replace(/\r?\n$/, '');
   if (trimmed !== content) warn('one line break at the end of an HMAC secret is not part of it');
   const secret = new Uint8Array(Buffer.from(trimmed, 'latin1'));
   if (secret.length < MIN_BYTES)
-    throw new KeyRefused(`the secret has ${secret.length} bytes: use at least ${MIN_BYTES} random ones`);
+    throw new KeyRefused(`the secret has ${secret.length} bytes: use at least ${MIN_BYTES} random bytes`);
   const values = new Set(secret).size;
-  if (values === 1) throw new KeyRefused('all bytes of the secret are the same: use random ones');
+  if (values === 1) throw new KeyRefused('all bytes of the secret are the same: use random bytes');
   if (values < FEW_VALUES) warn('an HMAC secret looks easy to guess: use random bytes');
   return secret;
 }

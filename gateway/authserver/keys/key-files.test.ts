@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { signingKeyFiles } from './key-files.ts';
 
 describe('files of the signing keys', () => {
-  it('stand below their folder, the signing one first', () => {
+  it('are below their folder, the signing key first', () => {
     const config = { key_dir: '/keys', signing_key_file: 'new.pem', fallback_key_files: ['old/a.pem', '..b.pem'] };
     expect(signingKeyFiles(config)).toEqual({
       files: ['/keys/new.pem', '/keys/old/a.pem', '/keys/..b.pem'],
@@ -10,7 +10,7 @@ describe('files of the signing keys', () => {
     });
   });
 
-  it('are none where nothing is configured', () => {
+  it('are empty when nothing is configured', () => {
     expect(signingKeyFiles(undefined)).toEqual({ files: [], problems: [] });
   });
 
@@ -33,7 +33,7 @@ describe('files of the signing keys', () => {
     expect(problems.map(({ path }) => path)).toEqual(paths.map((path) => `signing_key_config.${path}`));
   });
 
-  it('are five at most', () => {
+  it('are at most five', () => {
     const config = { key_dir: '/k', signing_key_file: 'a', fallback_key_files: ['b', 'c', 'd', 'e'] };
     expect(signingKeyFiles(config).files).toHaveLength(5);
   });

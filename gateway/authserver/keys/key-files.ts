@@ -7,7 +7,7 @@ type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config
 const MAX_KEYS = 5;
 const PATH = 'signing_key_config';
 
-/** Paths of the signing keys, the one that signs first. Problems are about `embedded_auth_server_config`. */
+/** Returns the paths of the signing keys, the signing one first. Problems start at `embedded_auth_server_config`. */
 export function signingKeyFiles(config: SigningKeyConfig | undefined): {
   readonly files: readonly string[];
   readonly problems: readonly Problem[];
@@ -15,9 +15,9 @@ export function signingKeyFiles(config: SigningKeyConfig | undefined): {
   if (config === undefined) return { files: [], problems: [] };
   const { key_dir: folder = '', signing_key_file: first = '', fallback_key_files: fallbacks = [] } = config;
   const problems = [
-    ...(folder === '' ? [missing('key_dir', 'name the folder of the keys')] : []),
+    ...(folder === '' ? [missing('key_dir', 'set the folder of the keys')] : []),
     ...(first === ''
-      ? [missing('signing_key_file', 'name the key that signs')]
+      ? [missing('signing_key_file', 'set the file of the signing key')]
       : nameProblems(first, 'signing_key_file')),
     ...fallbacks.flatMap((name, index) => nameProblems(name, `fallback_key_files[${index}]`)),
     ...countProblems([first, ...fallbacks]),
@@ -41,12 +41,12 @@ const invalid = (member: string, message: string): Problem => ({
 function nameProblems(name: string, member: string): Problem[] {
   const parts = name.split('/');
   if (!parts.includes('') && !parts.includes('..') && !name.includes('\0')) return [];
-  return [invalid(member, 'the name must stay below key_dir: write it relative, without ..')];
+  return [invalid(member, 'the file must be below key_dir: write a relative path without ..')];
 }
 
 function countProblems(names: readonly string[]): Problem[] {
   const problems: Problem[] = [];
-  if (names.length > MAX_KEYS) problems.push(invalid('fallback_key_files', `use at most ${MAX_KEYS} keys in all`));
-  if (new Set(names).size < names.length) problems.push(invalid('fallback_key_files', 'name every key once'));
+  if (names.length > MAX_KEYS) problems.push(invalid('fallback_key_files', `use at most ${MAX_KEYS} keys in total`));
+  if (new Set(names).size < names.length) problems.push(invalid('fallback_key_files', 'list every key once'));
   return problems;
 }

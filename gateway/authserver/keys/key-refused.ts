@@ -1,4 +1,4 @@
-/** A key or secret that must not be used. `message` says what to do and quotes nothing of it. */
+/** A key or secret is unusable. `message` says what to change and contains nothing from the key. */
 export class KeyRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -6,7 +6,7 @@ export class KeyRefused extends Error {
   }
 }
 
-/** Puts the name of the file in front of what is wrong with its content. */
+/** Runs `read`, and adds the name of the file to a `KeyRefused`. */
 export function inFile<Value>(file: string, read: () => Value): Value {
   try {
     return read();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { randomPool } from './random-pool.ts';
 
-it('gives as many bytes as are asked for, never the same ones twice, and keeps what it gave as it was', () => {
+it('returns the requested number of bytes, never the same bytes twice, and does not change returned bytes', () => {
   const random = randomPool();
   const given = Array.from({ length: 2_000 }, (_, index) => random(16 + (index % 33)));
   const texts = given.map((bytes) => bytes.toString('hex'));

@@ -3,8 +3,8 @@ import { randomFillSync } from 'node:crypto';
 const POOL_BYTES = 4096;
 
 /**
- * Cryptographic randomness, drawn in larger pieces: a draw costs more than the bytes that it gives. What was given away
- * is wiped from the pool.
+ * Returns a source of cryptographic randomness that reads larger blocks, since each read has a fixed cost. Returned bytes
+ * are wiped from the pool.
  */
 export function randomPool(): (bytes: number) => Buffer {
   const pool = Buffer.alloc(POOL_BYTES);

@@ -16,10 +16,10 @@ describe('a signing key', () => {
     ['RSA in PKCS#1', pem(RSA, 'pkcs1'), RSA, 'RS256'],
     ['P-256 in PKCS#8', pem(P256), P256, 'ES256'],
     ['P-256 in SEC1', pem(P256, 'sec1'), P256, 'ES256'],
-    ['P-256 in SEC1 behind its parameters, as openssl writes it', EC_PARAMETERS + pem(P256, 'sec1'), P256, 'ES256'],
+    ['P-256 in SEC1 after its parameters, as openssl writes it', EC_PARAMETERS + pem(P256, 'sec1'), P256, 'ES256'],
     ['text around the key', `subject=me\n${pem(P256)}\n\n`, P256, 'ES256'],
-    ['line breaks of Windows', pem(P256).replaceAll('\n', '\r\n'), P256, 'ES256'],
-    ['no line break at the end', pem(P256).trim(), P256, 'ES256'],
+    ['Windows line breaks', pem(P256).replaceAll('\n', '\r\n'), P256, 'ES256'],
+    ['no trailing line break', pem(P256).trim(), P256, 'ES256'],
     ['Ed25519', pem(ED), ED, 'EdDSA'],
   ])('is read: %s', async (_what, text, key, alg) => {
     const { alg: found, kid, publicJwk, privateKey } = signingKeyOf(text);
@@ -34,16 +34,16 @@ describe('a signing key', () => {
   it.each([
     ['P-384', 'ES384'],
     ['P-521', 'ES512'],
-  ])('on %s signs by %s', (curve, alg) => {
+  ])('on %s signs with %s', (curve, alg) => {
     expect(signingKeyOf(pem(ecKey(curve)))).toMatchObject({ alg, publicJwk: { crv: curve, alg } });
     expect(signingKeyOf(pem(ecKey(curve), 'sec1'))).toMatchObject({ alg });
   });
 
-  it('shows no private member to the world', () => {
+  it('publishes no private members', () => {
     for (const key of [RSA, P256, ED]) expect(Object.keys(signingKeyOf(pem(key)).publicJwk)).not.toContain('d');
   });
 
-  it('is new for every process that has none', () => {
+  it('is new for every process without a configured key', () => {
     const [one, two] = [newSigningKey(), newSigningKey()];
     expect([one.alg, two.alg]).toEqual(['ES256', 'ES256']);
     expect(one.kid).not.toBe(two.kid);
@@ -51,7 +51,7 @@ describe('a signing key', () => {
 
   const encrypted = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'pass' } as const;
   it.each([
-    ['nothing', '', 'no private key'],
+    ['empty', '', 'no private key'],
     ['text', 'hunter2', 'no private key'],
     ['a public key', createPublicKey(P256).export({ format: 'pem', type: 'spki' }).toString(), 'no private key'],
     ['an encrypted PKCS#8 key', P256.export({ ...encrypted, type: 'pkcs8' }).toString(), 'is encrypted'],
@@ -66,19 +66,19 @@ describe('a signing key', () => {
     ['X25519', pem(generateKeyPairSync('x25519').privateKey), 'not supported'],
     ['RSA-PSS', pem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey), 'not supported'],
     ['a broken key', pem(P256).replace(/MIG/, 'AAA'), 'cannot be read'],
-    ['half a key', pem(RSA).slice(0, 300), 'no private key'],
+    ['a truncated key', pem(RSA).slice(0, 300), 'no private key'],
     [
-      'a key of an old library',
+      'a key in an outdated format',
       '-----BEGIN DSA PRIVATE KEY-----\nMA==\n-----END DSA PRIVATE KEY-----',
       'no private key',
     ],
-  ])('is refused: %s', (_what, text, message) => {
+  ])('is rejected: %s', (_what, text, message) => {
     const read = (): unknown => signingKeyOf(text);
     expect(read).toThrow(KeyRefused);
     expect(read).toThrow(message);
   });
 
-  it('is not quoted when it is refused', () => {
+  it('does not appear in the error', () => {
     const text = pem(rsaKey(1024));
     const body = text.split('\n')[1] ?? '';
     expect(() => signingKeyOf(text)).not.toThrow(body);

@@ -2,18 +2,18 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import type { JWK } from 'jose';
 import { KeyRefused } from './key-refused.ts';
 
-/** A private key, and what the world may see of it. */
+/** Private key with its public part. */
 export interface SigningKey {
   /** SHA-256 thumbprint. @see RFC 7638 */
   readonly kid: string;
-  /** Follows from the kind of key. @see RFC 7518 §3.1, RFC 8037 §3.1 */
+  /** Signature algorithm, determined by the kind of key. @see RFC 7518 §3.1, RFC 8037 §3.1 */
   readonly alg: string;
   /**
-   * With what `sign` of node:crypto reads beside the key: in JWS the two numbers of an ECDSA signature stand side by side
-   * (RFC 7518 §3.4). To wrap the key for each call would cost as much as the signature.
+   * Key with the option of node:crypto for ECDSA signatures in JWS, which concatenate the two numbers (RFC 7518 §3.4).
+   * Wrapping the key for each call would cost as much as the signature.
    */
   readonly privateKey: KeyObject & { readonly dsaEncoding: 'ieee-p1363' };
-  /** As it stands in the key set: with `kid`, `alg` and `use`. */
+  /** Entry of the published key set, with `kid`, `alg` and `use`. */
   readonly publicJwk: JWK;
 }
 
@@ -26,10 +26,10 @@ const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
 const KINDS = 'use RSA of at least 2048 bits, EC on P-256, P-384 or P-521, or Ed25519';
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----(?:(?!-----)[\s\S])*-----END \1-----/g;
-/** PKCS#8, PKCS#1, SEC1. @see RFC 5958, RFC 8017 A.1.2, RFC 5915 */
+/** PEM labels of PKCS#8, PKCS#1 and SEC1. @see RFC 5958, RFC 8017 A.1.2, RFC 5915 */
 const PRIVATE = /^(?:(?:RSA|EC) )?PRIVATE KEY$/;
 
-/** @throws KeyRefused for text that is no single, unencrypted private key in PEM, and for weak and foreign kinds of keys */
+/** Reads one unencrypted private key in PEM. @throws KeyRefused for other text, and for weak or unsupported keys. */
 export function signingKeyOf(pem: string): SigningKey {
   const privateKey = Object.assign(privateKeyOf(pem), { dsaEncoding: 'ieee-p1363' } as const);
   const alg = algorithmOf(privateKey);
@@ -38,7 +38,7 @@ export function signingKeyOf(pem: string): SigningKey {
   return { kid, alg, privateKey, publicJwk: { ...publicJwk, kid, alg, use: 'sig' } };
 }
 
-/** A new key that dies with the process. */
+/** Creates a key that ends with the process. */
 export const newSigningKey = (): SigningKey => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return signingKeyOf(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
@@ -54,7 +54,7 @@ function privateKeyOf(pem: string): KeyObject {
   try {
     return createPrivateKey(key.text);
   } catch {
-    throw new KeyRefused(`the key cannot be read: ${KINDS}`); // what OpenSSL says is not for a log
+    throw new KeyRefused(`the key cannot be read: ${KINDS}`); // the error of OpenSSL must not be logged
   }
 }
 
@@ -71,7 +71,7 @@ function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }:
   return alg;
 }
 
-/** Members that make a key, in the order of their names. @see RFC 7638 §3.2, RFC 8037 §2 */
+/** Members of the thumbprint, sorted by name. @see RFC 7638 §3.2, RFC 8037 §2 */
 const THUMBPRINT_MEMBERS = {
   EC: ['crv', 'kty', 'x', 'y'],
   OKP: ['crv', 'kty', 'x'],

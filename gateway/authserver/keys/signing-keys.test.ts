@@ -32,7 +32,7 @@ const accessToken = (keys: SigningKeys, changes: object = {}): Promise<string> =
 
 const ephemeral = (): SigningKeys => new SigningKeys({ files: [], log: recordingLog().log });
 
-/** Boundary 1 of the gateway, on these keys. */
+/** Creates the validator of client tokens with these keys. */
 const judge = (keys: SigningKeys) =>
   validatorFor(testScope(), ISSUER, {
     oidc: { audience: GRANT.resource },
@@ -40,7 +40,7 @@ const judge = (keys: SigningKeys) =>
   }).validator;
 const verdict = (keys: SigningKeys, token: string): Promise<string> => verdictOn(judge(keys), token);
 
-/** Keys in files that a test can swap, with a clock of its own. */
+/** Creates keys from files that a test can replace, with a manual clock. */
 function keysIn(contents: Readonly<Record<string, string>>) {
   const dir = folder(testScope());
   const files = Object.entries(contents).map(([name, content]) => dir.write(name, content));
@@ -50,7 +50,7 @@ function keysIn(contents: Readonly<Record<string, string>>) {
 }
 
 describe('keys of the process', () => {
-  it('sign by ES256 and say so loudly', async () => {
+  it('sign with ES256, with a warning', async () => {
     const { log, lines } = recordingLog();
     const keys = new SigningKeys({ files: [], log });
     expect(keys.ephemeral).toBe(true);
@@ -59,7 +59,7 @@ describe('keys of the process', () => {
     expect(await verdict(keys, await accessToken(keys))).toBe('sub: user-1');
   });
 
-  it('row 71: a token of the process before is refused', async () => {
+  it('reject a token of the previous process', async () => {
     expect(await verdict(ephemeral(), await accessToken(ephemeral()))).toBe('kid');
   });
 });
@@ -70,7 +70,7 @@ describe('an issued token', () => {
     ['ES256', pem(ecKey())],
     ['ES384', pem(ecKey('P-384'), 'sec1')],
     ['ES512', pem(ecKey('P-521'))],
-  ])('of %s carries alg, kid and typ, and is verified in this process', async (alg, text) => {
+  ])('of %s has alg, kid and typ, and is verified in this process', async (alg, text) => {
     const { keys } = keysIn({ key: text });
     const token = await accessToken(keys);
     expect(keys.ephemeral).toBe(false);
@@ -81,7 +81,7 @@ describe('an issued token', () => {
     expect([...identity.scopes]).toEqual(['openid', 'mcp']);
   });
 
-  it('row 39: an ID token is no access token', async () => {
+  it('is rejected when it is an ID token', async () => {
     const keys = ephemeral();
     const signer = keys.signer();
     const claims = idTokenClaims({ ...GRANT, clientId: GRANT.resource }, at(), {
@@ -97,15 +97,15 @@ describe('an issued token', () => {
   });
 
   it.each([
-    ['row 35: for another server', { aud: 'https://gateway.example/other/mcp' }, 'audience'],
-    ['row 38: without exp', { exp: undefined }, 'expired'],
-    ['row 38: past the skew', { exp: seconds() - 31 }, 'expired'],
-    ['row 38: not yet valid', { nbf: seconds() + 60 }, 'not_yet_valid'],
-    ['row 38: without aud', { aud: undefined }, 'audience'],
-    ['row 38: iss with a slash', { iss: `${ISSUER}/` }, 'issuer'],
-    ['row 38: without sub', { sub: undefined }, 'subject'],
-    ['row 38: sub a number', { sub: 1 as unknown as string }, 'subject'],
-  ])('%s: is refused', async (_what, changes, reason) => {
+    ['for another server', { aud: 'https://gateway.example/other/mcp' }, 'audience'],
+    ['without exp', { exp: undefined }, 'expired'],
+    ['expired beyond the clock tolerance', { exp: seconds() - 31 }, 'expired'],
+    ['not yet valid', { nbf: seconds() + 60 }, 'not_yet_valid'],
+    ['without aud', { aud: undefined }, 'audience'],
+    ['iss with a slash', { iss: `${ISSUER}/` }, 'issuer'],
+    ['without sub', { sub: undefined }, 'subject'],
+    ['sub a number', { sub: 1 as unknown as string }, 'subject'],
+  ])('is rejected: %s', async (_what, changes, reason) => {
     const keys = ephemeral();
     expect(await verdict(keys, await accessToken(keys, changes))).toBe(reason);
   });
@@ -123,23 +123,23 @@ describe('a forged token', () => {
   const none = (): Buffer => Buffer.alloc(0);
 
   it.each<[string, object, (input: string) => Buffer, string]>([
-    ['nothing: the control', {}, byOwn, 'sub: user-1'],
-    ['row 36: alg none', { alg: 'none' }, none, 'algorithm'],
-    ['row 36: alg NONE', { alg: 'NONE' }, none, 'algorithm'],
-    ['row 36: HS256 with the public key', { alg: 'HS256' }, byHmac, 'algorithm'],
-    ['row 36: RS for ES', { alg: 'RS256' }, byStranger, 'kid'],
-    ['row 36: another ES', { alg: 'ES384' }, byOwn, 'kid'],
-    ['row 36: crit', { crit: ['exp'] }, byOwn, 'critical_header'],
-    ['row 36: embedded jwk', { alg: 'RS256', jwk: jwkOf(stranger) }, byStranger, 'kid'],
-    ['row 36: jku', { jku: 'https://evil.example/jwks' }, byStranger, 'signature'],
-    ['row 36: no signature', {}, none, 'signature'],
-    ['row 37: kid a path', { kid: '../../etc/passwd' }, byOwn, 'kid'],
-    ['row 37: kid SQL', { kid: `' OR 1=1 --` }, byOwn, 'kid'],
-    ['row 37: kid unknown', { kid: 'unknown' }, byOwn, 'kid'],
-    ['row 37: kid of 10 KB', { kid: 'k'.repeat(10_240) }, byOwn, 'kid'],
-    ['row 37: no kid', { kid: undefined }, byOwn, 'kid'],
-    ['row 39: typ JWT', { typ: 'JWT' }, byOwn, 'token_type'],
-    ['row 39: no typ', { typ: undefined }, byOwn, 'token_type'],
+    ['unchanged token, accepted', {}, byOwn, 'sub: user-1'],
+    ['alg none', { alg: 'none' }, none, 'algorithm'],
+    ['alg NONE', { alg: 'NONE' }, none, 'algorithm'],
+    ['HS256 with the public key', { alg: 'HS256' }, byHmac, 'algorithm'],
+    ['RS256 instead of ES256', { alg: 'RS256' }, byStranger, 'kid'],
+    ['another ECDSA algorithm', { alg: 'ES384' }, byOwn, 'kid'],
+    ['unknown critical header', { crit: ['exp'] }, byOwn, 'critical_header'],
+    ['embedded jwk', { alg: 'RS256', jwk: jwkOf(stranger) }, byStranger, 'kid'],
+    ['jku', { jku: 'https://evil.example/jwks' }, byStranger, 'signature'],
+    ['no signature', {}, none, 'signature'],
+    ['a path as kid', { kid: '../../etc/passwd' }, byOwn, 'kid'],
+    ['SQL as kid', { kid: `' OR 1=1 --` }, byOwn, 'kid'],
+    ['kid unknown', { kid: 'unknown' }, byOwn, 'kid'],
+    ['kid of 10 KB', { kid: 'k'.repeat(10_240) }, byOwn, 'kid'],
+    ['no kid', { kid: undefined }, byOwn, 'kid'],
+    ['typ JWT', { typ: 'JWT' }, byOwn, 'token_type'],
+    ['no typ', { typ: undefined }, byOwn, 'token_type'],
   ])('%s', async (_what, header, sign, expected) => {
     const { keys } = keysIn({ key: pem(own) });
     const kid = keys.jwks().keys[0]?.kid;
@@ -151,7 +151,7 @@ describe('a forged token', () => {
 describe('a rotation', () => {
   const [older, newer] = [pem(rsaKey()), pem(ecKey())];
 
-  it('row 72: both keys verify and are published, the first signs; then one goes', async () => {
+  it('publishes and verifies with both keys and signs with the first, until one is removed', async () => {
     const { keys, dir, pass, lines } = keysIn({ first: older, second: newer });
     const validator = judge(keys);
     const oldToken = await accessToken(keys);
@@ -175,7 +175,7 @@ describe('a rotation', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is seen within a second, and the key set is one object until then', () => {
+  it('takes effect within a second; the key set is the same object until then', () => {
     const { keys, dir, pass } = keysIn({ key: older });
     const before = keys.latest;
     dir.write('key', newer);
@@ -188,7 +188,7 @@ describe('a rotation', () => {
     expect(keys.latest).toBe(after);
   });
 
-  it('gives one signer to all tokens of a reply', async () => {
+  it('uses one signer for all tokens of a response', async () => {
     const { keys, dir, pass } = keysIn({ key: older });
     const signer = keys.signer();
     dir.write('key', newer);
@@ -198,11 +198,11 @@ describe('a rotation', () => {
   });
 
   it.each([
-    ['is no key', 'hunter2', 'no private key'],
+    ['is not a key', 'hunter2', 'no private key'],
     ['is a weak key', pem(rsaKey(1024)), 'less than 2048 bits'],
     ['is the other key again', newer, 'the same key'],
-    ['is gone', undefined, 'cannot be read (ENOENT)'],
-  ])('to what %s leaves the keys as they were, and says so once', async (_what, content, fault) => {
+    ['is missing', undefined, 'cannot be read (ENOENT)'],
+  ])('to a file that %s keeps the previous keys and logs once', async (_what, content, fault) => {
     const { keys, dir, pass, lines } = keysIn({ first: older, second: newer });
     const before = keys.latest;
     if (content === undefined) rmSync(dir.path('first'));
@@ -225,13 +225,13 @@ describe('a rotation', () => {
 
 describe('at start', () => {
   it.each([
-    ['a key that is none', 'hunter2', 'no private key'],
+    ['text that is not a key', 'hunter2', 'no private key'],
     ['the same key twice', pem(ecKey()), 'the same key'],
-  ])('%s is refused', (_what, content, message) => {
+  ])('%s is rejected', (_what, content, message) => {
     expect(() => keysIn({ first: content, second: content })).toThrow(message);
   });
 
-  it('the file is named', () => {
+  it('the error names the file', () => {
     const dir = folder(testScope());
     const start = (file: string) => () => new SigningKeys({ files: [file], log: recordingLog().log });
     expect(start(dir.path('absent'))).toThrow(`${dir.path('absent')} cannot be read (ENOENT)`);
@@ -240,7 +240,7 @@ describe('at start', () => {
 });
 
 describe('the published key set', () => {
-  it('verifies tokens elsewhere', async () => {
+  it('verifies tokens with another library', async () => {
     const { keys } = keysIn({ first: pem(ecKey()), second: pem(rsaKey()) });
     const server = createServer((_req, res) => res.end(JSON.stringify(keys.jwks())));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -256,7 +256,7 @@ describe('the published key set', () => {
     expect([...(await keySetOf(keys.jwks())).kids]).toEqual([...keys.current().kids]);
   });
 
-  it('holds nothing private', () => {
+  it('contains no private members', () => {
     const { keys } = keysIn({ first: pem(ecKey()), second: pem(rsaKey()) });
     for (const key of keys.jwks().keys)
       for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi']) expect(key).not.toHaveProperty(member);

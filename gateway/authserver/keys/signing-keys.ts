@@ -6,23 +6,23 @@ import { inFile, KeyRefused } from './key-refused.ts';
 import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
 
 export interface SigningKeysOptions {
-  /** The key that signs, then those that verify only. None: a key that dies with the process. */
+  /** Files of the signing key and of keys that only verify. Empty: a key that ends with the process. */
   readonly files: readonly string[];
   readonly log: KeyLog;
-  /** ms on a clock that only goes forward. */
+  /** ms on a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** What verifies the tokens of this server: the shape that boundary 1 takes for its keys. */
+/** Keys that verify the tokens of this server, in the form that the validator of client tokens expects. */
 interface VerificationKeys {
   readonly find: JWTVerifyGetKey;
   readonly kids: ReadonlySet<string>;
 }
 
-/** The current signing key: one object for all tokens of a reply, so that they agree through a rotation. */
+/** Current signing key. All tokens of one response use the same signer, also during a rotation. */
 export interface Signer {
   readonly alg: string;
-  /** A JWT in compact form; `typ` goes into its header. */
+  /** Signs a JWT in compact form with this `typ` in its header. */
   sign(typ: string, claims: JWTPayload): Promise<string>;
 }
 
@@ -32,12 +32,12 @@ interface KeyRing {
 }
 
 /**
- * The signing keys of the server. The first one signs; all verify and are published, so that a rotation loses no token:
- * add the new key at the end, put it first once the key set has spread, drop the old one when its tokens have expired.
- * Files are followed without a restart; a change that cannot be used leaves the keys as they were.
+ * Signing keys of the server. The first one signs; all verify and are published. To rotate without losing tokens, add the
+ * new key at the end, move it to the front when clients have the new key set, and remove the old one when its tokens have
+ * expired. Changed files take effect without a restart; an unusable change keeps the previous keys.
  */
 export class SigningKeys {
-  /** Every token dies with this process. */
+  /** True when all tokens end with this process. */
   readonly ephemeral: boolean;
   readonly #ring: () => KeyRing;
 
@@ -45,7 +45,7 @@ export class SigningKeys {
   constructor({ files, log, now = () => performance.now() }: SigningKeysOptions) {
     this.ephemeral = files.length === 0;
     if (this.ephemeral) {
-      log.warn('no signing key is configured: tokens are signed with a key of this process and die with it');
+      log.warn('no signing key is configured: tokens are signed with a key of this process and end with it');
       const ring = ringOf([newSigningKey()]);
       this.#ring = () => ring;
       return;
@@ -55,13 +55,13 @@ export class SigningKeys {
       build: (pems) => ringOf(pems.map((pem, index) => inFile(files[index] ?? '', () => signingKeyOf(pem)))),
       now,
       onFault: (fault) => {
-        log.error('changed signing keys cannot be used; the old ones stay in force', { fault });
+        log.error('changed signing keys are unusable; the previous ones stay active', { fault });
       },
     });
     this.#ring = () => followed.current();
   }
 
-  /** Another object after every change of the keys. */
+  /** Returns the keys; a new object after every change. */
   get latest(): VerificationKeys {
     return this.#ring().verification;
   }
@@ -70,17 +70,17 @@ export class SigningKeys {
     return this.latest;
   }
 
-  /** Nothing is newer than what the files say. */
+  /** Returns the current keys, since the files are always up to date. */
   renew(): VerificationKeys {
     return this.latest;
   }
 
-  /** All public keys. @see RFC 7517 §5 */
+  /** Returns all public keys. @see RFC 7517 §5 */
   jwks(): { readonly keys: readonly JWK[] } {
     return { keys: this.#ring().keys.map(({ publicJwk }) => publicJwk) };
   }
 
-  /** Of all keys, that of the signing one first. */
+  /** Returns the algorithms of all keys, that of the signing key first. */
   algorithms(): readonly string[] {
     return [...new Set(this.#ring().keys.map(({ alg }) => alg))];
   }
@@ -95,7 +95,7 @@ function ringOf(keys: readonly SigningKey[]): KeyRing {
   const [first, ...others] = keys;
   if (first === undefined) throw new KeyRefused('there is no signing key');
   const kids = new Set(keys.map(({ kid }) => kid));
-  if (kids.size < keys.length) throw new KeyRefused('two of the signing keys are the same key: remove one');
+  if (kids.size < keys.length) throw new KeyRefused('two signing keys are the same key: remove one');
   const find = createLocalJWKSet({ keys: keys.map(({ publicJwk }) => publicJwk) });
   return { keys: [first, ...others], verification: { find, kids } };
 }

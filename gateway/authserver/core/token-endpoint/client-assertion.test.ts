@@ -15,32 +15,32 @@ const read = (claims: object = {}, header: object = {}) =>
     { clientId: CLIENT, audiences: [ISSUER, TOKEN_URL], algorithms: ['ES256', 'PS256'], now: NOW_S * 1_000 },
   );
 
-describe('what an assertion says', () => {
+describe('the claims of an assertion', () => {
   it.each<[string, object, object?]>([
     ['the issuer as audience', {}],
     ['the endpoint as audience', { aud: TOKEN_URL }],
     ['a list of one audience', { aud: [ISSUER] }],
     ['no kid', {}, { kid: undefined }],
-    ['the type of any JWT', {}, { typ: 'JWT' }],
-    ['the type of its own', {}, { typ: 'application/client-authentication+jwt' }],
-    ['issued and valid since now', { iat: NOW_S, nbf: NOW_S }],
+    ['the generic type JWT', {}, { typ: 'JWT' }],
+    ['the type of client assertions', {}, { typ: 'application/client-authentication+jwt' }],
+    ['issued now and valid from now', { iat: NOW_S, nbf: NOW_S }],
     ['a clock that is 30 s ahead', { iat: NOW_S + 30, nbf: NOW_S + 30, exp: NOW_S + 330 }],
     ['a clock that is 29 s behind', { exp: NOW_S - 29 }],
     ['half seconds', { iat: NOW_S - 0.5, exp: NOW_S + 0.5 }],
-  ])('may be: %s', (_, claims, header) => {
+  ])('are accepted: %s', (_, claims, header) => {
     const { exp = CLAIMS.exp } = claims as { exp?: number };
     expect(read(claims, header)).toEqual({ ok: true, claims: { jti: 'j1', exp } });
   });
 
   it.each<[string, string, object, object?]>([
     ['assertion_algorithm', 'none', {}, { alg: 'none' }],
-    ['assertion_algorithm', 'a secret shared', {}, { alg: 'HS256' }],
-    ['assertion_algorithm', 'one that the client does not use', {}, { alg: 'RS256' }],
+    ['assertion_algorithm', 'a shared secret', {}, { alg: 'HS256' }],
+    ['assertion_algorithm', 'an algorithm that the client does not use', {}, { alg: 'RS256' }],
     ['assertion_header', 'critical members', {}, { crit: ['b64'], b64: false }],
     ['assertion_header', 'the type of an access token', {}, { typ: 'at+jwt' }],
     ['assertion_header', 'the type of a DPoP proof', {}, { typ: 'dpop+jwt' }],
-    ['assertion_header', 'a type that is no text', {}, { typ: 7 }],
-    ['assertion_header', 'a kid that is no text', {}, { kid: ['k1'] }],
+    ['assertion_header', 'a type that is not a string', {}, { typ: 7 }],
+    ['assertion_header', 'a kid that is not a string', {}, { kid: ['k1'] }],
     ['assertion_header', 'a long kid', {}, { kid: 'k'.repeat(1_025) }],
     ['assertion_client', 'another issuer', { iss: 'https://client.example/other.json' }],
     ['assertion_client', 'no issuer', { iss: undefined }],
@@ -50,23 +50,23 @@ describe('what an assertion says', () => {
     ['assertion_audience', 'the issuer with a slash', { aud: `${ISSUER}/` }],
     ['assertion_audience', 'another endpoint', { aud: `${ISSUER}/oauth/revoke` }],
     ['assertion_audience', 'two audiences', { aud: [ISSUER, 'https://other.example'] }],
-    ['assertion_audience', 'twice the same', { aud: [ISSUER, ISSUER] }],
+    ['assertion_audience', 'the same audience twice', { aud: [ISSUER, ISSUER] }],
     ['assertion_audience', 'an empty list', { aud: [] }],
     ['assertion_audience', 'a nested list', { aud: [[ISSUER]] }],
     ['assertion_expired', 'no end', { exp: undefined }],
-    ['assertion_expired', 'an end as text', { exp: String(NOW_S + 60) }],
-    ['assertion_expired', 'a past end', { exp: NOW_S - 30 }],
+    ['assertion_expired', 'exp as a string', { exp: String(NOW_S + 60) }],
+    ['assertion_expired', 'exp in the past', { exp: NOW_S - 30 }],
     ['assertion_expired', 'no number', { exp: NaN }],
-    ['assertion_too_long', 'an end in 331 s', { exp: NOW_S + 331 }],
-    ['assertion_too_long', 'an end that never comes', { exp: 1e300 }],
-    ['assertion_not_yet', 'a later beginning', { nbf: NOW_S + 31 }],
-    ['assertion_not_yet', 'made in the future', { iat: NOW_S + 31 }],
-    ['assertion_not_yet', 'a beginning as text', { nbf: '0' }],
+    ['assertion_too_long', 'exp in 331 s', { exp: NOW_S + 331 }],
+    ['assertion_too_long', 'exp in the far future', { exp: 1e300 }],
+    ['assertion_not_yet', 'nbf in the future', { nbf: NOW_S + 31 }],
+    ['assertion_not_yet', 'iat in the future', { iat: NOW_S + 31 }],
+    ['assertion_not_yet', 'nbf as a string', { nbf: '0' }],
     ['assertion_jti', 'no id', { jti: undefined }],
     ['assertion_jti', 'an empty id', { jti: '' }],
     ['assertion_jti', 'a number as id', { jti: 7 }],
     ['assertion_jti', 'a long id', { jti: 'j'.repeat(1_025) }],
-  ])('is %s with %s', (problem, _, claims, header) => {
+  ])('are rejected as %s: %s', (problem, _, claims, header) => {
     expect(read(claims, header)).toEqual({ ok: false, problem });
   });
 });

@@ -1,7 +1,7 @@
-/** `client_assertion_type` of the assertions that are taken. @see RFC 7523 §2.2 */
+/** The supported `client_assertion_type`. @see RFC 7523 §2.2 */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** Why an assertion does not count: for the log. */
+/** Reason why an assertion is rejected, for the log. */
 export type AssertionProblem =
   | 'assertion_algorithm'
   | 'assertion_header'
@@ -14,14 +14,14 @@ export type AssertionProblem =
 
 export interface AssertionRules {
   readonly clientId: string;
-  /** Names of this server, one of which the assertion must be for. */
+  /** Accepted audiences; the assertion must have exactly one of them. */
   readonly audiences: readonly string[];
   readonly algorithms: readonly string[];
   /** ms since the epoch */
   readonly now: number;
 }
 
-/** Header and claims of an assertion that says what it must say. Whether the signature is good is another matter. */
+/** Valid claims of an assertion whose signature is not verified yet. */
 export interface AssertionClaims {
   readonly jti: string;
   /** Seconds since the epoch. */
@@ -34,11 +34,11 @@ export type AssertionReading =
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_LIFETIME_S = 300;
-/** Clocks may differ by this much. */
+/** Largest accepted clock difference. */
 export const ASSERTION_SKEW_S = 30;
 const MAX_JTI_LENGTH = 1024;
 const MAX_KID_LENGTH = 1024;
-/** Of JWTs of other purposes there is none. */
+/** Accepted values of `typ`. JWTs for other purposes have another one. */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
 /** @see RFC 7523 §3, OpenID Connect Core §9 */
@@ -68,7 +68,7 @@ function partyProblem(
   { clientId, audiences }: AssertionRules,
 ): AssertionProblem | undefined {
   if (iss !== clientId || sub !== clientId) return 'assertion_client';
-  // For one server only: what another one got must be worth nothing here.
+  // Exactly one audience: an assertion for another server is not valid here.
   const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
   return audiences.some((one) => one === audience) ? undefined : 'assertion_audience';
 }

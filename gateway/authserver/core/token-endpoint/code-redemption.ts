@@ -2,12 +2,12 @@ import { checkVerifier } from '../pkce.ts';
 import { accepted, refused, type Outcome, type RefusalReason } from '../refusal.ts';
 import { checkSameResource } from '../resource.ts';
 
-/** What stands with a code. */
+/** Facts stored with a code. */
 export interface CodeBinding {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
-  /** Audience as configured. */
+  /** Configured spelling of the audience. */
   readonly resource: string;
   /** ms since the epoch. */
   readonly expiresAt: number;
@@ -15,7 +15,7 @@ export interface CodeBinding {
 
 export interface Redemption {
   readonly clientId: string;
-  /** The client has no other one, so that it may leave `redirect_uri` out. */
+  /** The client has only one redirect URI, so that it may leave `redirect_uri` out. */
   readonly hasOneRedirectUri: boolean;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
@@ -28,7 +28,7 @@ const lifetime: Rule = ({ expiresAt }, _redemption, now) => (now < expiresAt ? u
 
 const client: Rule = (code, { clientId }) => (code.clientId === clientId ? undefined : 'code_client');
 
-/** Character by character: on loopback too, the port is that of the authorization request. */
+/** Compares the exact text: on loopback, too, the port must be that of the authorization request. */
 const redirectUri: Rule = (code, { redirectUri: repeated, hasOneRedirectUri }) => {
   if (repeated === undefined) return hasOneRedirectUri ? undefined : 'code_redirect_uri';
   return repeated === code.redirectUri ? undefined : 'code_redirect_uri';
@@ -42,8 +42,8 @@ const resource: Rule = (code, { resources }) => reasonOf(checkSameResource(resou
 const RULES: readonly Rule[] = [lifetime, client, redirectUri, verifier, resource];
 
 /**
- * Whether a code that has been taken from the storage is good for tokens. It was taken for good: whatever is refused
- * here, the code is burnt. `now` in ms since the epoch.
+ * Checks that a code, already removed from the store, may be exchanged for tokens. A rejected code cannot be used again.
+ * `now` in ms since the epoch.
  */
 export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Redemption, now: number): Outcome<Code> {
   for (const rule of RULES) {

@@ -12,7 +12,7 @@ const GRANT: Grant = {
 const AT = { issuer: ISSUER, now: 1_000_999, lifespanSeconds: 3_600 };
 
 describe('an access token', () => {
-  it('has the claims of RFC 9068 §2.2 and the handle of the login', () => {
+  it('has the claims of RFC 9068 §2.2 and the tsid of the login', () => {
     expect(accessTokenClaims(GRANT, AT, 'jti-1')).toEqual({
       iss: ISSUER,
       sub: 'user-1',
@@ -37,7 +37,7 @@ describe('an access token without scopes', () => {
 describe('an ID token', () => {
   const binding = { sessionId: 'family-1', accessToken: 'at', alg: 'ES256' };
 
-  it('is for the client', () => {
+  it('has the client as audience', () => {
     expect(idTokenClaims(GRANT, AT, { ...binding, nonce: 'n' })).toEqual({
       iss: ISSUER,
       sub: 'user-1',
@@ -84,7 +84,7 @@ describe('name and e-mail', () => {
     expect(pick(idTokenClaims(grant, AT, { sessionId: 's', accessToken: 'a', alg: 'ES256' }))).toEqual(pick(profile));
   });
 
-  it('that are not known are left out', () => {
+  it('are left out when unknown', () => {
     const grant = { ...GRANT, scopes: ['profile', 'email'], login: { userId: 'user-1', authTime: 0 } };
     expect(userinfoClaims(grant)).toEqual({ sub: 'user-1' });
   });

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto';
 import { formatScope } from '../scope.ts';
 
-/** What a login grants to a client. */
+/** Access that a login grants to a client. */
 export interface Grant {
   readonly clientId: string;
-  /** Audience as configured. */
+  /** Configured spelling of the audience. */
   readonly resource: string;
   readonly scopes: readonly string[];
-  /** Handle of the login, under which upstream tokens are stored. */
+  /** Identifier of the login, under which its upstream tokens are stored. */
   readonly tsid: string;
   readonly login: {
     readonly userId: string;
     /** ms since the epoch. */
     readonly authTime: number;
-    /** As the identity provider gave them at login. */
+    /** Name as the identity provider returned it at login. */
     readonly name?: string | undefined;
     readonly email?: string | undefined;
   };
@@ -29,7 +29,7 @@ export interface Issuance {
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
 export const ID_TOKEN_TYPE = 'JWT';
 
-/** `jti`: 128 bit that nobody can guess. @see RFC 9068 §2.2 */
+/** Returns the claims of an access token. `jti`: 128 random bits. @see RFC 9068 §2.2 */
 export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string) => ({
   ...registeredClaims(grant, issuance),
   aud: grant.resource,
@@ -41,15 +41,15 @@ export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string)
 
 export interface IdTokenBinding {
   readonly nonce?: string | undefined;
-  /** Id of the family: by it a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
+  /** Id of the token family, by which a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
   readonly sessionId: string;
-  /** The access token of the same reply. */
+  /** Access token of the same response. */
   readonly accessToken: string;
-  /** Of the signature, which is also that of the hash. */
+  /** Signature algorithm, which also determines the hash. */
   readonly alg: string;
 }
 
-/** @see OpenID Connect Core §2 */
+/** Returns the claims of an ID token. @see OpenID Connect Core §2 */
 export const idTokenClaims = (
   grant: Grant,
   issuance: Issuance,
@@ -62,7 +62,7 @@ export const idTokenClaims = (
   ...(nonce !== undefined && { nonce }),
 });
 
-/** Answer of the userinfo endpoint. @see OpenID Connect Core §5.3.2 */
+/** Returns the response of the userinfo endpoint. @see OpenID Connect Core §5.3.2 */
 export const userinfoClaims = (grant: Pick<Grant, 'scopes' | 'login'>) => ({
   sub: grant.login.userId,
   ...profileClaims(grant),
@@ -89,7 +89,7 @@ function profileClaims({ scopes, login: { name, email } }: Pick<Grant, 'scopes' 
   };
 }
 
-/** Left half of the hash that belongs to the algorithm. @see OpenID Connect Core §3.1.3.6 */
+/** Returns the left half of the hash that belongs to the algorithm. @see OpenID Connect Core §3.1.3.6 */
 function tokenHash(token: string, alg: string): string {
   const size = alg === 'EdDSA' ? 512 : Number(alg.slice(2));
   const digest = hash(`sha${size}`, token, 'buffer');

@@ -5,7 +5,7 @@ import { wireError, type RefusalReason } from '../refusal.ts';
 const GRANTED = { clientId: 'client-1', scopes: ['openid', 'mcp'], resource: 'https://gateway.example/mcp' };
 const ASKED: RefreshAsked = { clientId: 'client-1', scope: undefined, resources: [] };
 
-describe('what a refresh asks for', () => {
+describe('a refresh request', () => {
   it.each<[Partial<RefreshAsked>, string[]]>([
     [{}, ['openid', 'mcp']],
     [{ scope: 'mcp' }, ['mcp']],
@@ -24,7 +24,7 @@ describe('what a refresh asks for', () => {
     [{ scope: 'a"' }, 'scope_malformed', 'invalid_scope'],
     [{ resources: ['https://x.example/mcp'] }, 'resource_changed', 'invalid_target'],
     [{ resources: [GRANTED.resource, GRANTED.resource] }, 'resource_multiple', 'invalid_target'],
-  ])('rows 24, 34: %j is refused: %s', (changes, reason, error) => {
+  ])('with %j is rejected: %s', (changes, reason, error) => {
     expect(checkRefresh(GRANTED, { ...ASKED, ...changes })).toEqual({ ok: false, reason });
     expect(wireError(reason)).toMatchObject({ status: 400, error });
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Scope } from '../../../../e2e/harness/scope.ts';
 import type { KeyLog } from '../followed-files.ts';
 
-/** A folder that ends with the scope. */
+/** Creates a folder that is removed with the scope. */
 export function folder(scope: Scope): { path(name: string): string; write(name: string, content: string | Uint8Array): string } {
   const dir = mkdtempSync(join(tmpdir(), 'vmcp-keys-'));
   scope.defer(() => {
@@ -37,7 +37,7 @@ export function recordingLog(): { readonly log: KeyLog; readonly lines: LogLine[
   return { log: { warn: write('warn'), error: write('error') }, lines };
 }
 
-/** A clock that stands still until a test lets time pass. */
+/** Clock that moves only when a test calls `pass`. */
 export function stillClock(): { now: () => number; pass(ms: number): void } {
   let now = 0;
   return {
