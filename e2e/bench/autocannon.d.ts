@@ -1,4 +1,4 @@
-/** The part of autocannon 9 that load-autocannon.ts uses; the package has no types of its own. */
+/** The part of autocannon 9 that load/autocannon.ts uses; the package has no types. */
 declare module 'autocannon' {
   interface Request {
     method?: string;

@@ -77,7 +77,7 @@ describe.each(engines())('$name', { timeout: 60_000 }, ({ run }) => {
     expect(load.seconds).toBeGreaterThan(0.8);
   });
 
-  it('sends each session with the token of its user', async () => {
+  it('sends the token of its user with each session', async () => {
     const { backends } = await startBackends(1, 1, { credential: 'user-' });
     const port = Number(new URL(backends[0]?.url ?? '').port);
     const plan = { port, sessions: ['one', 'two', 'three'], bodies: [body], mustContain: '"result":' };
@@ -93,7 +93,7 @@ describe.each(engines())('$name', { timeout: 60_000 }, ({ run }) => {
     expect(load.failures['reply']).toBeGreaterThanOrEqual(load.requests * 0.9);
   });
 
-  it('counts a refused path as a failure, also when no text is asked for', async () => {
+  it('counts a rejected request as a failure, even without an expected text', async () => {
     const { ports } = await startServer('servers/bare-proxy.ts', []);
     const load = await run({ port: ports[0] ?? 0, sessions: [], bodies: [{ before: 'not json ', after: '' }] }, 2, 1);
     expect(load.failures['status']).toBeGreaterThan(0);
@@ -101,7 +101,7 @@ describe.each(engines())('$name', { timeout: 60_000 }, ({ run }) => {
 });
 
 describe('loadInTurn', { timeout: 30_000 }, () => {
-  it('fails when replies are smaller than the plan says', async () => {
+  it('fails when replies are smaller than the plan requires', async () => {
     const { child, backends } = await startBackends(1, 1);
     const port = Number(new URL(backends[0]?.url ?? '').port);
     const plan = {
@@ -116,8 +116,8 @@ describe('loadInTurn', { timeout: 30_000 }, () => {
   });
 });
 
-describe('load-idle', { timeout: 30_000 }, () => {
-  /** A session server whose GET streams stay open, but for every tenth, which it ends at once. */
+describe('load/idle', { timeout: 30_000 }, () => {
+  /** Starts a session server whose GET streams stay open; with `dropTenth` it ends every tenth at once. */
   async function streamServer(dropTenth: boolean) {
     let streams = 0;
     const server = createServer((req, res) => {
@@ -145,7 +145,7 @@ describe('load-idle', { timeout: 30_000 }, () => {
   it.each([
     [false, { open: 50, closed: 0 }],
     [true, { open: 45, closed: 5 }],
-  ])('holds every stream and tells which were dropped (%s)', async (dropTenth, expected) => {
+  ])('holds every stream and counts the dropped ones (every tenth is dropped: %s)', async (dropTenth, expected) => {
     const server = await streamServer(dropTenth);
     const { line } = await startScript('load/idle.ts', ['--url', server.url, '--count', '50', '--hold', '0.2']);
     expect(line).toEqual(expected);
@@ -153,14 +153,14 @@ describe('load-idle', { timeout: 30_000 }, () => {
     server.close();
   });
 
-  it('ends with the status of a refused stream', async () => {
+  it('fails with the status of a rejected stream', async () => {
     const { backends } = await startBackends(1, 1);
     const refused = startScript('load/idle.ts', ['--url', backends[0]?.url ?? '', '--count', '1']);
     await expect(refused).rejects.toThrow('GET answered HTTP/1.1 405');
   });
 });
 
-describe('load-faulty', { timeout: 30_000 }, () => {
+describe('load/faulty', { timeout: 30_000 }, () => {
   it.each(['hang', 'garbage'])('keeps calling a backend that answers with %s, and ends', async (mode) => {
     const { backends } = await startBackends(1, 1, { mode });
     const flags = ['--url', backends[0]?.url ?? '', '--tool', '4:search_issues', '--seconds', '1'];
@@ -187,7 +187,7 @@ describe('the backend', { timeout: 30_000 }, () => {
     expect(() => JSON.parse(message) as unknown).toThrow(SyntaxError);
   });
 
-  it('answers 100 MiB of valid JSON when it is to be large', async () => {
+  it('answers 100 MiB of valid JSON in mode large', async () => {
     const { backends } = await startBackends(1, 1, { mode: 'large' });
     const { body } = await request(backends[0]?.url ?? '', { method: 'POST', body: CALL });
     let bytes = 0;
@@ -198,15 +198,15 @@ describe('the backend', { timeout: 30_000 }, () => {
   it.each([
     ['hang', 'headersTimeout'],
     ['slow-loris', 'bodyTimeout'],
-  ] as const)('never finishes an answer when it is to %s', async (mode, timeout) => {
+  ] as const)('never finishes an answer in mode %s', async (mode, timeout) => {
     const { backends } = await startBackends(1, 1, { mode });
     const answer = request(backends[0]?.url ?? '', { method: 'POST', body: CALL, [timeout]: 500 });
     await expect(answer.then(({ body }) => body.text())).rejects.toThrow(/timeout/iu);
   });
 });
 
-describe('what logins are measured with', { timeout: 30_000 }, () => {
-  /** A server that answers the requests of one connection with these texts, each cut in two. */
+describe('the tools of the login benchmark', { timeout: 30_000 }, () => {
+  /** Starts a server that answers the requests of one connection with these texts, each in two parts. */
   async function answering(...replies: string[]): Promise<RawConnection> {
     const server = createTcpServer((socket) => {
       socket.on('data', () => {
@@ -233,13 +233,13 @@ describe('what logins are measured with', { timeout: 30_000 }, () => {
     connection.close();
   });
 
-  it('refuses a reply whose end it cannot know', async () => {
+  it('rejects a reply without Content-Length', async () => {
     const connection = await answering('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
     await expect(connection.send('GET', '/')).rejects.toThrow('without Content-Length');
     connection.close();
   });
 
-  it('asks a provider whose ID tokens are signed, and for the nonce in the code', async () => {
+  it('gets signed ID tokens with the nonce of the code from the stub provider', async () => {
     const { ports } = await startServer('servers/stub-provider.ts', []);
     const issuer = `http://127.0.0.1:${String(ports[0])}`;
     const discovered = await request(`${issuer}/.well-known/openid-configuration`);
@@ -252,25 +252,25 @@ describe('what logins are measured with', { timeout: 30_000 }, () => {
     expect(payload).toMatchObject({ sub: 'user-7', nonce: 'nonce-of-the-leg' });
   });
 
-  it('writes a configuration that the gateway takes, with either store', () => {
+  it('writes a configuration that the gateway accepts, with either store', () => {
     for (const redis of [undefined, 6379]) {
       const file = writeLoginConfig(bench.folder, { name: 'logins', port: 4483, upstream: 4400, redis });
       expect(readGatewayConfig(readFileSync(file, 'utf8'))).not.toHaveProperty('problems');
     }
   });
 
-  it('is left out where no gateway is measured', async () => {
+  it('skips the logins when no gateway is measured', async () => {
     expect((await codeGrants.run(bench)).notes).toEqual(['W8 was left out: it is about the gateway alone.']);
   });
 });
 
-describe('what stands beside it', { timeout: 30_000 }, () => {
+describe('the servers beside it', { timeout: 30_000 }, () => {
   it('writes a configuration that the contract of the gateway accepts', () => {
     expect(writeConfig(bench.folder, [{ name: 'bench-1', url: 'http://127.0.0.1:1/mcp' }])).toContain(bench.folder);
     expect(() => writeConfig(bench.folder, [{ name: 'Not A Label', url: 'x' }])).toThrow('bench configuration');
   });
 
-  it('serves the bytes of the list file as they are', async () => {
+  it('serves the bytes of the list file unchanged', async () => {
     const file = join(bench.folder, 'list.json');
     writeFileSync(file, '{"result": {"tools":[]} }');
     const { ports } = await startServer('servers/static-list.ts', ['--body', file]);

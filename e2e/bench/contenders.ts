@@ -16,7 +16,7 @@ export interface BackendSet {
   readonly backends: readonly { readonly name: string; readonly url: string }[];
 }
 
-/** `count` backends in one process, so that they take the same share of the machine whoever stands in front. */
+/** Starts `count` backends in one process, so that they get the same share of the CPU for every target. */
 export async function startBackends(
   count: number,
   tools: number,
@@ -34,7 +34,7 @@ export async function startBackends(
   };
 }
 
-/** Starts one target over the backends; it ends with `stop(server.child)`. */
+/** Starts a target over the backends; `stop(server.child)` ends it. */
 export async function startTarget(bench: Bench, target: Target, { backends }: BackendSet): Promise<Server> {
   const at = (child: Child, port: number): Server => ({
     name: target,

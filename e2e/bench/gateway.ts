@@ -11,7 +11,7 @@ import { freePorts, start, stop, type Child } from './processes.ts';
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 2;
 
-/** Waits until `probe` resolves to true, a throw being a no; rejects when the process ends or 30 s have passed. */
+/** Waits until `probe` returns true; a throw counts as false. Rejects when the process ends or after 30 s. */
 export async function until(child: Child, probe: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   for (;;) {
@@ -22,14 +22,14 @@ export async function until(child: Child, probe: () => Promise<boolean>): Promis
   }
 }
 
-/** Path of the built CLI; throws with the command that builds it. */
+/** Returns the path of the built CLI. @throws Error with the command that builds it */
 export function builtCli(root: string): string {
   const cli = join(root, 'dist/operator/cli/main.js');
   if (!existsSync(cli)) throw new Error(`${cli} does not exist: run \`make build\` first`);
   return cli;
 }
 
-/** Both boundaries: whose tokens come in, and what every backend gets. */
+/** Authentication of clients, and the credential of every backend. */
 export interface Authentication {
   readonly issuer: string;
   readonly audience: string;
@@ -38,7 +38,7 @@ export interface Authentication {
 
 type Backends = readonly { readonly name: string; readonly url: string }[];
 
-/** What an operator would render for a gateway over these backends, anonymous unless `authentication` is given. */
+/** Returns the configuration of a gateway over these backends, anonymous without `authentication`. */
 export function configOver(backends: Backends, authentication?: Authentication): GatewayConfig {
   return {
     schema_version: SCHEMA_VERSION,
@@ -68,11 +68,11 @@ export function writeConfig(folder: string, backends: Backends, authentication?:
 export interface RunningGateway {
   readonly child: Child;
   readonly port: number;
-  /** Milliseconds from exec to the first 200 of /readyz. */
+  /** Time from exec to the first 200 of /readyz. */
   readonly readyMs: number;
 }
 
-/** Starts `vmcp gateway` from the built files, on a free port unless one is given, and waits for its readiness. */
+/** Starts the built `vmcp gateway`, on a free port by default, and waits until it is ready. */
 export async function startGateway(root: string, configFile: string, chosenPort?: number): Promise<RunningGateway> {
   const [freePort = 0, managementPort = 0] = await freePorts(2);
   const port = chosenPort ?? freePort;

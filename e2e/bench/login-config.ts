@@ -7,18 +7,18 @@ import { configOver } from './gateway.ts';
 export interface LoginServer {
   /** Distinguishes the files of several servers. */
   readonly name: string;
-  /** Where it will listen: the issuer is made of it. */
+  /** Port of the gateway, which is part of the issuer. */
   readonly port: number;
   /** Port of the upstream provider. */
   readonly upstream: number;
-  /** Port of a redis-server; absent: everything is kept in memory. */
+  /** Port of a redis-server; without it the store is in memory. */
   readonly redis?: number | undefined;
 }
 
-/** A load comes from one address, which no limit is made for. */
+/** The whole load comes from one address, so the limits per address are raised. */
 const UNLIMITED = 1_000_000;
 
-/** Writes the configuration of a gateway with an authorization server of its own and returns its path. */
+/** Writes the configuration of a gateway with an embedded authorization server and returns its path. */
 export function writeLoginConfig(folder: string, { name, port, upstream, redis }: LoginServer): string {
   const issuer = `http://127.0.0.1:${String(port)}`;
   const resource = `${issuer}/mcp`;

@@ -1,4 +1,4 @@
-/** `npm run bench`: runs the workloads, prints their tables as Markdown and writes everything measured as JSON. */
+/** `npm run bench`: runs the workloads, prints tables in Markdown and writes all measurements as JSON. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -33,7 +33,7 @@ function readOptions(): Options {
   }
 }
 
-/** Runs the chosen workloads one after another; one that fails does not keep the others from running. */
+/** Runs the chosen workloads one after another; after a failure the others still run. */
 async function runAll(bench: Bench): Promise<{ reports: Report[]; failures: string[] }> {
   const reports: Report[] = [];
   const failures: string[] = [];

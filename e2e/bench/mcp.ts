@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 
 export const PROTOCOL_VERSION = '2025-11-25';
 
-/** Headers of every MCP POST, whoever sends it. */
+/** Headers of every MCP POST. */
 export const MCP_HEADERS = {
   Accept: 'application/json, text/event-stream',
   'Content-Type': 'application/json',
@@ -12,7 +12,7 @@ export const MCP_HEADERS = {
 export interface Reply {
   readonly status: number;
   readonly session: string | undefined;
-  /** The JSON-RPC message as text, taken out of the event stream where the server answered with one. */
+  /** Returns the JSON-RPC message as text, from JSON or from an event stream. */
   readonly message: string;
 }
 
@@ -24,7 +24,7 @@ function messageOf(payload: string, contentType: string): string {
   return data.at(-1)?.slice('data:'.length).trim() ?? '';
 }
 
-/** Headers of a POST in this session, with this bearer token; what is undefined is left out. */
+/** Returns the headers of a POST in this session with this bearer token, if they are defined. */
 export const mcpHeaders = (session?: string, token?: string): Record<string, string> => ({
   ...MCP_HEADERS,
   ...(session !== undefined && { 'Mcp-Session-Id': session }),
@@ -44,7 +44,7 @@ export async function post(url: string, body: string, session?: string, token?: 
   };
 }
 
-/** The result of one request; throws with status and message on anything else. */
+/** Sends a request and returns its result. @throws Error with status and message for any other answer */
 export async function rpc(
   url: string,
   method: string,
@@ -80,13 +80,13 @@ export async function closeSession(url: string, session: string): Promise<number
   return reply.statusCode;
 }
 
-/** Names of the advertised tools, in the server's order. */
+/** Returns the names of the tools, in the order of the list. */
 export async function toolNames(url: string, session?: string, token?: string): Promise<string[]> {
   const { tools } = (await rpc(url, 'tools/list', {}, session, token)) as { tools: { name: string }[] };
   return tools.map(({ name }) => name);
 }
 
-/** The text that a backend of this benchmark answers: `<backend> <tool> <text>`. */
+/** Calls a tool and returns the answer of a benchmark backend: `<backend> <tool> <text>`. */
 export async function callTool(
   url: string,
   name: string,

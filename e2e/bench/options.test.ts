@@ -4,7 +4,7 @@ import { parseOptions, UsageError } from './options.ts';
 const IDS = ['W1', 'W4'];
 
 describe('parseOptions', () => {
-  it('measures everything seven times four seconds when nothing is said', () => {
+  it('measures everything seven times for four seconds by default', () => {
     expect(parseOptions([], IDS)).toEqual({
       rounds: 7,
       seconds: 4,
@@ -15,7 +15,7 @@ describe('parseOptions', () => {
     });
   });
 
-  it('takes workloads in either case', () => {
+  it('accepts workloads in upper and lower case', () => {
     expect(parseOptions(['--only', 'w1,W4'], IDS).only).toEqual(['W1', 'W4']);
   });
 
@@ -28,7 +28,7 @@ describe('parseOptions', () => {
     [['--targets', 'nginx'], 'nginx'],
     [['--targets', ''], '--targets'],
     [['--colour'], '--colour'],
-  ])('refuses %j and names what is wrong', (argv, named) => {
+  ])('rejects %j and names the mistake', (argv, named) => {
     expect(() => parseOptions(argv, IDS)).toThrow(UsageError);
     expect(() => parseOptions(argv, IDS)).toThrow(named);
   });

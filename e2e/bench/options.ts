@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 
-/** Whom the load is sent to; `gateway` is the built vmcp. */
+/** Targets of the load; `gateway` is the built vmcp. */
 export const TARGETS = ['gateway', 'bare-proxy'] as const;
 export type Target = (typeof TARGETS)[number];
 
 export interface Options {
   readonly rounds: number;
   readonly seconds: number;
-  /** Of W1. */
+  /** Numbers of connections of W1. */
   readonly connections: readonly number[];
-  /** Ids of the workloads to run, in upper case; undefined: all. */
+  /** Ids of the workloads to run, in upper case; undefined for all. */
   readonly only: readonly string[] | undefined;
   readonly targets: readonly Target[];
   readonly json: string;
@@ -19,7 +19,7 @@ export const USAGE =
   'usage: node e2e/bench/main.ts [--rounds 7] [--seconds 4] [--connections 1,32,256] [--only W1,W4] ' +
   '[--targets gateway,bare-proxy] [--json FILE]';
 
-/** A flag that cannot be used as given; `message` says what to write instead. */
+/** A wrong flag; `message` names a valid form. */
 export class UsageError extends Error {}
 
 function positive(flag: string, value: string): number {
@@ -38,7 +38,7 @@ function list(value: string): string[] {
   return value.split(',').filter((item) => item !== '');
 }
 
-/** Options from the command line; throws a `UsageError` that names the flag. */
+/** Parses the command line. @throws UsageError that names the flag */
 export function parseOptions(argv: readonly string[], workloadIds: readonly string[]): Options {
   const { values } = parse(argv);
   const targets = list(values.targets).map((name) => {

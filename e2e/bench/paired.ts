@@ -1,6 +1,6 @@
 /**
- * `make bench BASE=DIR`: the benchmark of this checkout and that of another one in turns, and the ratios pair by pair.
- * Each pair runs both within a minute or two, so a machine whose speed drifts does not disturb the ratios.
+ * `make bench BASE=DIR`: alternates the benchmark of this checkout with that of another and prints the ratio of each pair.
+ * Each pair runs within a minute or two, so that a drifting CPU speed does not affect the ratios.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

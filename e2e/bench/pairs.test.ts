@@ -39,7 +39,7 @@ describe('compare', () => {
     expect(compare(pairs)[0]).toMatchObject({ unit: '/s', head: 50, base: 40, ratio: 1, lowest: 0.5, highest: 1.25 });
   });
 
-  it('leaves out a figure that one of the two checkouts does not have', () => {
+  it('skips a figure that one of the two checkouts does not have', () => {
     const names = compare([{ head: run(100, 1), base: run(100) }]).map(({ name }) => name);
     expect(names).not.toContain('start, ready');
   });

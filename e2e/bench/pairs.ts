@@ -7,7 +7,7 @@ export interface RunReport {
   readonly failures: readonly string[];
 }
 
-/** One run of each checkout, the one right after the other. */
+/** One run of each checkout, one after the other. */
 export interface Pair {
   readonly head: RunReport;
   readonly base: RunReport;
@@ -44,7 +44,7 @@ const figuresOf = ({ reports }: RunReport): Figure[] =>
     ...figures.map(({ workload, figure, unit, median: value }) => ({ name: `${workload}, ${figure}`, unit, value })),
   ]);
 
-/** Compares every figure that both runs of a pair have, in the order of the first pair. */
+/** Compares the figures that both runs of a pair have, in the order of the first pair. */
 export function compare(pairs: readonly Pair[]): Comparison[] {
   const found = new Map<string, { unit: string; name: string; head: number[]; base: number[] }>();
   for (const { head, base } of pairs) {
@@ -67,7 +67,7 @@ export function compare(pairs: readonly Pair[]): Comparison[] {
 
 const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
-/** A table of the comparisons: a ratio above 1 is better for rates and worse for everything else. */
+/** Renders the comparisons as a table: a ratio above 1 is better for rates and worse for other figures. */
 export function toPairedMarkdown(comparisons: readonly Comparison[]): string {
   const rows = comparisons.map(({ name, unit, head, base, ratio, lowest, highest, pairs }) => {
     const range = `${lowest.toFixed(2)} to ${highest.toFixed(2)}`;

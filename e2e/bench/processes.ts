@@ -6,7 +6,7 @@ import { freePort } from '../harness/free-port.ts';
 const STOP_GRACE_MS = 15_000;
 const READY_TIMEOUT_MS = 20_000;
 
-/** A process of this benchmark. `stderr()` is the tail of what it wrote there. */
+/** A process of this benchmark. `stderr()` returns the end of its standard error. */
 export interface Child {
   readonly name: string;
   readonly pid: number;
@@ -18,7 +18,7 @@ export interface Child {
 const running = new Set<Child>();
 let ending = false;
 
-/** Starts `node <argv>`; every child gets the same flags and environment, whoever it is. */
+/** Starts `node <argv>`; every child gets the same flags and environment. */
 export function start(name: string, argv: readonly string[]): Child {
   if (ending) throw new Error(`${name} was not started: the benchmark is ending`);
   const startedAtMs = performance.now();
@@ -39,7 +39,7 @@ export function start(name: string, argv: readonly string[]): Child {
   return started;
 }
 
-/** Starts a script of this folder and waits for the JSON line that it writes: when it is ready, or when it is done. */
+/** Starts a script of e2e/bench and waits for its JSON line, which it prints when it is ready or done. */
 export async function startScript(
   script: string,
   argv: readonly string[],
@@ -49,7 +49,7 @@ export async function startScript(
   return { child, line: JSON.parse(await firstLine(child, READY_TIMEOUT_MS + seconds * 1_000)) };
 }
 
-/** `startScript` for a server that announces its ports. */
+/** Starts a script that is a server and waits for its ports. */
 export async function startServer(script: string, argv: readonly string[]): Promise<{ child: Child; ports: number[] }> {
   const { child, line } = await startScript(script, argv);
   return { child, ports: (line as { ports: number[] }).ports };
@@ -66,13 +66,13 @@ async function firstLine(child: Child, timeoutMs: number): Promise<string> {
   try {
     return await Promise.race([line, exit]);
   } finally {
-    // The loser of the race is settled by the timeout signal; nobody waits for it.
+    // The timeout signal settles the other promise; nothing awaits it.
     line.catch(() => undefined);
     exit.catch(() => undefined);
   }
 }
 
-/** SIGTERM, and SIGKILL when the drain takes longer than 15 s. Resolves when the process is gone. */
+/** Sends SIGTERM, and SIGKILL after 15 s. Resolves when the process has ended. */
 export async function stop({ process: child }: Child): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -83,18 +83,18 @@ export async function stop({ process: child }: Child): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Stops whatever is still running. */
+/** Stops every running process. */
 export async function stopAll(): Promise<void> {
   await Promise.all([...running].map((child) => stop(child)));
 }
 
-/** `stopAll`, after which nothing can be started any more. */
+/** Stops every process and rejects further starts. */
 export async function endAll(): Promise<void> {
   ending = true;
   await stopAll();
 }
 
-/** Free ports on 127.0.0.1, all different. */
+/** Returns different free ports on 127.0.0.1. */
 export async function freePorts(count: number): Promise<number[]> {
   return Promise.all(Array.from({ length: count }, () => freePort()));
 }

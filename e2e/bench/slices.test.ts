@@ -5,7 +5,7 @@ import { interleave, measure, toSeries } from './slices.ts';
 const load: Load = { requests: 500, seconds: 2, bytes: 0, p50Ms: 1, p99Ms: 3, failures: {} };
 
 describe('interleave', () => {
-  it('gives everybody every round, and the first turn of a round to each in turn', async () => {
+  it('runs every contender in every round, each in turn as the first', async () => {
     const order: string[] = [];
     const slices = await interleave([{ name: 'a' }, { name: 'b' }], 3, ({ name }) => {
       order.push(name);
@@ -34,7 +34,7 @@ describe('measure', () => {
 });
 
 describe('toSeries', () => {
-  it('takes the median of each member by itself and keeps the rate of every round', () => {
+  it('takes the median of each member separately and keeps the rate of every round', () => {
     const slice = { perSecond: 1, p50Ms: 9, p99Ms: 20, cpuSecondsPerThousand: 0.1, rssMb: 100 };
     const slices = [slice, { ...slice, perSecond: 3, p50Ms: 7, rssMb: null }, { ...slice, perSecond: 2, p50Ms: 8 }];
     expect(toSeries(slices)).toEqual({

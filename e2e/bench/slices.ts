@@ -7,12 +7,12 @@ export interface Measurement {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** CPU seconds of the server process per 1,000 units of work; null where they cannot be read. */
+  /** CPU seconds of the server process per 1,000 units of work; null on systems without /proc. */
   readonly cpuSecondsPerThousand: number | null;
   readonly rssMb: number | null;
 }
 
-/** The medians of a contender, and the rate of each round, so that a reader sees the spread. */
+/** Medians of a contender, with the rate of each round to show the spread. */
 export interface Series extends Measurement {
   readonly perSecondByRound: readonly number[];
 }
@@ -28,7 +28,7 @@ export function toSeries(slices: readonly Measurement[]): Series {
   };
 }
 
-/** Puts the load of `run` beside what the server process used meanwhile. Throws when any request failed. */
+/** Runs a load and measures the CPU time of the server process. Throws when a request failed. */
 export async function measure(pid: number, what: string, run: () => Promise<Load>): Promise<Measurement> {
   const before = usage(pid);
   const load = await run();
@@ -52,7 +52,7 @@ export interface Contender {
   readonly plan: Plan;
 }
 
-/** Runs `slice` for every contender in every round; who goes first changes from round to round. */
+/** Runs `slice` for every contender in every round; each round starts with another contender. */
 export async function interleave<C extends { readonly name: string }, S>(
   contenders: readonly C[],
   rounds: number,
@@ -68,7 +68,7 @@ export async function interleave<C extends { readonly name: string }, S>(
   return slices;
 }
 
-/** `interleave` after one uncounted round that warms everybody up. */
+/** Interleaves the contenders after one uncounted warm-up round. */
 export async function measureInTurn<C extends { readonly name: string }>(
   contenders: readonly C[],
   rounds: number,
@@ -79,7 +79,7 @@ export async function measureInTurn<C extends { readonly name: string }>(
   return new Map([...slices].map(([name, values]) => [name, toSeries(values)]));
 }
 
-/** HTTP load on every contender in turn. */
+/** Runs HTTP load on every contender in turn. */
 export function loadInTurn(
   engine: Engine,
   contenders: readonly Contender[],

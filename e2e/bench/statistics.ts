@@ -1,4 +1,4 @@
-/** The middle of the sorted values, the mean of the two middle ones for an even count. Throws on an empty list. */
+/** Returns the median. Throws on an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** Nearest-rank percentile: the smallest value that at least `rank` percent of the values do not exceed. */
+/** Returns the nearest-rank percentile: the smallest value that at least `rank` percent of the values do not exceed. */
 export function percentile(values: readonly number[], rank: number): number {
   if (!(rank >= 0 && rank <= 100)) throw new RangeError(`${String(rank)} is not a percentile rank`);
   const sorted = values.toSorted((a, b) => a - b);
@@ -16,7 +16,7 @@ export function percentile(values: readonly number[], rank: number): number {
   return value;
 }
 
-/** Median of what could be measured in every round; null as soon as one round has no value. */
+/** Returns the median, or null when a round has no value. */
 export function medianOrNull(values: readonly (number | null)[]): number | null {
   const numbers = values.filter((value) => value !== null);
   return numbers.length === values.length ? median(numbers) : null;

@@ -17,7 +17,7 @@ const row: RateRow = {
 };
 
 describe('toMarkdown', () => {
-  it('prints a rate with its ratio and says when the target is missed', () => {
+  it('prints a rate with its ratio and marks a missed target', () => {
     const lines = toMarkdown([{ rates: [row], figures: [], notes: [] }]).split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[2]).toBe(

@@ -34,7 +34,7 @@ function figureCells({ workload, figure, unit, values, median, goal }: FigureRow
   return [workload, figure, unit, median.toFixed(2), spread, String(values.length), verdict(goal)];
 }
 
-/** The reports as Markdown: one table of rates, one of figures, and the notes below; what is empty is left out. */
+/** Renders the reports as Markdown: a table of rates, a table of figures, and the notes; skips empty parts. */
 export function toMarkdown(reports: readonly Report[]): string {
   const rates = reports.flatMap((report) => report.rates);
   const figures = reports.flatMap((report) => report.figures);

@@ -11,9 +11,9 @@ function toBody(name: string): Body {
 }
 
 /**
- * Calls of `names` in turn, over so many sessions. Each session reaches `warm` names once before, so that no slice pays
- * for the handshakes of its backends: the first `warm` names must stand for all backends. `tokens` are the users, whose
- * sessions come in turn.
+ * Plans calls of `names` in turn. Each session first calls `warm` names once, so that no slice includes
+ * the handshakes with the backends: the first `warm` names must cover all backends. Sessions use the `tokens` of the
+ * users in turn.
  */
 export async function toolCallPlan(
   { url, port }: { readonly url: string; readonly port: number },

@@ -2,7 +2,7 @@ import type { Engine } from './load/load.ts';
 import type { Options } from './options.ts';
 import type { Series } from './slices.ts';
 
-/** What a workload is given. */
+/** Environment of a workload. */
 export interface Bench {
   readonly options: Options;
   readonly engine: Engine;
@@ -13,18 +13,18 @@ export interface Bench {
   readonly log: (line: string) => void;
 }
 
-/** Target of a measured number, with the verdict of this run. */
+/** Target of a measured number, with the result of this run. */
 export interface Goal {
   readonly text: string;
   readonly met: boolean;
 }
 
-/** A rate under load, beside the yardstick of the same run. */
+/** A rate under load, compared with the yardstick of the same run. */
 export interface RateRow extends Series {
   readonly workload: string;
   readonly variant: string;
   readonly server: string;
-  /** Rate divided by the yardstick's; null for the yardstick itself and when it did not run. */
+  /** Rate divided by the rate of the yardstick; null for the yardstick itself and when it did not run. */
   readonly ratio: number | null;
   readonly goal: Goal | null;
 }
@@ -42,24 +42,24 @@ export interface FigureRow {
 export interface Report {
   readonly rates: readonly RateRow[];
   readonly figures: readonly FigureRow[];
-  /** What a reader must know to judge the numbers, one sentence each. */
+  /** Sentences that explain the numbers. */
   readonly notes: readonly string[];
 }
 
 export interface Workload {
-  /** As `--only` names it, upper case. */
+  /** Name in `--only`, in upper case. */
   readonly id: string;
   readonly title: string;
-  /** Throws when a single call was not answered as it should be. Its processes are stopped by the caller. */
+  /** Measures. Throws when a call got a wrong answer. The caller stops the processes. */
   readonly run: (bench: Bench) => Promise<Report>;
 }
 
-/** Goal of the form "at least". */
+/** Returns a goal of the form "at least". */
 export function atLeast(value: number, floor: number, what: string): Goal {
   return { text: `>= ${String(floor)} ${what}`, met: value >= floor };
 }
 
-/** Goal of the form "at most". */
+/** Returns a goal of the form "at most". */
 export function atMost(value: number, ceiling: number, unit: string): Goal {
   return { text: `<= ${String(ceiling)} ${unit}`, met: value <= ceiling };
 }

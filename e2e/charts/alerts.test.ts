@@ -14,7 +14,7 @@ const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 const SCRAPE_SECONDS = 30;
 const MINUTES = 90;
 const SCRAPES = (MINUTES * 60) / SCRAPE_SECONDS;
-/** Labels that Prometheus adds to what it scrapes through the ServiceMonitor of the chart. */
+/** Labels that Prometheus adds to metrics of the ServiceMonitor of the chart. */
 const TARGET = { job: 'vmcp-operator', namespace: 'vmcp-system', pod: 'vmcp-operator-0', container: 'operator' };
 
 interface Rule {
@@ -31,7 +31,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Series that an operator with one resource exposes before anything has happened, as Prometheus stores them. */
+/** Returns the series of a new operator with one resource, as Prometheus stores them. */
 async function exposedSeries(): Promise<string[]> {
   const status = { conditions: [{ type: 'Ready', status: 'False' }] };
   const metadata = { namespace: 'team', name: 'gateway' };
@@ -49,7 +49,7 @@ async function exposedSeries(): Promise<string[]> {
   });
 }
 
-/** Counts the failures until `second` of one resource that the queue of the operator retries. */
+/** Returns the number of failures until `second` of one resource that the operator retries. */
 function failuresAt(second: number): number {
   let failures = 0;
   for (let at = 0; at <= second * 1_000; at += backoffMs(failures)) failures += 1;
@@ -68,7 +68,7 @@ describe.skipIf(helm === undefined || !hasPromtool)('the alert rules of the char
     series = await exposedSeries();
   });
 
-  /** Minutes at which an alert fires, of every fifth, for the exposed series with these values, 0 for all others. */
+  /** Returns the minutes, in steps of five, at which an alert fires for these values; other series are 0. */
   function firingAt(alertname: string, values: Readonly<Record<string, Values>>, absent?: RegExp): number[] {
     for (const name of Object.keys(values)) expect(series.some((each) => each.startsWith(name))).toBe(true);
     const input_series = series
@@ -96,7 +96,7 @@ describe.skipIf(helm === undefined || !hasPromtool)('the alert rules of the char
   const ready = { vmcp_resource_ready: () => 1 };
   const failing = { 'reconcile_errors_total{controller="VirtualMCPServer"': failuresAt };
 
-  test('are accepted by Prometheus, templates included', () => {
+  test('are accepted by Prometheus, including their templates', () => {
     const { status, stderr } = spawnSync('promtool', ['check', 'rules', join(folder, 'rules.yaml')], {
       encoding: 'utf8',
     });
@@ -123,13 +123,13 @@ describe.skipIf(helm === undefined || !hasPromtool)('the alert rules of the char
     expect(firingAt('VMCPReconcileErrors', values)).toEqual([]);
   });
 
-  test('VMCPOperatorNotLeading fires when no process leads, and when none is scraped', () => {
+  test('VMCPOperatorNotLeading fires without a leader and without a scraped process', () => {
     const from = (firing: readonly number[]) => [firing[0], firing.at(-1)];
     expect(from(firingAt('VMCPOperatorNotLeading', ready))).toEqual([5, 85]);
     expect(from(firingAt('VMCPOperatorNotLeading', ready, /^leader_election/))).toEqual([5, 85]);
   });
 
-  test('VMCPResourceNotReady fires for a resource that stays unready, and ends with it', () => {
+  test('VMCPResourceNotReady fires for a resource that stays unready, and stops when it is ready', () => {
     const firing = firingAt('VMCPResourceNotReady', {
       ...leading,
       vmcp_resource_ready: (second) => (second > 40 * 60 ? 1 : 0),

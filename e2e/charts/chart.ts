@@ -32,7 +32,7 @@ export const chartFolder = (chart: string): string => join(root, 'charts', chart
 
 const VERSION_OF_THE_CLUSTER = '1.36.0';
 
-/** `helm template` of a release in the namespace `vmcp-system`, with values such as `operator.port=9000`. */
+/** Runs `helm template` for the namespace `vmcp-system`, with values such as `operator.port=9000`. */
 export function template(
   chart: string,
   values: readonly string[] = [],
@@ -53,11 +53,11 @@ export function template(
   return attempt(helm ?? 'helm', args);
 }
 
-/** Every rendered object. @throws Error when helm refuses, or writes what is no YAML */
+/** Renders the objects of a chart. @throws Error when helm fails or writes invalid YAML */
 export async function render(chart: string, values: readonly string[] = [], release?: string): Promise<Rendered[]> {
   const { code, stdout, stderr } = await template(chart, values, undefined, release);
   if (code !== 0) throw new Error(stderr);
-  // As helm and kubectl read it: `no` and `1e3` are no strings.
+  // YAML 1.1, like helm and kubectl: `no` and `1e3` are not strings.
   return parseAllDocuments(stdout, { version: '1.1' }).flatMap((document) => {
     if ('errors' in document && document.errors.length > 0) throw document.errors[0] ?? new Error(stdout);
     const object = document.toJS() as Rendered | null;
@@ -65,6 +65,6 @@ export async function render(chart: string, values: readonly string[] = [], rele
   });
 }
 
-/** `Kind namespace/name`, sorted. */
+/** Returns `Kind namespace/name` of each object, sorted. */
 export const namesOf = (objects: readonly Rendered[]): string[] =>
   objects.map(({ kind, metadata: { namespace = '', name } }) => `${kind} ${namespace}/${name}`).toSorted();

@@ -30,7 +30,7 @@ const EVERYTHING = [
 ];
 
 describe.skipIf(helm === undefined)('chart vmcp', () => {
-  test('has the version of the package, in every place', async () => {
+  test('has the version of the package in every place', async () => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
     for (const chart of ['vmcp', 'vmcp-crds']) {
       const { version: own, appVersion } = parse(await readFile(join(chartFolder(chart), 'Chart.yaml'), 'utf8')) as {
@@ -48,7 +48,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     await run(helm ?? '', ['lint', '--strict', chartFolder('vmcp'), chartFolder('vmcp-crds')]);
   });
 
-  test('by default makes the operator with cluster scope, and no more', async () => {
+  test('by default installs only the operator, with cluster scope', async () => {
     const objects = await render('vmcp');
     expect(namesOf(objects)).toEqual([
       'ClusterRole /vmcp-operator',
@@ -71,7 +71,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ]);
   });
 
-  test('with everything switched on adds what monitors and shields it', async () => {
+  test('with all options adds monitoring, a PodDisruptionBudget and network policies', async () => {
     const added = namesOf(await render('vmcp', EVERYTHING)).filter((name) => /Monitor|Rule|NetworkPolicy/.test(name));
     expect(added).toEqual([
       'NetworkPolicy vmcp-system/vmcp-operator',
@@ -81,7 +81,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ]);
   });
 
-  test('scope namespace asks for nothing outside of the allowed namespaces', async () => {
+  test('scope namespace has no rights outside of the allowed namespaces', async () => {
     const objects = await render('vmcp', [
       'operator.rbac.scope=namespace',
       'operator.rbac.allowedNamespaces={team-b,team-a}',
@@ -105,7 +105,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ['namespace with its own one', ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'], 'is the operator'],
     ['namespace with all', ['operator.rbac.allowedNamespaces={all}'], 'all is what scope cluster does'],
     ['cluster with namespaces', ['operator.rbac.allowedNamespaces={team-a}'], 'scope cluster is every namespace'],
-  ])('scope %s is refused', async (what, values, why) => {
+  ])('rejects scope %s', async (what, values, why) => {
     const [scope] = what.split(' ');
     const { code, stderr } = await template('vmcp', [`operator.rbac.scope=${scope}`, ...values]);
     expect(code).not.toBe(0);
@@ -126,7 +126,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     expect(words.filter((word) => typeof word !== 'string')).toEqual([]);
   });
 
-  test('both charts ask for a cluster that has what the pods of gateways use', async () => {
+  test('both charts require a Kubernetes version with the features that gateway pods use', async () => {
     for (const chart of ['vmcp', 'vmcp-crds']) {
       const old = await template(chart, [], '1.29.9');
       expect(old).toMatchObject({ code: 1, stderr: expect.stringContaining('>=1.30.0') as unknown });
@@ -178,7 +178,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     });
   });
 
-  test('takes null for what may be missing', async () => {
+  test('accepts null for optional values', async () => {
     const objects = await render('vmcp', ['operator.resources=null', 'operator.livenessProbe=null']);
     expect(environmentOf(objects)['NODE_OPTIONS']).toBeUndefined();
   });
@@ -196,7 +196,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ['operator.rbac.allowedNamespaces={Upper}', '/operator/rbac/allowedNamespaces/0'],
     ['operator.env[0].name=GATEWAY_IMAGE', 'operator.env: GATEWAY_IMAGE is set by the chart'],
     ['operator.serviceAccount.create=false', 'operator.serviceAccount.name'],
-  ])('refuses %s and says where', async (value, where) => {
+  ])('rejects %s and names the field', async (value, where) => {
     const { code, stderr } = await template('vmcp', [value]);
     expect(code).not.toBe(0);
     expect(stderr).toContain(where);
@@ -209,7 +209,7 @@ describe.skipIf(helm === undefined)('chart vmcp-crds', () => {
     return Promise.all(files.map(async (file) => parse(await readFile(join(root, 'crds', file), 'utf8')) as Rendered));
   };
 
-  test('installs exactly the generated kinds, and keeps them on uninstall', async () => {
+  test('installs exactly the generated CRDs, and keeps them on uninstall', async () => {
     const kept = (await generated()).map((crd) => ({
       ...crd,
       metadata: { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } },
@@ -219,7 +219,7 @@ describe.skipIf(helm === undefined)('chart vmcp-crds', () => {
     );
   });
 
-  test('crds.keep false leaves the annotation out, crds.install false everything', async () => {
+  test('crds.keep false removes the annotation, crds.install false removes everything', async () => {
     expect(await render('vmcp-crds', ['crds.keep=false'])).toEqual(expect.arrayContaining(await generated()));
     expect(await render('vmcp-crds', ['crds.install=false'])).toEqual([]);
   });

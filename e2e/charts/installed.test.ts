@@ -12,7 +12,7 @@ const kubectlFile = clusterBinary('kubectl');
 const SYSTEM = 'vmcp-system';
 const OPERATOR = `system:serviceaccount:${SYSTEM}:vmcp-operator`;
 
-/** What a gateway and a gateway of a stdio server are given; the operator can give away only what it holds. */
+/** Rights of a gateway and of the gateway of a stdio server. Kubernetes lets the operator grant only rights that it has. */
 const GATEWAY_RULES = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['a-vmcp-backends'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['vmcp.dev'], resources: ['virtualmcpservers'], resourceNames: ['a'], verbs: ['get'] },
@@ -37,7 +37,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     run(helm ?? '', [...args, '--namespace', SYSTEM], { env });
   const asOperator = (args: readonly string[], input?: string): Promise<Ended> =>
     kubectl([`--as=${OPERATOR}`, ...args], input);
-  /** `resource` is `pods`, `pods/attach`, or `leases:name`. */
+  /** Returns true when the operator has a right; `resource` is `pods`, `pods/attach` or `leases:name`. */
   const may = async (verb: string, resource: string, place: readonly string[]): Promise<boolean> => {
     const [, type = '', subresource = '', name] = /^([^/:]+)(?:[/]([^:]+))?(?::(.+))?$/.exec(resource) ?? [];
     const asked = ['auth', 'can-i', verb, name === undefined ? type : `${type}/${name}`, '--subresource', subresource];
@@ -52,7 +52,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     await kubectlOk(['label', 'namespace', SYSTEM, ...restricted]);
   });
 
-  test('every object passes strict validation, and the pod the restricted profile', async () => {
+  test('every object passes strict validation, and the pod passes the restricted profile', async () => {
     for (const values of [[], ['operator.rbac.scope=namespace', 'operator.rbac.allowedNamespaces={team-a,team-b}']]) {
       const objects = await render('vmcp', [...values, 'networkPolicy.enabled=true', 'operator.replicaCount=2']);
       const manifest = objects.map((object) => stringify(object)).join('---\n');
@@ -61,7 +61,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     }
   });
 
-  test('an installed operator gets its pod in a restricted namespace', async () => {
+  test('an installed operator gets a pod in a restricted namespace', async () => {
     await helmOk(['install', 'vmcp', chartFolder('vmcp')]);
     const pods = await eventually('the pod of the operator', async () => {
       const list = await kubectlOk(['--namespace', SYSTEM, 'get', 'pods', '-o', 'name']);
@@ -70,7 +70,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     expect(pods).toMatch(/^pod\/vmcp-operator-/);
   });
 
-  test('the operator holds what its gateways are given, and can give nothing else away', async () => {
+  test('the operator can grant the rights of its gateways and no others', async () => {
     const role = (rules: unknown) =>
       stringify({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'a-vmcp' }, rules });
     const create = (rules: unknown) => asOperator(['--namespace', 'team-a', 'create', '-f', '-'], role(rules));
@@ -105,14 +105,14 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     await expect.poll(() => may(verb, resource, ['--namespace', 'team-a'])).toBe(answer);
   });
 
-  test('the Lease is its own, in its own namespace', async () => {
+  test('the operator can update its own Lease in its own namespace only', async () => {
     const mayUpdateIts = () => may('update', 'leases.coordination.k8s.io:vmcp-operator', ['--namespace', SYSTEM]);
     await expect.poll(mayUpdateIts).toBe(true);
     expect(await may('update', 'leases.coordination.k8s.io:other', ['--namespace', SYSTEM])).toBe(false);
     expect(await may('update', 'leases.coordination.k8s.io:vmcp-operator', ['--namespace', 'team-a'])).toBe(false);
   });
 
-  test('the roles edit and view get roles of their own for the resources of vmcp', async () => {
+  test('edit and view include rights to the resources of vmcp', async () => {
     const can = async (user: string, verb: string) =>
       (await kubectl([`--as=${user}`, '-n', 'team-a', 'auth', 'can-i', verb, 'mcpservers.vmcp.dev'])).stdout.trim();
     for (const role of ['edit', 'view']) {
@@ -150,7 +150,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     await becomes(false, 'list', 'virtualmcpservers.vmcp.dev', '--all-namespaces');
   });
 
-  test('uninstall leaves nothing but the kinds', async () => {
+  test('uninstall deletes everything except the CRDs', async () => {
     await helmOk(['uninstall', 'vmcp', '--wait']);
     const everything =
       'clusterroles,clusterrolebindings,roles,rolebindings,deployments,services,serviceaccounts,leases';
@@ -162,7 +162,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     expect(await kubectlOk(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev');
   });
 
-  test('a release of vmcp-crds takes over kinds that kubectl has applied, and keeps them when it goes', async () => {
+  test('a release of vmcp-crds adopts CRDs that kubectl has applied, and keeps them on uninstall', async () => {
     await helmOk(['install', 'vmcp-crds', chartFolder('vmcp-crds'), '--take-ownership']);
     await helmOk(['uninstall', 'vmcp-crds']);
     expect(await kubectlOk(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev');

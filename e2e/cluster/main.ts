@@ -1,7 +1,7 @@
 /**
- * `make e2e`: packs the images, brings a cluster up, installs the charts, runs the scenarios, and takes it all down.
+ * `make e2e`: packs the images, starts a cluster, installs the charts, runs the scenarios and deletes the cluster.
  *   node e2e/cluster/main.ts [--keep] [arguments of vitest]       E2E_CLUSTER=node (default) or kind
- * Its last lines are the tally of the tests, and on what they ran and for how long.
+ * Its last lines are the tally of the tests, the platform and the duration.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function packImages(): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith('.tar')).map((file) => join(folder, file));
 }
 
-/** Exit code of the scenarios. */
+/** Runs the scenarios and returns their exit code. */
 async function runScenarios(platform: Platform, reach: Reach): Promise<number> {
   const runner = join(root, 'e2e', 'harness', 'run-tests.ts');
   const env = environmentOf(platform.name, reach);
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
   }
 }
 
-// Ctrl-C ends the scenarios, which share the terminal; what was started is still taken down here.
+// Ctrl-C ends the scenarios, which share the terminal; this process still deletes the cluster.
 process.on('SIGINT', () => undefined);
 process.exitCode = await main().catch((error: unknown) => {
   console.error(`e2e: ${error instanceof Error ? error.message : String(error)}`);

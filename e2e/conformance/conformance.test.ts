@@ -38,7 +38,7 @@ beforeAll(async () => {
   gateway = await gatewayOverFixture(scope, entry('fixture', (await startConformanceServer(scope)).url));
 });
 
-/** A gateway that leaves the names alone; ready when it lists the tools of its only backend. */
+/** Starts a gateway without prefixes and waits until it lists the tools of its only backend. */
 async function gatewayOverFixture(owner: Scope, backend: Manifest): Promise<string> {
   const config = { aggregation: { conflictResolution: 'none' } };
   const { url } = await startVmcp(owner, { files: gatewayOver([backend], config) });

@@ -17,9 +17,9 @@ export interface Check {
 
 export interface ConformanceRun {
   readonly exitCode: number | null;
-  /** What the runner printed. */
+  /** Output of the runner. */
   readonly output: string;
-  /** Of every scenario that ran, sorted by scenario. */
+  /** Checks of every scenario, sorted by scenario. */
   readonly checks: readonly Check[];
 }
 
@@ -35,7 +35,7 @@ export interface AuthorizationRun {
   readonly port: number;
   readonly revision: string;
   readonly resource: string;
-  /** Logs in at the URL that the runner prints, and ends at its callback. */
+  /** Logs in at the URL that the runner prints, until the browser reaches its callback. */
   readonly browse: (authorizationUrl: string) => Promise<unknown>;
 }
 
@@ -52,9 +52,9 @@ export function runAuthorizationConformance(scope: Scope, given: AuthorizationRu
 }
 
 interface Browsing {
-  /** Called with all that was printed, each time that something is. */
+  /** Called with the whole output after each change. */
   readonly seen: (output: string) => void;
-  /** What the run waits for too. */
+  /** Further promises that the run awaits. */
   readonly browsing: readonly Promise<unknown>[];
 }
 
@@ -83,7 +83,7 @@ async function run(
   return { exitCode, output, checks: await readChecks(folder, command) };
 }
 
-/** The runner leaves a folder for each scenario: `server-` or `authorization-server-`, its name, the time. */
+/** Reads the folders of the scenarios: `server-` or `authorization-server-`, the name, the time. */
 async function readChecks(folder: string, command: 'server' | 'authorization'): Promise<Check[]> {
   const prefix = command === 'server' ? 'server-' : 'authorization-server-';
   const names = (await readdir(folder)).filter((name) => name.startsWith(prefix)).sort();

@@ -25,13 +25,13 @@ export interface OperatorAccess {
   readonly ca: string;
   readonly namespace: string;
   readonly token: string;
-  /** As the audit log names it. */
+  /** Name in the audit log. */
   readonly username: string;
-  /** Variables that the chart gives the operator. */
+  /** Environment of the operator in the chart. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Installs the ServiceAccount and the rights of the chart, nothing else of it, and takes out a token. */
+/** Installs the ServiceAccount and the RBAC objects of the chart, and requests a token. */
 export async function installAccess(
   api: ClusterApi,
   { folder }: ControlPlaneAddress,
@@ -55,7 +55,7 @@ export async function installAccess(
   };
 }
 
-/** A control plane for tests that stop parts of it or run operators of their own. `values` are of the chart. */
+/** Starts a control plane for tests that stop parts of it or start operators themselves. `values` are values of the chart. */
 export async function ownControlPlane(
   scope: Scope,
   {
@@ -70,7 +70,7 @@ export async function ownControlPlane(
   return { plane, api, access: await installAccess(api, plane, values) };
 }
 
-/** Waits until the API server acts on a right that has been taken away: it reads Roles a moment later. */
+/** Waits until the API server enforces the removal of a right: it reads changed Roles a moment later. */
 export async function untilForbidden(
   api: ClusterApi,
   user: string,
@@ -78,17 +78,17 @@ export async function untilForbidden(
 ): Promise<void> {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
-  await eventually('the right is gone', async () => {
+  await eventually('the right is removed', async () => {
     const { body } = await api.send('POST', path, { ...review, spec: { user, resourceAttributes } });
     return at(body, 'status.allowed') === false;
   });
 }
 
-/** Waits until the API server refuses to create an object with these words: it reads quotas and webhooks a moment later. */
+/** Waits until the API server rejects an object with these words: it reads new quotas and webhooks a moment later. */
 export async function untilRefused({ api, namespace }: Playground, object: KubeManifest, words: string): Promise<void> {
   const { apiVersion, kind } = object;
   const path = `${pathOf({ apiVersion, kind, namespace })}?dryRun=All`;
-  await eventually(`an object is refused: ${words}`, async () => {
+  await eventually(`the API server rejects an object: ${words}`, async () => {
     const { status, message } = await api.send('POST', path, object);
     return status >= 300 && message.includes(words);
   });

@@ -1,12 +1,12 @@
 import { open, stat } from 'node:fs/promises';
 import { auditLogOf, type ControlPlaneAddress } from '../harness/control-plane/control-plane.ts';
 
-/** One request, as the API server's audit log holds it. */
+/** One request in the audit log of the API server. */
 export interface AuditEvent {
   readonly verb: string;
   readonly user: { readonly username: string };
   readonly requestURI: string;
-  /** When the request had been answered, RFC 3339. */
+  /** Time of the answer, RFC 3339. */
   readonly stageTimestamp: string;
   readonly objectRef?: {
     readonly resource: string;
@@ -20,7 +20,7 @@ export interface AuditEvent {
 
 const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** A place in the audit log from which on it can be read; a line that is being written there belongs before it. */
+/** Returns the current end of the audit log; a line that is still being written belongs before it. */
 export async function auditMark(address: ControlPlaneAddress): Promise<number> {
   return (await stat(auditLogOf(address))).size;
 }
@@ -32,20 +32,20 @@ export async function auditSince(address: ControlPlaneAddress, mark: number): Pr
     const from = Math.max(0, mark - 1);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
     const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n');
-    // The first piece ends before the mark or across it; the last one is empty, or a line that is still being written.
+    // The first piece ends at or after the mark; the last piece is empty or a line that is still being written.
     return lines.slice(mark === 0 ? 0 : 1, -1).map((line) => JSON.parse(line) as AuditEvent);
   } finally {
     await file.close();
   }
 }
 
-/** What this user asked to change, leases excepted. */
+/** Returns the write requests of a user, except for leases. */
 export const writesOf = (events: readonly AuditEvent[], username: string): AuditEvent[] =>
   events.filter(
     ({ verb, user, objectRef }) => user.username === username && WRITES.has(verb) && objectRef?.resource !== 'leases',
   );
 
-/** A request in one line, for the message of a failed expectation. */
+/** Formats a request in one line, for the message of a failed expectation. */
 export const lineOf = ({ verb, objectRef, responseStatus, requestObject }: AuditEvent): string =>
   `${verb} ${objectRef?.resource ?? ''}/${objectRef?.namespace ?? ''}/${objectRef?.name ?? ''}/${objectRef?.subresource ?? ''} ` +
   `${String(responseStatus?.code)} ${JSON.stringify(requestObject ?? null).slice(0, 1_000)}`;

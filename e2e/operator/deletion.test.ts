@@ -7,8 +7,8 @@ import { sharedOperator } from './shared.ts';
 
 const { playground, api } = sharedOperator();
 
-describe('deletion of what is referred to', () => {
-  it('an MCPExternalAuthConfig waits for its last reference', async () => {
+describe('deletion of a referenced object', () => {
+  it('blocks the deletion of an MCPExternalAuthConfig until its last reference is removed', async () => {
     const here = await playground();
     await here.create(group(), secret('key', { value: 'x' }), headerAuth('auth', 'key'));
     const by = { externalAuthConfigRef: { name: 'auth' } };
@@ -38,7 +38,7 @@ describe('deletion of what is referred to', () => {
     await here.disappears('MCPExternalAuthConfig', 'auth');
   });
 
-  it('an MCPOIDCConfig waits, and goes with the server', async () => {
+  it('blocks the deletion of an MCPOIDCConfig until its server is deleted', async () => {
     const here = await playground();
     await here.create(group(), oidcConfig('login'), virtualServer({}, { name: 'tools', ...oidcBy('login') }));
     await here.appears('MCPOIDCConfig', 'login', ({ metadata }) => (metadata.finalizers ?? []).length > 0);
@@ -48,7 +48,7 @@ describe('deletion of what is referred to', () => {
     await here.disappears('MCPOIDCConfig', 'login');
   });
 
-  it('an MCPGroup waits for the VirtualMCPServer that serves it, not for its members', async () => {
+  it('blocks the deletion of an MCPGroup for its VirtualMCPServer, not for its members', async () => {
     const here = await playground();
     await here.create(group('served'), group('unused'), virtualServer({}, { name: 'tools', groupName: 'served' }));
     await here.create(httpServer('web', { groupRef: { name: 'unused' } }));
@@ -66,7 +66,7 @@ describe('deletion of what is referred to', () => {
     await here.disappears('MCPGroup', 'served');
   });
 
-  it('what nobody refers to goes at once', async () => {
+  it('deletes an unreferenced object at once', async () => {
     const here = await playground();
     await here.create(oidcConfig('login'), headerAuth('auth', 'key'), group());
     await here.appears('MCPOIDCConfig', 'login', (config) => config['status'] !== undefined);
@@ -81,7 +81,7 @@ describe('deletion of what is referred to', () => {
   });
 });
 
-it('a namespace with everything in it can be deleted', async () => {
+it('a namespace with every kind of object can be deleted', async () => {
   const here = await playground();
   await here.create(...everySort());
   await here.appears('Deployment', 'vmcp-all');
@@ -93,7 +93,7 @@ it('a namespace with everything in it can be deleted', async () => {
   );
 });
 
-it('a member that moves to another group is seen by both groups and both servers', async () => {
+it('updates both groups and both servers when a member moves to another group', async () => {
   const here = await playground();
   await here.create(group('one'), group('two'));
   for (const name of ['one', 'two']) await here.create(virtualServer({}, { name, groupName: name }));

@@ -16,7 +16,7 @@ import { settled } from './steady-state.ts';
 const { playground, api } = sharedOperator();
 const PATIENCE = { timeout: 30_000, interval: 250 };
 
-it('a Secret whose value changes replaces no pod: gateways read it again', async () => {
+it('a new value of a Secret replaces no pod: gateways read it again', async () => {
   const here = await playground();
   await here.create(...everySort());
   await settled(api(), [here.namespace]);
@@ -31,7 +31,7 @@ it('a Secret whose value changes replaces no pod: gateways read it again', async
   expect((await here.get('Deployment', 'vmcp-all'))?.['spec']).toEqual(before['spec']);
 });
 
-it('a quota that leaves no room is said, and heals when it goes', async () => {
+it('reports an exceeded quota, and applies the objects when the quota is deleted', async () => {
   const here = await playground();
   const { apiVersion, kind } = placeOf('ResourceQuota');
   const metadata = { name: 'tight', namespace: here.namespace };
@@ -46,7 +46,7 @@ it('a quota that leaves no room is said, and heals when it goes', async () => {
   await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'True' }, 60_000);
 });
 
-it('what works and is probably not meant is advised', async () => {
+it('advises against settings that work but are probably not intended', async () => {
   const here = await playground();
   const twice = { passthroughHeaders: ['X-A'], config: { passthroughHeaders: ['X-B'] } };
   await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...twice }));
@@ -58,7 +58,7 @@ it('what works and is probably not meant is advised', async () => {
   );
 });
 
-it('a gauge of each resource says whether it is ready, and goes with it', async () => {
+it('exposes a gauge for the readiness of each resource until it is deleted', async () => {
   const here = await playground();
   const gauge = async (): Promise<string | undefined> => {
     const text = await (await fetch(`${inject('operator').management}/metrics`)).text();

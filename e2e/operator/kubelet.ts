@@ -3,7 +3,7 @@ import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { conditionsOf, type Playground } from './playground.ts';
 
-/** Reports every pod of the namespace as running and ready, as the kubelet of a node would: no node is there. */
+/** Reports every pod of the namespace as running and ready, like a kubelet: the control plane has no nodes. */
 async function reportReady(playground: Playground): Promise<void> {
   const pods = await playground.list('Pod');
   for (const pod of pods) {
@@ -14,19 +14,19 @@ async function reportReady(playground: Playground): Promise<void> {
       status: 'True',
       lastTransitionTime: now,
     }));
-    // A pod that has been replaced meanwhile is nobody's loss.
+    // The pod may have been replaced in the meantime.
     await playground
       .patch('Pod', pod.metadata.name, { status: { phase: 'Running', conditions, containerStatuses: null } }, 'status')
       .catch(() => undefined);
   }
 }
 
-/** From now on every pod of the namespace becomes ready at once. */
+/** Makes every pod of the namespace ready as soon as it exists, until `stop`. */
 export function runPods(scope: Scope, playground: Playground): { stop(): Promise<void> } {
   const stopped = new AbortController();
   const loop = (async () => {
     while (!stopped.signal.aborted) {
-      // An API server that is busy or away is asked again.
+      // Retries when the API server is overloaded or stopped.
       await reportReady(playground).catch(() => undefined);
       await sleep(100);
     }
@@ -39,7 +39,7 @@ export function runPods(scope: Scope, playground: Playground): { stop(): Promise
   return { stop };
 }
 
-/** Reports that the containers of every pod of the namespace are in this state. */
+/** Sets the state of the containers of every pod of the namespace. */
 export async function reportPods(playground: Playground, state: Readonly<Record<string, unknown>>): Promise<void> {
   const pods = await eventually('there are pods', async () => {
     const found = await playground.list('Pod');
@@ -59,7 +59,7 @@ export async function reportPods(playground: Playground, state: Readonly<Record<
   }
 }
 
-/** Takes the readiness of every pod of the namespace away. */
+/** Makes every pod of the namespace unready. */
 export async function failPods(playground: Playground): Promise<void> {
   for (const { metadata } of await playground.list('Pod'))
     await playground.patch(

@@ -23,7 +23,7 @@ const namespaces = () => playgrounds.map(({ namespace }) => namespace);
 const operator = (options: OperatorOptions = {}): Promise<Operator> =>
   startOperator(testScope(), plane, access, options);
 
-/** Runs operators for the running test and waits until they have nothing to do. */
+/** Starts operators for the running test and waits until they write nothing. */
 async function operators(count: number, options: OperatorOptions = {}): Promise<Operator[]> {
   const started: Operator[] = [];
   for (let index = 0; index < count; index += 1) started.push(await operator(options));
@@ -39,7 +39,7 @@ async function leaderOf(candidates: readonly Operator[]): Promise<Operator> {
   });
 }
 
-/** Every pod is of the newest template and ready. */
+/** Returns true when every pod has the newest template and is ready. */
 function isRolledOut(deployment: KubeManifest): boolean {
   const { observedGeneration, replicas, updatedReplicas, availableReplicas } = statusOf(deployment);
   const wanted = at(deployment, 'spec.replicas');
@@ -49,7 +49,7 @@ function isRolledOut(deployment: KubeManifest): boolean {
   );
 }
 
-/** Creates a VirtualMCPServer and says after how many ms its Deployment was there. */
+/** Creates a VirtualMCPServer and returns the time until its Deployment exists. */
 async function reactionMs(here: Playground, name: string): Promise<number> {
   const start = Date.now();
   await here.create(virtualServer({}, { name }));
@@ -78,14 +78,14 @@ beforeAll(async () => {
 });
 
 describe('at rest', () => {
-  it('two operators write nothing in 60 s but their lease', async () => {
+  it('two operators write only their lease in 60 s', async () => {
     const [one, two] = await operators(2);
     const before = await versions(api, namespaces());
     const mark = await auditMark(plane);
     await sleep(60_000);
     const events = (await auditSince(plane, mark)).filter(({ user }) => user.username === access.username);
     expect(writesOf(events, access.username).map(lineOf)).toEqual([]);
-    // The log sees what they do: the leader has renewed its lease all the time.
+    // Proves that the log records their writes: the leader has renewed its lease.
     expect(events.filter(({ objectRef }) => objectRef?.resource === 'leases').length).toBeGreaterThan(20);
     expect(await versions(api, namespaces())).toEqual(before);
     const leading = await Promise.all([one, two].map(async (each) => each?.metric('leader_election_master_status')));
@@ -104,8 +104,8 @@ describe('at rest', () => {
   });
 });
 
-describe('a leader that goes', () => {
-  it('by kill -9 is followed in less than 20 s, and nothing rolls', async () => {
+describe('the loss of the leader', () => {
+  it('by kill -9 gives a new leader in less than 20 s, without a rollout', async () => {
     const both = await operators(2);
     const [here] = playgrounds as [Playground];
     const before = await versions(api, namespaces());
@@ -121,7 +121,7 @@ describe('a leader that goes', () => {
     ).toEqual([]);
   });
 
-  it('by SIGTERM ends with 0 within 10 s and hands over at once', async () => {
+  it('by SIGTERM exits with 0 within 10 s, and the next leader starts at once', async () => {
     const both = await operators(2);
     const leader = await leaderOf(both);
     const start = Date.now();
@@ -132,14 +132,14 @@ describe('a leader that goes', () => {
     await playgrounds[1]?.remove('VirtualMCPServer', 'after-term');
   });
 
-  it('by being frozen does not write when it wakes up behind another leader', async () => {
+  it('by SIGSTOP: the old leader writes nothing when it resumes after another has taken over', async () => {
     const both = await operators(2);
     const leader = await leaderOf(both);
     const other = both.find((each) => each !== leader) as Operator;
     leader.signal('SIGSTOP');
     const here = playgrounds[2] as Playground;
     expect(await reactionMs(here, 'after-freeze')).toBeLessThan(20_000);
-    await settled(api, namespaces()); // the other one has nothing left to write
+    await settled(api, namespaces()); // the other operator writes nothing more
     const written = await writesDuring(plane, access.username, async () => {
       leader.signal('SIGCONT');
       await sleep(8_000);
@@ -150,7 +150,7 @@ describe('a leader that goes', () => {
   });
 });
 
-it('two operators that both lead come to the same end and stop writing', async () => {
+it('two operators that both lead reach the same state and stop writing', async () => {
   await operators(2, { leaderElect: false });
   const here = playgrounds[0] as Playground;
   for (let round = 0; round < 5; round += 1) {
@@ -164,8 +164,8 @@ it('two operators that both lead come to the same end and stop writing', async (
   for (let round = 0; round < 5; round += 1) await here.remove('MCPServerEntry', `extra-${String(round)}`);
 });
 
-describe('kill -9 in a storm of changes', () => {
-  it('loses nothing', { timeout: 180_000 }, async () => {
+describe('kill -9 during many changes', () => {
+  it('loses no change', { timeout: 180_000 }, async () => {
     const here = await newPlayground(testScope(), api, 'storm');
     const groups = ['red', 'green', 'blue'];
     for (const name of groups) await here.create(group(name), virtualServer({}, { name, groupName: name }));
@@ -179,7 +179,7 @@ describe('kill -9 in a storm of changes', () => {
         current = await operator({ unready: true });
       }
     }
-    await eventually('everything has been looked at', async () => (await unobserved(here)).length === 0, {
+    await eventually('every object is observed', async () => (await unobserved(here)).length === 0, {
       timeoutMs: 60_000,
     });
     for (const name of groups) {
@@ -198,7 +198,7 @@ describe('kill -9 in a storm of changes', () => {
         .map(({ metadata }) => metadata.name)
         .filter((name) => name.startsWith('mcp-'))
         .toSorted();
-    // What goes with its owner is the garbage collector's.
+    // The garbage collector deletes the objects of a deleted owner.
     await expect.poll(workloads, { timeout: 30_000 }).toEqual(servers);
     await settled(api, [here.namespace]);
     expect(await workloads()).toEqual(servers);
@@ -206,7 +206,7 @@ describe('kill -9 in a storm of changes', () => {
   });
 });
 
-/** One of the things that people do, chosen by the step. */
+/** Makes one of the changes of a user, chosen by the step. */
 async function change(here: Playground, name: string, groupName: string, step: number): Promise<void> {
   const there = await here.get('MCPServer', name);
   if (!there) await here.create(httpServer(name, { groupRef: { name: groupName } }));

@@ -1,7 +1,7 @@
 type Path = readonly (string | number)[];
 type Change = readonly [name: string, change: (value: unknown) => unknown];
 
-/** A copy of an object with one thing changed, and which one. */
+/** A copy of an object with one change, and the description of the change. */
 export interface Mutation<T> {
   readonly what: string;
   readonly object: T;
@@ -69,7 +69,7 @@ function changesOf(value: unknown): readonly Change[] {
   return [removal, ...(Array.isArray(value) ? LISTS : OBJECTS)];
 }
 
-/** Every place below `value`; of a list its first item stands for all. */
+/** Yields every path below `value`; of a list only the first item. */
 function* places(value: unknown, path: Path = []): Generator<readonly [path: Path, value: unknown]> {
   if (path.length > 0) yield [path, value];
   if (typeof value !== 'object' || value === null) return;
@@ -87,7 +87,7 @@ function changed<T>(object: T, path: Path, value: unknown): T {
   return copy;
 }
 
-/** Every object with one thing changed, below the paths that `isWanted` lets through. */
+/** Yields copies of an object with one change each, at the paths that `isWanted` accepts. */
 export function* mutations<T>(object: T, isWanted: (path: string) => boolean): Generator<Mutation<T>> {
   for (const [path, value] of places(object)) {
     if (!isWanted(path.join('.'))) continue;

@@ -22,13 +22,13 @@ beforeAll(async () => {
   operator = await startOperator(scope, plane, access, { watch: 'one,two' });
 });
 
-it('the chart asks for no right outside of the namespaces', async () => {
+it('the chart has no rights outside of the namespaces', async () => {
   const kinds = (await renderChart(SCOPE)).map(({ kind }) => kind);
   expect(kinds).toContain('RoleBinding');
   expect(kinds.filter((kind) => kind.startsWith('ClusterRole'))).toEqual([]);
 });
 
-it('the allowed namespaces are served, another is left alone', async () => {
+it('serves the allowed namespaces and ignores others', async () => {
   const [one, two, three] = ['one', 'two', 'three'].map((name) => new Playground(api, name)) as [
     Playground,
     Playground,
@@ -48,11 +48,11 @@ it('the allowed namespaces are served, another is left alone', async () => {
   expect(operator.running()).toBe(true);
 });
 
-it('a right that is missing is said by a condition, and the rest goes on', async () => {
+it('reports a missing right by a condition, and applies the other objects', async () => {
   const here = new Playground(api, 'two');
   const roles = (await here.list('Role')).filter(({ metadata }) => metadata.name.includes('operator'));
   const [role] = roles;
-  if (!role) throw new Error('the chart makes a Role for the operator in the namespace');
+  if (!role) throw new Error('the chart has no Role for the operator in the namespace');
   const rules = role['rules'] as { resources: string[] }[];
   const without = rules.map((rule) => ({ ...rule, resources: rule.resources.filter((each) => each !== 'services') }));
   await here.patch('Role', role.metadata.name, { rules: without.filter(({ resources }) => resources.length > 0) });
@@ -65,25 +65,25 @@ it('a right that is missing is said by a condition, and the rest goes on', async
   await here.becomes('VirtualMCPServer', 'late', { type: 'Applied', status: 'True' });
 });
 
-it('a namespace that may not be read keeps no other waiting, and is served when it may be', async () => {
+it('serves other namespaces while one is forbidden, and serves that one when it is allowed', async () => {
   await operator.stop();
   const late = await startOperator(testScope(), plane, access, { watch: 'one,three' });
   const [one, three] = [new Playground(api, 'one'), new Playground(api, 'three')];
   await one.create(group('more'), virtualServer({}, { name: 'after', groupName: 'more' }));
   await one.appears('Deployment', 'vmcp-after');
-  const told = () => late.output().match(/^.*"warn".*cannot be (read|watched).*$/gmu) ?? [];
-  await eventually('it is told', () => told().length > 0);
+  const warnings = () => late.output().match(/^.*"warn".*cannot be (read|watched).*$/gmu) ?? [];
+  await eventually('the log names the namespace', () => warnings().length > 0);
   await sleep(3_000);
-  expect(told()).toHaveLength(1);
-  expect(told()[0]).toMatch(/"namespace":"three".*Forbidden|Forbidden.*"namespace":"three"/u);
-  expect(told()[0]).toContain('operator.rbac.allowedNamespaces');
+  expect(warnings()).toHaveLength(1);
+  expect(warnings()[0]).toMatch(/"namespace":"three".*Forbidden|Forbidden.*"namespace":"three"/u);
+  expect(warnings()[0]).toContain('operator.rbac.allowedNamespaces');
   expect(conditionsOf(await three.get('VirtualMCPServer', 'all'))).toEqual([]);
   for (const kind of ['Role', 'RoleBinding']) {
     const [right] = (await one.list(kind)).filter(({ metadata }) => metadata.name === 'vmcp-operator');
-    if (!right) throw new Error(`the chart makes a ${kind} for the operator in the namespace`);
+    if (!right) throw new Error(`the chart has no ${kind} for the operator in the namespace`);
     await api.create({ ...right, metadata: { name: right.metadata.name, namespace: 'three' } });
   }
   await three.appears('Deployment', 'vmcp-all', () => true, 30_000);
   await three.becomes('VirtualMCPServer', 'all', { type: 'AuthConfigured', status: 'True' });
-  expect(told()).toHaveLength(1);
+  expect(warnings()).toHaveLength(1);
 });

@@ -22,7 +22,7 @@ const OWNED_KINDS = [
   'StatefulSet',
 ];
 
-/** `Kind/name` of everything in the namespace that this object controls. */
+/** Lists `Kind/name` of the objects in the namespace that this object controls. */
 async function ownedBy(here: Playground, kind: string, name: string): Promise<string[]> {
   const owner = await here.get(kind, name);
   const lists = await Promise.all(OWNED_KINDS.map((each) => here.list(each)));
@@ -41,7 +41,7 @@ const document = (configMap: KubeManifest, key: string): string =>
   (configMap['data'] as Record<string, string>)[key] ?? '';
 
 describe('the objects of a VirtualMCPServer', () => {
-  it('are all there, controlled by it and labelled', async () => {
+  it('all exist, with the server as their controller and with labels', async () => {
     const here = await playground();
     await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', replicas: 2 }));
     await here.appears('Deployment', 'vmcp-tools');
@@ -68,7 +68,7 @@ describe('the objects of a VirtualMCPServer', () => {
           });
   });
 
-  it('hold the configuration that a gateway starts from', async () => {
+  it('contain a valid configuration of a gateway', async () => {
     const here = await playground();
     await here.create(...everySort());
     await here.appears('Deployment', 'vmcp-all');
@@ -95,7 +95,7 @@ describe('the objects of a VirtualMCPServer', () => {
     });
   });
 
-  it('are pods that Pod Security `restricted` admits, and the server becomes ready with them', async () => {
+  it('have pods that Pod Security `restricted` admits, and make the server ready', async () => {
     const here = await playground();
     await here.create(...everySort());
     await here.becomes('VirtualMCPServer', 'all', { type: 'Ready', status: 'False', reason: 'DeploymentNotReady' });
@@ -108,7 +108,7 @@ describe('the objects of a VirtualMCPServer', () => {
     });
   });
 
-  it('do without a ServiceAccount and rights when the user names an account', async () => {
+  it('include no ServiceAccount, Role and RoleBinding when the user names an account', async () => {
     const here = await playground();
     const mine = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'mine' } };
     await here.create(group(), mine, virtualServer({}, { name: 'tools' }));
@@ -143,7 +143,7 @@ describe('the objects of a VirtualMCPServer', () => {
 });
 
 describe('the objects of an MCPServer', () => {
-  it('that listens', async () => {
+  it('exist for a server that listens', async () => {
     const here = await playground();
     await here.create(group(), httpServer('web', { mcpPort: 3000, proxyPort: 80 }));
     const deployment = await here.appears('Deployment', 'mcp-web');
@@ -168,7 +168,7 @@ describe('the objects of an MCPServer', () => {
     await here.appears('Service', 'mcp-web', (service) => at(service, 'spec.ports.0.port') === 8081);
   });
 
-  it('of stdio: one pod, to whose own attach its gateway has a right', async () => {
+  it('exist for a stdio server: one pod, which its gateway may attach to', async () => {
     const here = await playground();
     await here.create(group(), stdioServer('local', { replicas: 3 }));
     const set = await here.appears('StatefulSet', 'mcp-local');
@@ -187,7 +187,7 @@ describe('the objects of an MCPServer', () => {
     await here.becomes('MCPServer', 'local', { type: 'StdioReplicaCapped', status: 'False' });
   });
 
-  it('change with the transport, and the old workload goes', async () => {
+  it('change with the transport, and the old workload is deleted', async () => {
     const here = await playground();
     await here.create(group(), httpServer('web'));
     runPods(testScope(), here);
@@ -202,7 +202,7 @@ describe('the objects of an MCPServer', () => {
   });
 });
 
-it('a VirtualMCPServer and an MCPServer of one name live side by side', async () => {
+it('a VirtualMCPServer and an MCPServer can have the same name', async () => {
   const here = await playground();
   await here.create(group(), httpServer('same'), virtualServer({}, { name: 'same' }));
   runPods(testScope(), here);

@@ -6,17 +6,17 @@ import type { Scope } from '../harness/scope.ts';
 import { runVmcp, type Run } from '../harness/vmcp.ts';
 import type { OperatorAccess } from './access.ts';
 
-/** Never pulled: no pod runs here. */
+/** Never pulled: the control plane has no nodes. */
 export const GATEWAY_IMAGE = 'localhost/vmcp-gateway:test';
 
 export interface OperatorOptions {
   /** Value of `--namespace`. */
   readonly watch?: string;
   readonly podName?: string;
-  /** True unless told otherwise. */
+  /** True by default. */
   readonly leaderElect?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** Do not wait until it is ready. */
+  /** Returns before the operator is ready. */
   readonly unready?: boolean;
 }
 
@@ -24,13 +24,13 @@ export interface OperatorOptions {
 export interface Operator extends Run {
   readonly podName: string;
   readonly management: string;
-  /** Value of the first sample of this metric whose labels contain `labels`. */
+  /** Returns the first sample of a metric whose labels contain `labels`. */
   metric(name: string, labels?: string): Promise<number | undefined>;
 }
 
 let count = 0;
 
-/** Starts `vmcp operator` with the rights of its chart, and waits until it is ready. It ends with the scope. */
+/** Starts `vmcp operator` with the rights of its chart and waits until it is ready; it ends with the scope. */
 export async function startOperator(
   scope: Scope,
   address: ControlPlaneAddress,

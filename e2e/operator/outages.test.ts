@@ -28,7 +28,7 @@ beforeAll(async () => {
   await settled(api, [here.namespace]);
 });
 
-/** A new member reaches the gateway's backends: the operator sees, decides and writes. */
+/** Checks that the operator works: a new member appears in the backends of the gateway. */
 async function works(timeoutMs = 30_000): Promise<void> {
   const name = `entry-${String((count += 1))}`;
   await here.create(entry(name, REMOTE));
@@ -38,7 +38,7 @@ async function works(timeoutMs = 30_000): Promise<void> {
     (map) => JSON.stringify(map['data']).includes(`"${name}`) || JSON.stringify(map['data']).includes(name),
     timeoutMs,
   );
-  await eventually('all have been looked at', async () => (await unobserved(here)).length === 0, { timeoutMs });
+  await eventually('every object is observed', async () => (await unobserved(here)).length === 0, { timeoutMs });
   expect(operator.running()).toBe(true);
 }
 
@@ -47,7 +47,7 @@ const deployments = async (): Promise<[string, string][]> =>
     /^(Deployment|StatefulSet|Service)\//u.test(name),
   );
 
-it('an API server that restarts', async () => {
+it('works after a restart of the API server', async () => {
   const before = await deployments();
   await plane.apiserver.stop();
   await sleep(2_000);
@@ -56,14 +56,14 @@ it('an API server that restarts', async () => {
   expect(await deployments()).toEqual(before);
 });
 
-it('an API server that is away for longer than the lease lasts', async () => {
+it('works after an outage of the API server that is longer than the lease', async () => {
   await plane.apiserver.stop();
   await sleep(20_000);
   await plane.apiserver.start();
   await works();
 });
 
-it('an etcd that restarts', async () => {
+it('works after a restart of etcd', async () => {
   await plane.etcd.stop();
   await sleep(3_000);
   await plane.etcd.start();
@@ -71,13 +71,13 @@ it('an etcd that restarts', async () => {
   await works();
 });
 
-it('a watch that has expired: the operator lists again', async () => {
+it('lists again when a watch has expired', async () => {
   const old = (await here.get('MCPGroup', 'fixtures'))?.metadata.resourceVersion ?? '';
   operator.signal('SIGSTOP');
   await here.create(entry('unseen', REMOTE));
   await here.remove('MCPServer', 'web');
   await compact(plane);
-  // Its cache of past changes is empty after a start.
+  // A restart clears the watch cache of the API server.
   await plane.apiserver.stop();
   await plane.apiserver.start();
   const watch = `/apis/vmcp.dev/v1alpha1/mcpgroups?watch=1&timeoutSeconds=1&resourceVersion=${old}`;
@@ -96,7 +96,7 @@ it('a watch that has expired: the operator lists again', async () => {
   await works();
 });
 
-/** Forgets every revision of etcd but the last. */
+/** Removes every revision of etcd except the last. */
 async function compact({ etcdUrl }: ControlPlane): Promise<void> {
   const post = async (path: string, body: unknown): Promise<unknown> => {
     const response = await fetch(`${etcdUrl}${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -107,7 +107,7 @@ async function compact({ etcdUrl }: ControlPlane): Promise<void> {
   await post('/v3/kv/compaction', { revision: header.revision, physical: true });
 }
 
-it('an API server that refuses with 429: the operator waits and catches up', async () => {
+it('waits while the API server answers 429, and then applies the changes', async () => {
   const name = 'no-operator';
   const flow = 'flowcontrol.apiserver.k8s.io/v1';
   const [group, account] = [access.username.split(':')[2] ?? '', access.username.split(':')[3] ?? ''];

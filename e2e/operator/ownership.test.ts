@@ -11,7 +11,7 @@ import { sharedOperator } from './shared.ts';
 
 const { playground, api } = sharedOperator();
 
-/** A VirtualMCPServer `tools` whose objects are there. */
+/** Creates a VirtualMCPServer `tools` and waits for its Deployment. */
 async function withTools(spec: Readonly<Record<string, unknown>> = {}): Promise<Playground> {
   const here = await playground();
   await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...spec }));
@@ -22,7 +22,7 @@ async function withTools(spec: Readonly<Record<string, unknown>> = {}): Promise<
 const revisionOf = (deployment: KubeManifest | undefined): unknown =>
   deployment?.metadata.annotations?.['deployment.kubernetes.io/revision'];
 
-describe('a hand edit of a field that the operator owns is reverted', () => {
+describe('a manual edit of a field of the operator is reverted', () => {
   const edits: [what: string, kind: string, name: string, patch: unknown, path: string][] = [
     [
       'the image',
@@ -98,7 +98,7 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
     await here.appears(kind, name, (live) => JSON.stringify(at(live, path)) === JSON.stringify(before));
   });
 
-  it('the label by which the operator finds its objects', async () => {
+  it('the label that selects the objects of the operator', async () => {
     const here = await withTools();
     await here.patch('Service', 'vmcp-tools', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } });
     const isOurs = (service: KubeManifest) =>
@@ -106,7 +106,7 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
     await here.appears('Service', 'vmcp-tools', isOurs);
   });
 
-  it('at most once a second when another writer insists', { timeout: 60_000 }, async () => {
+  it('at most once per second when another writer repeats the edit', { timeout: 60_000 }, async () => {
     const here = await withTools();
     const rival = { metadata: { labels: { 'app.kubernetes.io/part-of': 'rival' } } };
     const paced = async (): Promise<number> => {
@@ -122,13 +122,13 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
       if (service?.metadata.labels?.['app.kubernetes.io/part-of'] === 'rival') continue;
       reverts += 1;
       await here.patch('Service', 'vmcp-tools', rival);
-      // The number of reverts that this takes depends on the speed of the machine: the operator gains one run a second.
+      // The number of reverts until the operator slows down depends on the machine: its budget grows by one run per second.
       if (end === Infinity && (await paced()) > before) end = performance.now() + 4_000;
     }
     expect(reverts).toBeLessThanOrEqual(20 + (performance.now() - start) / 1_000 + 1);
   });
 
-  it.each(['Deployment', 'Service'])('a deleted %s comes back', async (kind) => {
+  it.each(['Deployment', 'Service'])('recreates a deleted %s', async (kind) => {
     const here = await withTools();
     const { uid } = (await here.appears(kind, 'vmcp-tools')).metadata;
     await here.remove(kind, 'vmcp-tools');
@@ -136,14 +136,14 @@ describe('a hand edit of a field that the operator owns is reverted', () => {
   });
 });
 
-describe('what others write stays', () => {
-  it('annotations, labels and fields that nobody else sets', async () => {
+describe('edits of others are kept:', () => {
+  it('annotations, labels and fields that the operator does not set', async () => {
     const here = await withTools();
     const foreign = { metadata: { annotations: { 'example.com/note': 'mine' }, labels: { team: 'a' } } };
     for (const kind of ['Deployment', 'Service']) await here.patch(kind, 'vmcp-tools', foreign);
     await here.patch('ConfigMap', 'tools-vmcp-config', { ...foreign, data: { 'other.txt': 'mine' } });
     await here.patch('Deployment', 'vmcp-tools', { spec: { progressDeadlineSeconds: 300, revisionHistoryLimit: 3 } });
-    // A change of our own fields goes through all of them again.
+    // This change makes the operator apply all of them again.
     await here.patch('VirtualMCPServer', 'tools', {
       spec: { sessionAffinity: 'None', replicas: 1, config: { metadata: { changed: 'yes' } } },
     });
@@ -173,12 +173,12 @@ describe('what others write stays', () => {
     await pods.stop();
   });
 
-  it('a number of replicas that an autoscaler chose, while the resource names none', async () => {
+  it('the number of replicas of an autoscaler, when the resource sets none', async () => {
     const here = await withTools();
     const scale = async (replicas: number) => here.patch('Deployment', 'vmcp-tools', { spec: { replicas } }, 'scale');
     await scale(4);
     await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed: 'yes' } } } });
-    await here.isApplied('VirtualMCPServer', 'tools');
+    await here.untilApplied('VirtualMCPServer', 'tools');
     expect((await here.get('Deployment', 'vmcp-tools'))?.metadata.generation).toBeGreaterThan(2);
     expect(at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas')).toBe(4);
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 2 } });
@@ -186,10 +186,10 @@ describe('what others write stays', () => {
     await scale(5);
     await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 2);
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: null } });
-    await here.isApplied('VirtualMCPServer', 'tools');
+    await here.untilApplied('VirtualMCPServer', 'tools');
     await scale(3);
     await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed: 'again' } } } });
-    await here.isApplied('VirtualMCPServer', 'tools');
+    await here.untilApplied('VirtualMCPServer', 'tools');
     await sleep(500);
     expect(at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas')).toBe(3);
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 0 } });
@@ -197,7 +197,7 @@ describe('what others write stays', () => {
   });
 });
 
-describe('an object of our name that is not ours', () => {
+describe('an object of another owner with the name of ours', () => {
   const foreign: [kind: string, name: string, members: Record<string, unknown>][] = [
     ['Service', 'vmcp-tools', { spec: { ports: [{ port: 80 }], selector: { app: 'other' } } }],
     ['ConfigMap', 'tools-vmcp-config', { data: { 'config.json': 'mine' } }],
@@ -217,12 +217,12 @@ describe('an object of our name that is not ours', () => {
       },
     ],
   ];
-  it.each(foreign)('a %s %s is not touched, and the server says so until it is gone', async (kind, name, members) => {
+  it.each(foreign)('keeps a %s %s, and reports it until it is deleted', async (kind, name, members) => {
     const here = await playground();
     const { apiVersion } = placeOf(kind);
     const made = await api().create({ apiVersion, kind, metadata: { name, namespace: here.namespace }, ...members });
     await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools' }));
-    const said = await eventually('the server says that the name is taken', async () =>
+    const said = await eventually('the server reports NameTaken', async () =>
       conditionsOf(await here.get('VirtualMCPServer', 'tools')).find(
         ({ reason, message, status }) => status === 'False' && /NameTaken/u.test(`${reason} ${message}`),
       ),
@@ -243,7 +243,7 @@ describe('an object of our name that is not ours', () => {
   });
 });
 
-describe('what is not wanted any more goes', () => {
+describe('deletes objects that are not desired any more:', () => {
   it('the PodDisruptionBudget of a server with one replica', async () => {
     const here = await withTools({ replicas: 2 });
     await here.appears('PodDisruptionBudget', 'vmcp-tools');
@@ -251,7 +251,7 @@ describe('what is not wanted any more goes', () => {
     await here.disappears('PodDisruptionBudget', 'vmcp-tools');
   });
 
-  it('everything of a deleted server, and a new one of the same name has its own', async () => {
+  it('all objects of a deleted server; a new server of the same name gets new ones', async () => {
     const here = await withTools();
     const { uid } = (await here.appears('Deployment', 'vmcp-tools')).metadata;
     await here.remove('VirtualMCPServer', 'tools');
@@ -309,7 +309,7 @@ describe('podTemplateSpec', () => {
     expect(vmcp?.env?.map(({ name }) => name)).toEqual(expect.arrayContaining(['EXTRA', 'VMCP_NAME']));
     expect(vmcp?.resources).toMatchObject({ limits: { memory: '1Gi' }, requests: { cpu: '100m' } });
     expect(template(live)).toMatchObject({ nodeSelector: { disk: 'ssd' }, tolerations: [{ key: 'gpu' }] });
-    // And back.
+    // And revert it.
     await here.patch('VirtualMCPServer', 'tools', { spec: { podTemplateSpec: null } });
     const back = await here.appears(
       'Deployment',
@@ -323,7 +323,7 @@ describe('podTemplateSpec', () => {
   it.each([
     ['a container without a name', { containers: [{ image: 'x' }] }],
     ['text for a list', { containers: 'none' }],
-  ])('with %s is said, and the pods stay', async (_, wrong) => {
+  ])('reports %s, and keeps the pods', async (_, wrong) => {
     const here = await withTools();
     const before = await here.appears('Deployment', 'vmcp-tools');
     await here.patch('VirtualMCPServer', 'tools', patchOf(wrong));
@@ -340,7 +340,7 @@ describe('podTemplateSpec', () => {
     );
   });
 
-  it('that only the API server can refuse is said in its words, and the pods stay', async () => {
+  it('quotes the error of the API server for a template that only it can reject, and keeps the pods', async () => {
     const here = await withTools();
     const before = await here.appears('Deployment', 'vmcp-tools');
     const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
@@ -357,7 +357,7 @@ describe('podTemplateSpec', () => {
   });
 });
 
-it('an MCPServer’s pods restart when its annotation says so', async () => {
+it('restarts the pods of an MCPServer when its restart annotation changes', async () => {
   const here = await playground();
   await here.create(group(), httpServer('web'));
   await here.appears('Deployment', 'mcp-web', (each) => revisionOf(each) === '1');

@@ -34,7 +34,7 @@ const httpDeployment = (name: string): KubeManifest => {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec };
 };
 
-it('in scope namespace no finalizer is set, those that stand come off, and a namespace can be deleted', async () => {
+it('in scope namespace sets no finalizers, removes existing ones, and allows the deletion of a namespace', async () => {
   await one.create(virtualServer({}, { name: 'tools', groupName: 'served' }), ...everySort());
   await one.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'True' });
   await one.becomes('VirtualMCPServer', 'all', { type: 'AuthConfigured', status: 'True' });
@@ -49,7 +49,7 @@ it('in scope namespace no finalizer is set, those that stand come off, and a nam
   await eventually('the namespace is gone', async () => !(await api.get(placeOf('Namespace', undefined, 'one'))));
 });
 
-it('a webhook that does not answer is said by a condition, and heals', async () => {
+it('reports a webhook that does not answer, and recovers', async () => {
   const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
   const { status } = await api.send('POST', path, {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -72,7 +72,7 @@ it('a webhook that does not answer is said by a condition, and heals', async () 
   const failed = { type: 'Applied', status: 'False', reason: 'ApplyFailed' };
   const { message } = await two.becomes('MCPServer', 'web', failed);
   expect(message).toContain('dead.example.com');
-  await eventually('an event tells it', async () =>
+  await eventually('an event reports it', async () =>
     (await two.list('Event')).some((event) => event['reason'] === 'ApplyFailed'),
   );
   await api.send('DELETE', `${path}/dead`);
@@ -80,11 +80,11 @@ it('a webhook that does not answer is said by a condition, and heals', async () 
   await two.becomes('MCPServer', 'web', { type: 'Applied', status: 'True' });
 });
 
-it('a Secret that may not be read is said by a condition, and heals', async () => {
+it('reports a Secret that it may not read, and recovers', async () => {
   await two.create(secret('key', { value: 'x' }), headerAuth('auth', 'key'), group());
   await two.becomes('MCPExternalAuthConfig', 'auth', { type: 'Valid', status: 'True' });
   const [role] = (await two.list('Role')).filter(({ metadata }) => metadata.name.includes('operator'));
-  if (!role) throw new Error('the chart makes a Role for the operator in the namespace');
+  if (!role) throw new Error('the chart has no Role for the operator in the namespace');
   const rules = role['rules'] as { resources: string[]; verbs: string[] }[];
   const without = rules.map((rule) =>
     rule.resources.includes('secrets') ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'get') } : rule,
@@ -102,7 +102,7 @@ it('a Secret that may not be read is said by a condition, and heals', async () =
   await expect.poll(() => two.condition('MCPServerEntry', 'remote', 'Applied')).toBeUndefined();
 });
 
-it('what a quota refuses is no error of the operator', async () => {
+it('does not count an exceeded quota as an error of the operator', async () => {
   const errors = await operator.metric('reconcile_errors_total', 'controller="VirtualMCPServer"');
   const spec = { hard: { services: '0' } };
   await two.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec });

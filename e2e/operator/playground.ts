@@ -16,7 +16,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
 };
 const CORE = /^(Namespace|Secret|ConfigMap|Service|ServiceAccount|Pod|Event|ResourceQuota)$/u;
 
-/** Where objects of a kind are; kinds of ours unless it is one of Kubernetes. */
+/** Returns the API version and place of an object; a kind that is not of Kubernetes is one of ours. */
 export const placeOf = (kind: string, namespace?: string, name?: string): Place => ({
   apiVersion: VERSIONS[kind] ?? (CORE.test(kind) ? 'v1' : 'vmcp.dev/v1alpha1'),
   kind,
@@ -33,10 +33,10 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/** Long enough for a machine on which everything else runs, too. What must be quick is timed. */
+/** Timeout on a busy machine. Tests with a time limit pass their own. */
 const PATIENCE_MS = 30_000;
 
-/** A namespace of one test, as a person with every right in it sees it. */
+/** The namespace of one test, accessed with all rights. */
 export class Playground {
   readonly api: ClusterApi;
   readonly namespace: string;
@@ -61,7 +61,7 @@ export class Playground {
     return this.api.list(placeOf(kind, this.namespace));
   }
 
-  /** A merge patch; of a subresource when one is named. */
+  /** Sends a merge patch, to a subresource if there is one. */
   patch(kind: string, name: string, patch: unknown, subresource?: string): Promise<KubeManifest> {
     return this.api.patch(placeOf(kind, this.namespace, name), patch, subresource === undefined ? {} : { subresource });
   }
@@ -70,7 +70,7 @@ export class Playground {
     return this.api.remove(placeOf(kind, this.namespace, name));
   }
 
-  /** The object once it is there and as wanted. */
+  /** Waits until an object exists and `isWanted` accepts it; returns it. */
   async appears(
     kind: string,
     name: string,
@@ -79,14 +79,14 @@ export class Playground {
   ): Promise<KubeManifest> {
     let last: KubeManifest | undefined;
     return eventually(
-      `${kind} ${name} is as wanted`,
+      `${kind} ${name} is as expected`,
       async () => {
         last = await this.get(kind, name);
         return last !== undefined && isWanted(last) && last;
       },
       { timeoutMs },
     ).catch((error: unknown) => {
-      throw new Error(`${kind} ${name} does not come to be as wanted: ${JSON.stringify(last)}`, { cause: error });
+      throw new Error(`${kind} ${name} is not as expected: ${JSON.stringify(last)}`, { cause: error });
     });
   }
 
@@ -95,8 +95,8 @@ export class Playground {
     await eventually(`${kind} ${name} is gone`, isGone, { timeoutMs });
   }
 
-  /** Waits until the operator has applied an object of ours as it is now. */
-  async isApplied(kind: string, name: string): Promise<void> {
+  /** Waits until the operator has applied the current generation of an object. */
+  async untilApplied(kind: string, name: string): Promise<void> {
     await this.appears(kind, name, (each) => at(each, 'status.observedGeneration') === each.metadata.generation);
   }
 
@@ -134,11 +134,11 @@ export const conditionsOf = (object: KubeManifest | undefined): readonly Conditi
 export const statusOf = (object: KubeManifest | undefined): Readonly<Record<string, unknown>> =>
   (object?.['status'] ?? {}) as Record<string, unknown>;
 
-/** The part of an object that a dotted path names; a number is an index. */
+/** Returns the value at a dotted path; a number is an index. */
 export const at = (object: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], object);
 
-/** A fresh namespace that admits only pods of Pod Security `restricted`; deleted with the scope. */
+/** Creates a namespace with Pod Security `restricted`; the end of the scope deletes it. */
 export async function newPlayground(scope: Scope, api: ClusterApi, prefix = 'test'): Promise<Playground> {
   const name = `${prefix}-${randomBytes(4).toString('hex')}`;
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };

@@ -8,7 +8,7 @@ import { sharedOperator } from './shared.ts';
 
 const { playground, api } = sharedOperator();
 
-it('pods stay while a Secret of a backend is away and when it is back', async () => {
+it('keeps the pods while a Secret of a backend is deleted and recreated', async () => {
   const here = await playground();
   await here.create(
     group(),
@@ -32,14 +32,14 @@ it('pods stay while a Secret of a backend is away and when it is back', async ()
   expect((await here.get('Deployment', 'vmcp-tools'))?.metadata['generation']).toBe(before.metadata['generation']);
 });
 
-it('names of a stdio server and of a virtual server do not meet', async () => {
+it('the object names of a stdio server and of a virtual server do not collide', async () => {
   const here = await playground();
   await here.create(group(), stdioServer('a-vmcp'), virtualServer({}, { name: 'mcp-a' }));
   await here.becomes('MCPServer', 'a-vmcp', { type: 'Applied', status: 'True' });
   await here.becomes('VirtualMCPServer', 'mcp-a', { type: 'Applied', status: 'True' });
 });
 
-it('the token of an account that a stdio server names is for its gateway alone', async () => {
+it('only the gateway of a stdio server gets the token of its account', async () => {
   const here = await playground();
   await here.create(group(), stdioServer('local', { serviceAccount: 'mine' }));
   const set = await here.appears('StatefulSet', 'mcp-local');
@@ -49,7 +49,7 @@ it('the token of an account that a stdio server names is for its gateway alone',
   });
 });
 
-it('nothing runs as the operator, not in its own namespace either', async () => {
+it('no pod runs with the account of the operator, even in its own namespace', async () => {
   const here = new Playground(api(), OPERATOR_NAMESPACE);
   const account = 'vmcp-operator';
   const made: [kind: string, manifest: Manifest][] = [

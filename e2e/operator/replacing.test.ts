@@ -15,7 +15,7 @@ const ACCOUNT = [
   ['RoleBinding', 'tools-vmcp'],
 ] as const;
 
-/** A VirtualMCPServer `tools` whose objects are there. */
+/** Creates a VirtualMCPServer `tools` and waits for its Deployment. */
 async function withTools(spec: Readonly<Record<string, unknown>> = {}): Promise<Playground> {
   const here = await playground();
   await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...spec }));
@@ -26,17 +26,17 @@ async function withTools(spec: Readonly<Record<string, unknown>> = {}): Promise<
 const isServing = (workload: KubeManifest): boolean => (at(workload, 'status.availableReplicas') ?? 0) !== 0;
 
 describe('the number of replicas', () => {
-  it('stays as it is when it is wanted no longer, and is an autoscaler’s from then on', async () => {
+  it('stays unchanged when the resource stops setting it, and can then be set by an autoscaler', async () => {
     const here = await withTools({ replicas: 5 });
     const replicas = async () => at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas');
     const change = async (changed: string) => {
       await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata: { changed } } } });
       await here.appears('ConfigMap', 'tools-vmcp-config', (each) => JSON.stringify(each['data']).includes(changed));
-      await here.isApplied('VirtualMCPServer', 'tools');
+      await here.untilApplied('VirtualMCPServer', 'tools');
       await sleep(1_000);
     };
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: null } });
-    await here.isApplied('VirtualMCPServer', 'tools');
+    await here.untilApplied('VirtualMCPServer', 'tools');
     await sleep(1_000);
     expect(await replicas()).toBe(5);
     await change('once');
@@ -49,7 +49,7 @@ describe('the number of replicas', () => {
   });
 });
 
-describe('a key that somebody adds to what is chosen or allowed is taken out', () => {
+describe('removes a key that another writer adds to a selector:', () => {
   it.each([
     ['the selector of the Service', 'Service', 'vmcp-tools', { spec: { selector: { app: 'other' } } }, 'spec.selector'],
     [
@@ -60,7 +60,7 @@ describe('a key that somebody adds to what is chosen or allowed is taken out', (
       'spec.podSelector',
     ],
     [
-      'a narrower choice by the NetworkPolicy',
+      'a narrower selector of the NetworkPolicy',
       'NetworkPolicy',
       'vmcp-tools',
       { spec: { podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } } },
@@ -74,8 +74,8 @@ describe('a key that somebody adds to what is chosen or allowed is taken out', (
   });
 });
 
-describe('what is left over goes when the new pods serve', () => {
-  it('the rights of pods that go on while the new ones cannot start', async () => {
+describe('deletes obsolete objects when the new pods serve:', () => {
+  it('the rights of the old pods, which keep running while the new ones cannot start', async () => {
     const here = await withTools();
     runPods(testScope(), here);
     await here.appears('Deployment', 'vmcp-tools', isServing);
@@ -91,7 +91,7 @@ describe('what is left over goes when the new pods serve', () => {
     for (const [kind, name] of ACCOUNT) await here.disappears(kind, name);
   });
 
-  it('the Deployment of an MCPServer that becomes one behind stdio', async () => {
+  it('the Deployment of an MCPServer whose transport changes to stdio', async () => {
     const here = await playground();
     await here.create(group(), httpServer('web'));
     const pods = runPods(testScope(), here);
@@ -106,7 +106,7 @@ describe('what is left over goes when the new pods serve', () => {
   });
 });
 
-it('a configuration that no ConfigMap can hold is said, and what runs goes on', async () => {
+it('reports a configuration that is too large for a ConfigMap, and keeps the running one', async () => {
   const here = await withTools();
   const before = await here.appears('ConfigMap', 'tools-vmcp-config');
   const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${String(i)}`, 'x'.repeat(30_000)]));

@@ -14,7 +14,7 @@ declare module 'vitest' {
 const stops: (() => unknown)[] = [];
 let output: () => string = () => '';
 
-/** One control plane and one operator for every test file that does not stop a part of them. */
+/** Starts the control plane and the operator of all test files that do not stop a part of them. */
 export async function setup(project: TestProject): Promise<void> {
   const scope = { defer: (stop: () => unknown) => void stops.push(stop) };
   const { server, etcdUrl, folder } = await startControlPlane(scope);

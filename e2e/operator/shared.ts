@@ -4,7 +4,7 @@ import type { ClusterApi } from '../harness/control-plane/api.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 import { newPlayground, type Playground } from './playground.ts';
 
-/** For the tests of a file: a namespace each, on the control plane and under the operator that all files share. */
+/** Gives each test a namespace on the shared control plane, with the shared operator. */
 export function sharedOperator(): { playground(): Promise<Playground>; readonly api: () => ClusterApi } {
   const scope = blockScope();
   let api: ClusterApi | undefined;
@@ -12,7 +12,7 @@ export function sharedOperator(): { playground(): Promise<Playground>; readonly 
     api = await adminApi(scope, inject('controlPlane'));
   });
   const connected = (): ClusterApi => {
-    if (!api) throw new Error('there is a connection from the first test on');
+    if (!api) throw new Error('the connection is opened before the first test');
     return api;
   };
   return { api: connected, playground: () => newPlayground(testScope(), connected()) };

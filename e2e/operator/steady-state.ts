@@ -29,7 +29,7 @@ const WATCHED = [
 ];
 const OURS = WATCHED.slice(0, 6);
 
-/** Version of every object of these namespaces, by `Kind/namespace/name`. */
+/** Returns the version of every object of these namespaces, by `Kind/namespace/name`. */
 export async function versions(api: ClusterApi, namespaces: readonly string[]): Promise<Record<string, string>> {
   const lists = await Promise.all(
     namespaces.flatMap((namespace) => WATCHED.map((kind) => api.list(placeOf(kind, namespace)))),
@@ -48,7 +48,7 @@ export async function versions(api: ClusterApi, namespaces: readonly string[]): 
 export async function settled(api: ClusterApi, namespaces: readonly string[], quietMs = 2_000): Promise<void> {
   let before = await versions(api, namespaces);
   await eventually(
-    'nothing changes any more',
+    'the objects do not change',
     async () => {
       await sleep(quietMs);
       const now = await versions(api, namespaces);
@@ -60,7 +60,7 @@ export async function settled(api: ClusterApi, namespaces: readonly string[], qu
   );
 }
 
-/** Requests of this user that write, in the time that `during` takes, one line each. */
+/** Returns the write requests of a user while `during` runs, one line each. */
 export async function writesDuring(
   address: ControlPlaneAddress,
   username: string,
@@ -71,7 +71,7 @@ export async function writesDuring(
   return writesOf(await auditSince(address, mark), username).map(lineOf);
 }
 
-/** Objects of ours that the operator has not looked at since they changed. */
+/** Lists the custom resources whose last change the operator has not observed. */
 export async function unobserved(playground: Playground): Promise<string[]> {
   const lists = await Promise.all(OURS.map((kind) => playground.list(kind)));
   return lists

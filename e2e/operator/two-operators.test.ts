@@ -9,13 +9,13 @@ import { startOperator, type Operator } from './operator-process.ts';
 import { at, newPlayground } from './playground.ts';
 import { REMOTE } from './resources.ts';
 
-/** More than it takes to find objects at rest. */
+/** Longer than the interval at which an operator compares objects at rest. */
 const TAKE_OVER_MS = 50_000;
 const imageOf = (name: string): string => `localhost/${name}:1`;
 
 const appliedBy = ({ metadata }: KubeManifest): string => metadata.annotations?.['vmcp.dev/applied-by'] ?? '';
 
-it('two operators with different settings end their fight, and one that is left takes over', async () => {
+it('two operators with different settings stop overwriting each other, and the remaining one takes over', async () => {
   const { plane, api, access } = await ownControlPlane(testScope());
   const here = await newPlayground(testScope(), api);
   const start = (podName: string): Promise<Operator> =>
@@ -38,7 +38,7 @@ it('two operators with different settings end their fight, and one that is left 
   const identity = appliedBy(await deploymentOf('first'));
   expect(identity).toMatch(/^vmcp-system\/vmcp-operator-/u);
   const second = await start('second');
-  const told = await eventually('the second one tells of the first', async () =>
+  const told = await eventually('an event of the second operator names the first', async () =>
     (await here.list('Event')).find(({ reason }) => reason === 'AnotherOperator'),
   );
   expect(told['message']).toContain(identity);

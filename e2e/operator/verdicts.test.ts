@@ -13,10 +13,9 @@ import { mutations } from './mutations.ts';
 const scope = blockScope();
 let api: ClusterApi;
 
-/** Where the two are different by nature, and why. */
+/** Samples on which the two must differ, with the reason. */
 const BY_NATURE: Readonly<Record<string, string>> = {
-  'type-null-for-object.yaml':
-    'the API server stores an object without its null members; in a file a field with nothing behind it is a mistake',
+  'type-null-for-object.yaml': 'the API server removes null members; in a file a field without a value is a mistake',
 };
 
 const samplesOf = (folder: string): [file: string, text: string][] => {
@@ -44,7 +43,7 @@ interface Verdict {
   readonly words: string;
 }
 
-/** What `kubectl create --dry-run=server --validate=strict` would say. */
+/** Returns the verdict of `kubectl create --dry-run=server --validate=strict`. */
 async function ofApiServer(object: KubeManifest): Promise<Verdict> {
   const { apiVersion, kind } = object;
   const path = pathOf({ apiVersion, kind, namespace: object.metadata.namespace ?? 'default' });
@@ -74,7 +73,7 @@ describe('the API server and our validator', () => {
     expect([await ofApiServer(object), ofValidator(object)]).toMatchObject([{ accepted: true }, { accepted: true }]);
   });
 
-  it.each(invalid)('both refuse %s', async (file, text) => {
+  it.each(invalid)('both reject %s', async (file, text) => {
     const object = parse(text) as KubeManifest;
     const verdict = await ofApiServer(object);
     verdictsOnInvalid.set(file, verdict);
@@ -83,7 +82,7 @@ describe('the API server and our validator', () => {
   });
 
   it.each(invalid.filter(([file]) => !(file in BY_NATURE) && file !== 'enum-api-version.yaml'))(
-    'the refusal of %s names the field',
+    'the error for %s names the field',
     async (file, text) => {
       const path = /^# expect: (.+)$/mu.exec(text)?.[1] ?? '';
       const member = /([^.[\]"]+)(\[\d+\])?$/u.exec(path)?.[1];
@@ -96,13 +95,13 @@ describe('the API server and our validator', () => {
     expect([await ofApiServer(object), ofValidator(object)]).toMatchObject([{ accepted: true }, { accepted: true }]);
   });
 
-  it('agree on samples with one thing changed', async () => {
-    // What every kind of Kubernetes has in common is the API server's to judge; a status is dropped from what is created.
+  it('agree on samples with one change', async () => {
+    // Only the API server checks the metadata of an object; it ignores the status of a new object.
     const isOurs = (path: string) => path === 'metadata.name' || path.startsWith('spec');
     const all = valid.flatMap(([file, text]) =>
       [...mutations(parse(text) as KubeManifest, isOurs)].map((mutation) => ({ ...mutation, file })),
     );
-    // A stride without a common factor passes through every sample and every sort of change.
+    // A prime stride reaches every sample and every kind of change.
     const some = all.filter((_, index) => index % 37 === 5);
     const verdicts = await Promise.all(
       some.map(async ({ object }) => [await ofApiServer(object), ofValidator(object)] as const),

@@ -16,13 +16,13 @@ interface Seen {
   readonly client: KubeClient;
   readonly world: World;
   readonly namespace: string;
-  /** `Secret +s` for each change in the namespace, in order. */
+  /** Changes in the namespace, in order, such as `Secret +s`. */
   readonly changes: string[];
   readonly log: string[];
   put(kind: string, name: string, rest?: object, metadata?: object): Promise<KubeObject>;
 }
 
-/** One without an operator, which would change the objects that are looked at. */
+/** A control plane without an operator, which would change the objects of the tests. */
 const scope = blockScope();
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 const asAdmin = (): Promise<Connection> =>
   defaultConnection({ KUBECONFIG: adminKubeconfigOf(plane) }, () => performance.now());
 
-/** A world, and a new namespace in it. */
+/** Starts a world and creates a namespace. */
 async function look(
   connect: (namespace: string, admin: KubeClient) => Promise<Connection> = asAdmin,
   all = true,
@@ -90,9 +90,9 @@ const caEntry = (key: string) => ({
 });
 
 describe('world', () => {
-  it('sees custom resources, who refers to whom, and what goes', async () => {
+  it('has custom resources, their references and their deletion', async () => {
     const { world, namespace, put, client, changes } = await look();
-    // Each kind has a watch of its own: what comes through two of them comes in any order.
+    // Each kind has its own watch: events of two kinds arrive in any order.
     await put('MCPGroup', 'g');
     await eventually('the group', () => world.snapshot(namespace).groups.has('g'));
     await put('MCPServerEntry', 'e', caEntry('a.crt'));
@@ -112,7 +112,7 @@ describe('world', () => {
     expect(changes).toEqual(['MCPGroup +g', 'MCPServerEntry +e', 'MCPServerEntry -e']);
   });
 
-  it('knows the keys of a Secret that something refers to, and never a value', async () => {
+  it('has the keys of a referenced Secret, and never a value', async () => {
     const { world, namespace, put, client, changes, log } = await look();
     await put('Secret', 'other', { stringData: { k: 'canary-other' } });
     await put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
@@ -133,7 +133,7 @@ describe('world', () => {
     expect(kept.join()).not.toContain('canary');
   });
 
-  it('has what is newly referred to once it is asked to be ready, and lets go of what nothing refers to', async () => {
+  it('has newly referenced objects after `referencesReady`, and removes unreferenced ones', async () => {
     const { world, namespace, put, changes, client } = await look();
     await put('Secret', 's', { stringData: { k: 'v' } });
     await eventually('the identity', () => world.referencesReady(namespace).then(() => true));
@@ -147,7 +147,7 @@ describe('world', () => {
     expect(changes.filter((change) => change.startsWith('Secret'))).toEqual([]);
   });
 
-  it('keeps of a ConfigMap the values that something refers to, and the names of all keys', async () => {
+  it('keeps the referenced values of a ConfigMap and the names of all keys', async () => {
     const { world, namespace, put } = await look();
     await put('ConfigMap', 'ca', { data: { 'a.crt': 'A', 'b.crt': 'B' } });
     await put('MCPServerEntry', 'e', caEntry('a.crt'));
@@ -160,7 +160,7 @@ describe('world', () => {
     await eventually('the new value', () => data()?.['a.crt'] === 'A2');
   });
 
-  it('sees of other kinds what the operator made, by its owner', async () => {
+  it('has objects of other kinds that the operator created, by owner', async () => {
     const { world, namespace, put } = await look();
     const group = await put('MCPGroup', 'g');
     const uid = group.metadata.uid ?? '';
@@ -173,12 +173,12 @@ describe('world', () => {
     expect(owned()[0]).toMatchObject({ data: { x: '1' } });
     expect(world.raw(RESOURCES.ConfigMap, namespace, 'foreign')).toBeUndefined();
     expect(world.owned(RESOURCES.Service, namespace, uid)).toEqual([]);
-    // Without its label an object is out of sight: as good as gone.
+    // An object without the label of the operator counts as deleted.
     await put('ConfigMap', 'mine', { data: { x: '1' } }, { labels: {}, ownerReferences });
     await eventually('nothing owned', () => owned().length === 0);
   });
 
-  it('sees that a namespace is about to go', async () => {
+  it('knows that a namespace is being deleted', async () => {
     const { world, namespace, client, put } = await look();
     await put('MCPGroup', 'g', {}, { finalizers: ['example.com/wait'] });
     expect(world.namespaceIsTerminating(namespace)).toBe(false);
@@ -187,7 +187,7 @@ describe('world', () => {
     await client.mergePatch(ownType('MCPGroup'), namespace, 'g', { metadata: { finalizers: null } });
   });
 
-  it('needs no more than rights in the namespaces that it watches', async () => {
+  it('needs rights in the watched namespaces only', async () => {
     const seen = await look(serviceAccountOf, false);
     await seen.put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
     await seen.put('Secret', 's', { stringData: { k: 'v' } });
@@ -197,7 +197,7 @@ describe('world', () => {
   });
 });
 
-/** The connection of a ServiceAccount that may read in its own namespace only. */
+/** Connects as a ServiceAccount that can read its own namespace only. */
 async function serviceAccountOf(namespace: string, admin: KubeClient): Promise<Connection> {
   const name = 'operator';
   const metadata = { name, namespace };
@@ -224,7 +224,7 @@ async function serviceAccountOf(namespace: string, admin: KubeClient): Promise<C
     tls: () => tls,
     authorization: () => Promise.resolve(`Bearer ${(status as { token: string }).token}`),
   };
-  // The API server reads Roles a moment after they were written.
+  // The API server reads new Roles a moment later.
   const client = new KubeClient(own);
   onTestFinished(() => client.close());
   await eventually('the account may read', () => client.list(RESOURCES.Secret, { namespace }));

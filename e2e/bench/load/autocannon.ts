@@ -35,5 +35,5 @@ async function run(plan: Plan, connections: number, seconds: number): Promise<Lo
   };
 }
 
-/** For machines without wrk: latencies in whole milliseconds, and lower rates, because it takes more CPU per request. */
+/** Engine for machines without wrk: latencies in whole milliseconds, and lower rates because it uses more CPU per request. */
 export const autocannonEngine: Engine = { name: 'autocannon', run };

@@ -1,7 +1,7 @@
 /**
- * Side load of W7: calls the tools of misbehaving backends over and over. Each `--tool` is `N:NAME`, N calls in flight,
- * with a pause between calls, so that it costs attention rather than CPU; it runs at the lowest priority for the same
- * reason. Prints a JSON line when all are about to begin, and ends when it is told to, at the latest after `--seconds`.
+ * Side load of W7: calls the tools of misbehaving backends repeatedly. Each `--tool` is `N:NAME`, N calls in flight,
+ * with a pause between calls; it runs at the lowest priority, so that it takes little CPU
+ * from the gateway. Prints a JSON line when all calls are about to begin; ends on SIGTERM or after `--seconds`.
  */
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ const workers = tools.reduce((sum, { inFlight }) => sum + inFlight, 0);
 const begun: Record<string, number> = {};
 setPriority(constants.priority.PRIORITY_LOW);
 
-/** Prints how many calls of each tool are about to begin, once that is all of them. */
+/** Counts a worker that begins; prints the number of calls by tool when all workers have begun. */
 function begins(name: string): void {
   begun[name] = (begun[name] ?? 0) + 1;
   const all = Object.values(begun).reduce((sum, count) => sum + count, 0);
@@ -39,7 +39,7 @@ async function worker(name: string): Promise<void> {
   const params = JSON.stringify({ name, arguments: { text: 'x' } });
   begins(name);
   while (performance.now() < deadline) {
-    // Any answer will do, and none as well: what is judged is the healthy calls beside it.
+    // The answer does not matter: the benchmark measures the healthy calls beside it.
     await post(url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`, session).catch(
       () => undefined,
     );

@@ -1,7 +1,7 @@
 /**
  * Load of W6: opens `--count` sessions, each with its GET stream, holds them for `--hold` seconds, prints
- * `{"open":N,"closed":N}` as a JSON line and goes on holding them until its stdin ends. Raw sockets, because ten thousand
- * of a client library's would be the larger part of what is measured on a small machine.
+ * `{"open":N,"closed":N}` as a JSON line and holds them until its stdin ends. Raw sockets: ten thousand connections
+ * of a client library would use more of a small machine than the gateway.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

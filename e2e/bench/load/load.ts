@@ -6,28 +6,28 @@ export interface Body {
   readonly after: string;
 }
 
-/** What the load generator sends: sessions and bodies are taken in turn, independently of each other. */
+/** Requests of a load generator: it uses sessions and bodies in turn, independently of each other. */
 export interface Plan {
   readonly port: number;
-  /** One per connection or more; empty for a server without sessions. */
+  /** At least one session for each connection; empty for a server without sessions. */
   readonly sessions: readonly string[];
-  /** Bearer tokens of the sessions, taken in turn: of as many users as there are tokens; absent: nobody logs in. */
+  /** Bearer tokens of the users, assigned to the sessions in turn; absent for anonymous sessions. */
   readonly tokens?: readonly string[];
   readonly bodies: readonly Body[];
-  /** Text that every reply must contain; undefined: only status and size are judged. */
+  /** Text that every reply must contain; without it only status and size are checked. */
   readonly mustContain?: string;
-  /** Least size of a reply, judged by the mean of a slice: cheaper than looking into bodies of many kilobytes. */
+  /** Least mean size of the replies in a slice: cheaper to check than bodies of many kilobytes. */
   readonly minBytes?: number;
 }
 
 export interface Load {
   readonly requests: number;
   readonly seconds: number;
-  /** Of everything received, headers included. */
+  /** Received bytes, including headers. */
   readonly bytes: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Requests that were not answered as they should be, by what went wrong; empty when none. */
+  /** Number of failed requests by kind of failure. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
@@ -36,12 +36,12 @@ export interface Engine {
   readonly run: (plan: Plan, connections: number, seconds: number) => Promise<Load>;
 }
 
-/** Drops the kinds of failure that did not happen. */
+/** Removes the kinds of failure that did not happen. */
 export function happened(failures: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0));
 }
 
-/** Prints what was measured as a JSON line and ends the process, which idle connections would keep for a while. */
+/** Prints the measurements as a JSON line and ends the process without waiting for idle connections. */
 export function reportAndExit(
   startedAt: number,
   latenciesMs: readonly number[],

@@ -1,7 +1,7 @@
 /**
- * Load of W8: `--workers` browsers that log in at the authorization server of the gateway, over and over for `--seconds`.
- * Prints one `Load` as a JSON line, a request being a whole grant: authorize, consent, the way to the provider and back,
- * token. Every browser logs in once before the time begins; from then on it remembers its approval, unless `--ask`.
+ * Load of W8: `--workers` browsers log in at the authorization server of the gateway repeatedly for `--seconds`.
+ * Prints one `Load` as a JSON line; a request is a whole grant: authorize, consent, redirects to the provider and back,
+ * token. Every browser logs in once before the measurement; its approval is remembered, unless `--ask`.
  */
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -22,9 +22,9 @@ const { values } = parseArgs({
 });
 const port = Number(values.port);
 const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n';
-// As browsers send them from a page with `Referrer-Policy: no-referrer`.
+// Headers of a form on a page with `Referrer-Policy: no-referrer`.
 const SAME_ORIGIN = 'Origin: null\r\nSec-Fetch-Site: same-origin\r\n';
-// What a client computes once more for every login is not what is measured here.
+// One verifier for all logins: the work of the client is not measured.
 const VERIFIER = 'v'.repeat(64);
 const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
   response_type: 'code',
@@ -48,7 +48,7 @@ const latencies: number[] = [];
 const failures: Record<string, number> = {};
 let grants = 0;
 
-/** Where a reply redirects to; throws with what it says otherwise. */
+/** Returns the target of a redirect. @throws Error with the text of any other reply */
 function locationOf(reply: RawReply, step: string): string {
   const location = headerOf(reply, 'location');
   if (reply.status === 303 && location !== undefined) return location;
@@ -60,10 +60,10 @@ const queryValue = (url: string, name: string): string => new RegExp(`[?&]${name
 const fieldOf = (html: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`, 'u').exec(html)?.[1] ?? '';
 
-/** A browser, and the client that waits for it on the same machine. */
+/** A browser together with its client. */
 class Browser {
   readonly #connection = new RawConnection(port);
-  /** Of approvals, which outlive a login. */
+  /** Cookies of approvals, which remain valid after a login. */
   #remembered = '';
 
   async grant(): Promise<void> {
@@ -80,7 +80,7 @@ class Browser {
     }
   }
 
-  /** The page, and the approval where it is asked for. Resolves to the provider's address and this login's cookies. */
+  /** Opens the page and approves it if necessary. Resolves to the URL of the provider and the cookies of this login. */
   async #authorize(): Promise<{ location: string; cookies: string }> {
     const known = values.ask || this.#remembered === '' ? '' : `Cookie: ${this.#remembered}\r\n`;
     const page = await this.#connection.send('GET', AUTHORIZE, known);
@@ -109,7 +109,7 @@ async function worker(browser: Browser, deadline: number): Promise<void> {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       failures[reason] = (failures[reason] ?? 0) + 1;
-      if (failures[reason] > 100) return; // it goes on like this
+      if (failures[reason] > 100) return; // the other attempts would fail too
     }
   }
 }

@@ -8,8 +8,8 @@ export interface RawReply {
 }
 
 /**
- * One connection that stays open, with one request at a time, written by hand: a client library costs more than the
- * server that is measured. Replies must have a `Content-Length`, as all of the gateway's do that are no stream.
+ * One persistent connection with one request at a time, without a client library, which would cost more than the
+ * measured server. Replies must have a `Content-Length`; all replies of the gateway except streams have one.
  */
 export class RawConnection {
   readonly #socket: Socket;
@@ -35,7 +35,7 @@ export class RawConnection {
     });
   }
 
-  /** `headers` are whole lines, each with its line end. */
+  /** Sends a request; `headers` are whole lines with their line ends. */
   send(method: 'GET' | 'POST', path: string, headers = '', body?: string): Promise<RawReply> {
     const length = body === undefined ? '' : `Content-Length: ${String(body.length)}\r\n`;
     this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n${headers}${length}\r\n${body ?? ''}`);
@@ -68,7 +68,7 @@ export class RawConnection {
   }
 }
 
-/** Value of the first header of this lower-case name. */
+/** Returns the value of the first header with this lower-case name. */
 export function headerOf({ head }: RawReply, name: string): string | undefined {
   const from = head.toLowerCase().indexOf(`\r\n${name}: `);
   if (from === -1) return undefined;
@@ -77,7 +77,7 @@ export function headerOf({ head }: RawReply, name: string): string | undefined {
   return head.slice(start, end === -1 ? undefined : end);
 }
 
-/** `name=value` of every cookie that a reply sets; one that it deletes has an empty value. */
+/** Returns `name=value` of every cookie that a reply sets; a deleted cookie has an empty value. */
 export function cookiesOf({ head }: RawReply): string[] {
   return [...head.matchAll(/^set-cookie: ([^;\r]*)/gimu)].map(([, pair = '']) => pair);
 }

@@ -1,6 +1,6 @@
 /**
- * Load of W5: `--workers` clients that open a session, list, call each `--tool` once and delete the session, over and over
- * for `--seconds`. Prints one `Load` as a JSON line, a request being a whole session, and ends.
+ * Load of W5: `--workers` clients open a session, list the tools, call each `--tool` once and delete the session, repeatedly
+ * for `--seconds`. Prints one `Load` as a JSON line; a request is a whole session.
  */
 import { parseArgs } from 'node:util';
 import { reportAndExit } from './load.ts';
@@ -23,7 +23,7 @@ const failures: Record<string, number> = {};
 async function wholeSession(): Promise<void> {
   const session = await openSession(url);
   if (session === undefined) throw new Error('initialize gave no session id');
-  // Not parsed: the load must cost less than the server under it.
+  // Not parsed: the load generator must use less CPU than the server.
   const list = await post(url, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', session);
   if (list.status !== 200 || !list.message.includes('"tools":[{'))
     throw new Error(`tools/list answered ${String(list.status)}`);

@@ -15,10 +15,10 @@ interface Summary {
   readonly failures: Record<string, number>;
 }
 
-/** A Lua string literal of ASCII text: JSON's escapes for quotes, backslashes and line ends are Lua's too. */
+/** Returns a Lua string literal of ASCII text: JSON and Lua escape quotes, backslashes and line ends alike. */
 const lua = (value: string): string => JSON.stringify(value);
 
-/** The plan as a Lua chunk: some 40 kB for 256 sessions of 32 users, so that it goes as an argument and needs no file. */
+/** Returns the plan as a Lua chunk, about 40 kB for 256 sessions of 32 users: short enough for an argument. */
 function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): string {
   const headers = { Host: `127.0.0.1:${String(port)}`, ...MCP_HEADERS };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

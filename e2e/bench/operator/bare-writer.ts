@@ -4,26 +4,26 @@ import { ClusterApi, type KubeManifest } from '../../harness/control-plane/api.t
 import type { OperatorAccess } from '../../operator/access.ts';
 import { writesOf, type AuditEvent } from '../../operator/audit.ts';
 
-/** A write that is part of the end state, without what ties it to the cluster that it was recorded in. */
+/** A write of the end state, without data of the cluster in which it was recorded. */
 export interface Write {
   readonly path: string;
   readonly contentType: string;
   readonly body: KubeManifest;
 }
 
-/** Writes by which the operator reached the end state. */
+/** Recorded writes of the operator. */
 export interface Recorded {
-  /** Each object, each status and each finalizer once, in its last version. */
+  /** The last version of each object, status and finalizer. */
   readonly endState: readonly Write[];
-  /** Accepted or not, events excepted. */
+  /** Number of write requests, accepted or not, without events. */
   readonly writes: number;
-  /** When each part of the end state had been written for the first time, in ms since 1970. */
+  /** Time at which each part of the end state had been written once, in ms since 1970. */
   readonly reachedAt: number;
 }
 
 const AT_ONCE = 16;
 
-/** Reads from the audit log what a user has written since the control plane began. */
+/** Reads the writes of a user from the audit log, since the start of the control plane. */
 export async function recordedWrites(plane: ControlPlaneAddress, username: string): Promise<Recorded> {
   const text = await readFile(auditLogOf(plane), 'utf8');
   const events = text
@@ -53,7 +53,7 @@ function asWrite({ requestURI, requestObject }: AuditEvent, { server }: ControlP
 export const identityOf = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace ?? ''}/${name}`;
 
-/** The same object, owned by the custom resource of that name in the cluster that it is written to. */
+/** Returns the object with the custom resource of this cluster as its owner. */
 function ownedHere({ metadata, ...rest }: KubeManifest, uids: ReadonlyMap<string, string>): unknown {
   const owners = metadata['ownerReferences'] as { kind: string; name: string }[] | undefined;
   const ownerReferences = owners?.map((owner) => ({
@@ -64,8 +64,8 @@ function ownedHere({ metadata, ...rest }: KubeManifest, uids: ReadonlyMap<string
 }
 
 /**
- * Creates the custom resources, then writes the end state that an operator must bring about: every object, finalizer and
- * final status once, without a watch or a decision. Returns the seconds that this takes.
+ * Creates the custom resources, then writes the end state that an operator must reach: every object, finalizer and
+ * final status once, without watches or decisions. Returns the duration in seconds.
  * @param createAll returns the uids of the custom resources by `identityOf`
  */
 export async function writeBarely(
@@ -77,7 +77,7 @@ export async function writeBarely(
   const api = new ClusterApi({ server, ca, token });
   const start = performance.now();
   const uids = await createAll();
-  // Refused before its Role is there, and here nobody waits for anybody.
+  // The API server rejects it before its Role exists, and the writer does not wait.
   const isBinding = ({ path }: Write) => Number(path.includes('/rolebindings/'));
   const queue = endState.toSorted((a, b) => isBinding(a) - isBinding(b))[Symbol.iterator]();
   await Promise.all(

@@ -1,9 +1,9 @@
 /**
- * `node e2e/bench/operator.ts --count 300 --rounds 7`: COUNT x 5 custom resources on etcd, kube-apiserver and
- * kube-controller-manager. Each round measures, on a control plane of its own each, the operator and a bare writer that
- * sends the required end state and nothing else. Prints for each round the time from the first create until everything is
- * applied and observed, the ratio of the two, the memory of the operator and its writes; after the last round what it
- * writes in `--rest` seconds. The other controllers send as many requests a second as in a cluster, or
+ * `node e2e/bench/operator/main.ts --count 300 --rounds 7`: COUNT x 5 custom resources on etcd, kube-apiserver and
+ * kube-controller-manager. Each round measures the operator and a bare writer, each on its own control plane; the writer
+ * sends the required end state only. Prints for each round the time from the first create until everything is
+ * applied and observed, the ratio of the two, the memory of the operator and its writes; after the last round its writes
+ * in `--rest` seconds at rest. The other controllers send as many requests per second as in a cluster, or
  * `--controller-qps`. Progress goes to stderr, one line of JSON to stdout. Exit code 1: a target is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,9 +21,9 @@ import { usage } from '../usage.ts';
 
 const UNITS_PER_NAMESPACE = 50;
 const CREATES_AT_ONCE = 16;
-/** Per unit: what a VirtualMCPServer and an MCPServer own. */
+/** Objects per unit: those of a VirtualMCPServer and an MCPServer. */
 const OWNED = { Deployment: 2, Service: 2, ServiceAccount: 2, Role: 1, RoleBinding: 1, ConfigMap: 3 } as const;
-/** Per unit: every object, every status, and the finalizer of the two kinds that are in use. */
+/** Writes per unit: every object, every status, and the finalizers of the two kinds in use. */
 const END_STATE = 11 + 5 + 2;
 const TARGETS = { ratio: 0.7, rssMb: 300, writes: 0 };
 
@@ -54,7 +54,7 @@ async function end(code: number): Promise<never> {
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(1));
 
-/** Creates everything, some requests at a time, and returns the uids by identity. */
+/** Creates all resources, some at a time, and returns their uids by identity. */
 async function createAll(api: ClusterApi, manifests: readonly KubeManifest[]): Promise<Map<string, string>> {
   const uids = new Map<string, string>();
   const queue = manifests[Symbol.iterator]();
@@ -69,7 +69,7 @@ async function createAll(api: ClusterApi, manifests: readonly KubeManifest[]): P
   return uids;
 }
 
-/** How many objects of a kind there are, without reading them. */
+/** Returns the number of objects of a kind without reading them. */
 async function total(api: ClusterApi, kind: string): Promise<number> {
   const group = placeOf(kind).apiVersion;
   const base = group.includes('/') ? `/apis/${group}` : `/api/${group}`;
@@ -78,7 +78,7 @@ async function total(api: ClusterApi, kind: string): Promise<number> {
   return items.length + (metadata.remainingItemCount ?? 0);
 }
 
-/** What there is before the first create is not the operator's. */
+/** Returns true when all owned objects exist; `before` counts the objects of others. */
 async function ownedAreThere(api: ClusterApi, before: Readonly<Record<string, number>>): Promise<boolean> {
   for (const [kind, each] of Object.entries(OWNED))
     if ((await total(api, kind)) < (before[kind] ?? 0) + each * count) return false;
@@ -122,7 +122,7 @@ async function measure(
   const { reachedAt, writes } = await recordedWrites(plane, access.username);
   const seconds = (reachedAt - start) / 1_000;
   say(`applied and observed after ${seconds.toFixed(1)} s; RSS ${busy?.rssMb.toFixed(0) ?? '-'} MB`);
-  // The controllers are not done with their pods yet, and their Deployments' status reaches ours.
+  // The controllers still create pods, and the status of their Deployments changes ours.
   await untilQuiet(access, plane);
   return { seconds, writes, cpuSeconds: busy?.cpuSeconds ?? null };
 }

@@ -2,7 +2,7 @@ import type { KubeManifest } from '../../harness/control-plane/api.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One gateway over two servers, with a credential: five custom resources. */
+/** Returns the five custom resources of one gateway over two servers with a credential. */
 export function unitOf(index: number, namespace: string): KubeManifest[] {
   const name = `unit-${String(index)}`;
   const groupRef = { name };

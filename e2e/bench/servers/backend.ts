@@ -1,7 +1,7 @@
 /**
- * Cheap MCP servers on bare node:http, one per listener: what stands behind the gateway and the bare proxy.
- * Prints `{"ports":[...]}` when it listens and ends when its stdin does. `--mode` says how a tools/call is answered;
- * with `--credential` it is answered 401 unless its bearer token begins with that text.
+ * Cheap MCP servers on node:http, one per listener: the backends of the gateway and the bare proxy.
+ * Prints `{"ports":[...]}` when it listens and ends when its stdin ends. `--mode` chooses the answer to a tools/call;
+ * with `--credential` a call gets 401 unless its bearer token starts with that text.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -29,7 +29,7 @@ interface Backend {
   readonly mode: Mode;
   readonly sessions: boolean;
   readonly toolsJson: string;
-  /** Begin of the one `Authorization` with which tools are called; '' takes every call. */
+  /** Required start of the `Authorization` header of calls; '' accepts every call. */
   readonly authorization: string;
 }
 
@@ -52,7 +52,7 @@ function initialize(res: ServerResponse, backend: Backend, { id, params }: JsonR
   reply(res, backend, id, `"result":${JSON.stringify(result)}`);
 }
 
-/** The text names the backend and the tool, so that a client can tell where its call arrived. */
+/** Answers with the names of the backend and the tool, so that a client can check the routing. */
 function call(res: ServerResponse, backend: Backend, { id, params }: JsonRpc): void {
   if (backend.mode !== 'json' && backend.mode !== 'sse') {
     answerBadly(res, backend.mode, JSON.stringify(id));

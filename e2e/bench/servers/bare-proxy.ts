@@ -1,6 +1,6 @@
 /**
- * The yardstick: what any Express + undici proxy must do, and nothing else. It parses and re-serialises request and reply,
- * keeps its sockets alive and takes the backends in turn. ETags are off because no reply of an MCP endpoint is cached.
+ * The yardstick: the least work of any Express + undici proxy. It parses and re-serialises requests and replies,
+ * keeps its sockets alive and uses the backends in turn. ETags are off because replies of MCP endpoints are not cached.
  */
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';

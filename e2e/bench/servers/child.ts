@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Binds 127.0.0.1 and resolves to the port; 0 takes a free one. */
+/** Binds 127.0.0.1 and resolves to the port; 0 chooses a free port. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -11,7 +11,7 @@ export function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-/** Tells the benchmark which ports are served, and ends this process as soon as the benchmark is gone. */
+/** Prints the ports for the benchmark, and ends this process when the benchmark ends. */
 export function announce(ports: readonly number[]): void {
   process.stdin.resume().once('end', () => process.exit(0));
   process.stdout.write(`${JSON.stringify({ ports })}\n`);

@@ -1,6 +1,6 @@
 /**
- * A gateway from the sources whose store of upstream tokens is a stub: `vmcp gateway` has no such option, because in a
- * product the embedded authorization server fills the store. Prints `{"ports":[...]}` when it listens.
+ * A gateway from the sources with a stub as its store of upstream tokens. `vmcp gateway` has no such option, because in
+ * production the embedded authorization server fills the store. Prints `{"ports":[...]}` when it listens.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ import type { UpstreamToken, UpstreamTokens } from '../../../gateway/outgoing/up
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { announce } from './child.ts';
 
-/** Every login has left a token behind that names it, and that never expires. */
+/** Store in which every login has a token with its name that never expires. */
 class EveryLogin implements UpstreamTokens {
   readonly #tokens = new Map<string, UpstreamToken>();
 
@@ -25,7 +25,7 @@ class EveryLogin implements UpstreamTokens {
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '' } } });
-// Not read by `readGatewayConfig`: it refuses upstream tokens where no authorization server could have stored any.
+// Not through `readGatewayConfig`, which rejects upstream tokens without an authorization server.
 const config = JSON.parse(readFileSync(values.config, 'utf8')) as GatewayConfig;
 const gateway = await startGateway({
   servers: [{ config, host: '127.0.0.1', port: 0 }],

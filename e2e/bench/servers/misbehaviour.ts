@@ -12,7 +12,7 @@ function* largeReply(id: string): Generator<Buffer> {
   yield Buffer.from('"}]}}');
 }
 
-/** One byte a second of a reply that never ends. */
+/** Sends one byte per second of a reply that never ends. */
 function dribble(res: ServerResponse): void {
   res.writeHead(200, { 'Content-Type': 'application/json' }).write('{');
   const timer = setInterval(() => res.write(' '), 1_000);
@@ -21,7 +21,7 @@ function dribble(res: ServerResponse): void {
   });
 }
 
-/** Answers one tools/call as a broken server does. `id` is the request's id as JSON. */
+/** Answers a tools/call with a fault. `id` is the id of the request as JSON. */
 export function answerBadly(res: ServerResponse, how: Misbehaviour, id: string): void {
   switch (how) {
     case 'hang':

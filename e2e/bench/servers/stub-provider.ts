@@ -1,6 +1,6 @@
 /**
- * The upstream provider of W8: OpenID Connect in as few steps as can be, and nothing is kept. Nobody visits its login page:
- * who plays the browser makes the code, `<user>.<nonce>`, and the ID token is made of it.
+ * The upstream provider of W8: a minimal, stateless OpenID Connect provider. Its login page is never opened:
+ * the load generator builds the code, `<user>.<nonce>`, and the ID token contains both.
  */
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:http';

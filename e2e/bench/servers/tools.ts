@@ -1,7 +1,7 @@
 const VERBS = ['search', 'list', 'get', 'create', 'update', 'delete', 'archive', 'assign', 'export', 'watch'];
 const NOUNS = ['issues', 'documents', 'messages', 'deployments', 'invoices'];
 
-/** Tool `index` of a backend (0 to 49 are distinct): about 750 bytes of JSON, as tools of public servers have. */
+/** Returns tool `index` of a backend (0 to 49 are distinct): about 750 bytes of JSON, like tools of public servers. */
 export function tool(index: number) {
   const verb = VERBS[index % VERBS.length] ?? '';
   const noun = NOUNS[Math.floor(index / VERBS.length) % NOUNS.length] ?? '';

@@ -8,8 +8,8 @@ interface Response {
 }
 
 /**
- * Bytes of JavaScript heap that are in use after a full garbage collection, asked of a process that was started with
- * `--inspect`: the product needs no hook for it.
+ * Returns the used bytes of the JavaScript heap after a full garbage collection of a process that was started with
+ * `--inspect`; the product needs no hook for it.
  */
 export async function heapAfterGc(inspectorPort: number): Promise<number> {
   const { body } = await request(`http://127.0.0.1:${String(inspectorPort)}/json/list`);
@@ -26,7 +26,7 @@ export async function heapAfterGc(inspectorPort: number): Promise<number> {
       if (response.id === id) answered.resolve(response);
     };
     const onClose = (): void => {
-      answered.reject(new Error('the inspector hung up'));
+      answered.reject(new Error('the inspector closed the connection'));
     };
     socket.addEventListener('message', onMessage);
     socket.addEventListener('close', onClose);
@@ -39,7 +39,7 @@ export async function heapAfterGc(inspectorPort: number): Promise<number> {
     }
   };
   try {
-    // What finalizers and weak references let go of is collected by the second one.
+    // The second collection frees objects of finalizers and weak references.
     await send('HeapProfiler.collectGarbage');
     await send('HeapProfiler.collectGarbage');
     const { result, error } = await send('Runtime.getHeapUsage');

@@ -1,7 +1,7 @@
 /**
- * Load of the soak: `--workers` clients that live through everything a session can meet, over and over for `--seconds`:
- * calls, errors, big replies, a GET stream that is dropped and taken up again, sessions that are ended and ones that are
- * left behind. Prints `{"rounds":N,"failures":{...}}` as a JSON line and ends.
+ * Load of the soak: `--workers` clients repeat everything that can happen in a session for `--seconds`:
+ * calls, errors, big replies, a GET stream that is dropped and resumed, sessions that are deleted and sessions that
+ * are abandoned. Prints `{"rounds":N,"failures":{...}}` as a JSON line.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ let rounds = 0;
 
 const BIG_TEXT = 'x'.repeat(512 * 1024);
 const CALLS = 20;
-/** One session of so many is left to the gateway. */
+/** Every so many sessions, one is abandoned and expires. */
 const LEFT_BEHIND = 10;
 const streams = new Agent({ bodyTimeout: 0, pipelining: 0 });
 

@@ -1,5 +1,5 @@
 /**
- * `make soak` (W8 of the design): mixed load on the built gateway for `--minutes`, and the slope of its heap after garbage
+ * `make soak`: mixed load on the built gateway for `--minutes`, and the slope of its heap after garbage
  * collection. Prints every reading to stderr and the result to stdout. Exit code 1: a call failed or the slope is too steep.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { settled, slopePerHour, type Reading } from './slope.ts';
 import { usage } from '../usage.ts';
 
 const TARGET_MIB_PER_HOUR = 1;
-/** Of the run; in it sessions that were left behind begin to end. */
+/** First part of the run that is not counted: abandoned sessions begin to expire in it. */
 const WARM_UP = 0.2;
 const SESSION_TTL = '10s';
 const NO_SESSION_WITHIN_MS = 90_000;
@@ -57,7 +57,7 @@ interface Soaked {
   readonly managementUrl: string;
 }
 
-/** A gateway whose sessions end soon, so that those which are left behind come and go. */
+/** Starts a gateway with a short session timeout, so that abandoned sessions expire during the run. */
 async function startSoaked(backends: readonly { name: string; url: string }[]): Promise<Soaked> {
   const file = writeConfig(folder, backends);
   const config = JSON.parse(readFileSync(file, 'utf8')) as GatewayConfig;
@@ -75,7 +75,7 @@ async function startSoaked(backends: readonly { name: string; url: string }[]): 
   return { pid: child.pid, url: `http://127.0.0.1:${String(port)}/mcp`, inspectorPort, managementUrl };
 }
 
-/** Live sessions weigh too, and how many there are depends on how fast the machine was: all have ended before a reading. */
+/** Waits until all sessions have expired before a reading: their number depends on the speed of the machine. */
 async function untilNoSession(managementUrl: string): Promise<void> {
   const giveUpAt = performance.now() + NO_SESSION_WITHIN_MS;
   while (performance.now() < giveUpAt) {
@@ -86,7 +86,7 @@ async function untilNoSession(managementUrl: string): Promise<void> {
     if (counts.every((count) => count === 0)) return;
     await sleep(1_000);
   }
-  throw new Error('sessions that nobody uses do not end');
+  throw new Error('idle sessions do not expire');
 }
 
 interface Tally {

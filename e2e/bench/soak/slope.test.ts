@@ -23,13 +23,13 @@ describe('slopePerHour', () => {
 });
 
 describe('settled', () => {
-  it('leaves the begin out', () => {
+  it('removes the start of the run', () => {
     const readings = [at(0, 10), at(0.1, 60), at(0.2, 61), at(0.5, 61), at(1, 61)];
     expect(settled(readings, 0.2)).toEqual([at(0.2, 61), at(0.5, 61), at(1, 61)]);
     expect(slopePerHour(settled(readings, 0.2))).toBe(0);
   });
 
-  it('of nothing is nothing, of one reading that reading', () => {
+  it('returns no reading for none, and a single reading unchanged', () => {
     expect(settled([], 0.2)).toEqual([]);
     expect(settled([at(2, 7)], 0.2)).toEqual([at(2, 7)]);
   });

@@ -1,10 +1,10 @@
-/** One reading of a gauge: hours since the begin, MiB. */
+/** One reading of a gauge: hours since the start, and MiB. */
 export interface Reading {
   readonly hours: number;
   readonly mib: number;
 }
 
-/** Without the begin of the run, when caches fill and code is compiled: the readings behind its first `share`. */
+/** Removes the first `share` of the run, in which caches fill and code is compiled. */
 export function settled(readings: readonly Reading[], share: number): Reading[] {
   const [first, last] = [readings[0], readings.at(-1)];
   if (!first || !last) return [];
@@ -12,7 +12,7 @@ export function settled(readings: readonly Reading[], share: number): Reading[] 
   return readings.filter(({ hours }) => hours >= from);
 }
 
-/** MiB per hour by least squares; throws on fewer than two different times. */
+/** Returns the slope in MiB per hour by least squares. @throws Error for fewer than two different times */
 export function slopePerHour(readings: readonly Reading[]): number {
   const count = readings.length;
   const meanHours = readings.reduce((sum, { hours }) => sum + hours, 0) / count;

@@ -24,6 +24,6 @@ it.runIf(built)('a soak of seconds reads the heap twice and fails no call', { ti
   expect(stderr.match(/heap \d+\.\d\d MiB/g)?.length).toBeGreaterThanOrEqual(2);
 });
 
-it('refuses a flag that is no number', async () => {
+it('rejects a flag that is not a number', async () => {
   expect(await soak('--minutes', 'long')).toMatchObject({ code: 2, stderr: '--minutes takes a number above 0\n' });
 });

@@ -29,7 +29,7 @@ async function gatewayStarts(bench: Bench): Promise<FigureRow> {
   return toFigure('`vmcp gateway`, exec to /readyz 200', seconds, READY_CEILING_S);
 }
 
-/** Seconds from exec of `vmcp up` to the end of the first tools/list that holds a tool. */
+/** Measures the seconds from exec of `vmcp up` to the end of the first tools/list with a tool. */
 async function quickstart(bench: Bench, round: number): Promise<number> {
   const [port = 0, managementPort = 0] = await freePorts(2);
   const state = join(bench.folder, `state-${String(round)}`);

@@ -9,8 +9,8 @@ const TOOLS = 10;
 const FLOOR = 0.75;
 
 /**
- * Names to call, the backends in turn. Each name is called once: a call that reaches another backend or tool than its
- * name says would make the rate worthless.
+ * Returns the names to call, the backends in turn. Calls each name once: a call that reached another backend or tool
+ * would make the rate meaningless.
  */
 async function namesInTurn(server: Server, { backends }: BackendSet): Promise<string[]> {
   const session = await openSession(server.url);

@@ -12,13 +12,13 @@ const TOOLS = 10;
 const USERS = 32;
 const FLOOR = 0.8;
 
-/** What both boundaries do in a workload. */
+/** Authentication at both boundaries in a workload. */
 interface Kind {
   readonly id: string;
   readonly title: string;
   readonly row: string;
   readonly outgoing: (issuer: Issuer) => Authentication['outgoing'];
-  /** How a credential that the gateway obtained begins; the backends take no other. */
+  /** Start of the credential that the gateway obtains; backends reject others. */
   readonly credential: string;
 }
 
@@ -45,11 +45,11 @@ interface Started {
   readonly url: string;
   readonly port: number;
   readonly tokens: readonly string[];
-  /** Tools to call, the backends in turn. */
+  /** Names of the tools to call, the backends in turn. */
   readonly names: readonly string[];
 }
 
-/** A gateway over these backends, every tool of which was reached once by the last of the users. */
+/** Starts a gateway over these backends; the last user has called every tool once. */
 async function startContender(
   bench: Bench,
   name: string,
@@ -74,10 +74,10 @@ async function toContender(started: Started, connections: number): Promise<Conte
   return { name, pid, plan: await toolCallPlan(started, names, Math.max(connections, USERS), { tokens }) };
 }
 
-/** The name without the backend in front, by which the backends come in turn. */
+/** Returns the name without the prefix of its backend. */
 const toolOf = (name: string): string => name.slice(name.indexOf('_'));
 
-/** Exchanges every token for an opaque one that names the user, and counts. */
+/** Makes the issuer exchange every token for an opaque one with the name of the user; returns a counter of exchanges. */
 function exchangeOpaquely(issuer: Issuer): () => number {
   let exchanges = 0;
   issuer.behave = {

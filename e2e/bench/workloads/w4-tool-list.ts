@@ -13,7 +13,7 @@ const CONNECTIONS = 32;
 const FLOOR = 0.5;
 const BODY = { before: '{"jsonrpc":"2.0","id":', after: ',"method":"tools/list","params":{}}' };
 
-/** The whole reply of the gateway; throws unless it is one page with every tool of every backend. */
+/** Returns the reply of the gateway. @throws Error unless it is one page with every tool of every backend */
 async function wholeList(url: string, session: string | undefined): Promise<string> {
   const { status, message } = await post(url, `${BODY.before}1${BODY.after}`, session);
   const { result } = JSON.parse(message) as { result?: { tools: unknown[]; nextCursor?: string } };

@@ -18,7 +18,7 @@ async function churn({ url }: Server, tools: readonly string[], seconds: number)
   return line as Load;
 }
 
-/** Five names spread over the whole list, so that every backend is reached. */
+/** Returns five names from the whole list, so that every backend is called. */
 async function spreadNames({ url }: Server): Promise<string[]> {
   const names = await toolNames(url, await openSession(url));
   return Array.from({ length: CALLS }, (_, index) => names[Math.floor((index * names.length) / CALLS)] ?? '');

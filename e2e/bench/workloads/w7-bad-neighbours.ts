@@ -9,15 +9,15 @@ import type { Bench, RateRow, Report, Workload } from '../workload.ts';
 const HEALTHY = 3;
 const TOOLS = 10;
 const CONNECTIONS = 32;
-/** Calls in flight of each kind: 100 MiB several times at once would measure the machine's memory bus. */
+/** Calls in flight of each kind: several replies of 100 MiB at once would measure the memory of the machine. */
 const FAULTY = { hang: 4, 'slow-loris': 4, large: 1, garbage: 1 };
 type Fault = keyof typeof FAULTY;
 const FAULTS = Object.keys(FAULTY) as Fault[];
 
-/** A side load is told to end; this is for when nobody is left to tell it. */
+/** Longest duration of the side load, in case the benchmark does not stop it. */
 const SIDE_LOAD_SECONDS = 120;
 
-/** Resolves when every misbehaving tool is being called. */
+/** Starts the side load; resolves when every misbehaving tool is being called. */
 async function startFaulty(url: string, tools: readonly string[]): Promise<Child> {
   const inFlight = (name: string): number => FAULTY[FAULTS.find((fault) => name.startsWith(fault)) ?? 'hang'];
   const flags = tools.flatMap((name) => ['--tool', `${String(inFlight(name))}:${name}`]);
@@ -31,7 +31,7 @@ async function startFaulty(url: string, tools: readonly string[]): Promise<Child
   return child;
 }
 
-/** What misbehaves competes with the gateway for its attention, not for the cores that the load generators share. */
+/** Starts misbehaving backends at low priority, so that they do not take CPU from the load generators. */
 async function startMisbehaving(mode: Fault): Promise<BackendSet> {
   const set = await startBackends(1, 1, { name: mode, mode });
   setPriority(set.child.pid, constants.priority.PRIORITY_LOW);

@@ -13,11 +13,11 @@ const BROWSERS = 16;
 const USERS = 32;
 const REDIRECT = 'http://127.0.0.1:33418/callback';
 
-/** Where the server keeps what it must know, and what it must reach there. */
+/** A store of the server, with its target rate. */
 const STORES = { memory: 300, redis: 250 };
 type Store = keyof typeof STORES;
 
-/** What the browsers do when they are asked for their approval. */
+/** Consent of the browsers. */
 type Asked = 'remembered' | 'asked';
 
 interface LoginServer {
@@ -32,7 +32,7 @@ interface Contender extends LoginServer {
   readonly asked: Asked;
 }
 
-/** Registers the one client of the load, as MCP clients do. */
+/** Registers the client of the load, like an MCP client. */
 async function register(port: number): Promise<string> {
   const reply = await request(`http://127.0.0.1:${String(port)}/oauth/register`, {
     method: 'POST',
@@ -76,7 +76,7 @@ function toRow({ name, store, asked }: Contender, series: Series | undefined): R
   ];
 }
 
-/** The stub's own part, in milliseconds of its processor for each grant of the load. */
+/** Measures the CPU time of the stub provider for each grant of the load, in ms. */
 async function measured(
   contenders: readonly Contender[],
   stub: Child,

@@ -1,6 +1,6 @@
 /**
  * The MCP servers of the end-to-end tests as a container: `serve.mjs KIND [NAME]`. HTTP kinds listen on PORT on every address,
- * the others speak over stdio. As process 1 it must end on SIGTERM by itself: the kernel has no default for it.
+ * the others use stdio. As process 1 it must handle SIGTERM itself: the kernel has no default for it.
  */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';

@@ -28,7 +28,7 @@ export const OPERATOR_NAMESPACE = 'vmcp-system';
 /** The image of `e2e/cluster/backend/serve.ts`. */
 export const backendImage = (version: string): string => `localhost/vmcp-e2e-backend:${version}`;
 
-/** The environment by which `main.ts` hands the cluster to the scenarios. */
+/** Returns the environment with which `main.ts` passes the cluster to the scenarios. */
 export const environmentOf = (platform: PlatformName, { kubeconfig, hostAddress, nodeAddress }: Reach) => ({
   KUBECONFIG: kubeconfig,
   E2E_CLUSTER: platform,
@@ -36,7 +36,7 @@ export const environmentOf = (platform: PlatformName, { kubeconfig, hostAddress,
   E2E_NODE_ADDRESS: nodeAddress,
 });
 
-/** The running cluster. @throws Error outside of `make e2e` */
+/** Connects to the running cluster. @throws Error outside of `make e2e` */
 export function connectCluster(): Cluster {
   const need = (name: string): string => {
     const value = process.env[name];
@@ -50,7 +50,7 @@ export function connectCluster(): Cluster {
   });
 }
 
-/** A Kubernetes cluster with a node, as its administrator sees it. */
+/** A Kubernetes cluster with a node, with the rights of its administrator. */
 export class Cluster {
   readonly reach: Reach;
 
@@ -62,7 +62,7 @@ export class Cluster {
     return { KUBECONFIG: this.reach.kubeconfig };
   }
 
-  /** Its stdout. @throws Error with what it wrote when it fails */
+  /** Runs kubectl and returns its stdout. @throws Error with its output when it fails */
   kubectl(args: readonly string[], options: CommandOptions = {}): Promise<string> {
     return run(clusterBinary('kubectl') ?? 'kubectl', args, { ...options, env: { ...this.#env, ...options.env } });
   }
@@ -71,7 +71,7 @@ export class Cluster {
     return run(clusterBinary('helm') ?? 'helm', args, { timeoutMs: 300_000, ...options, env: this.#env });
   }
 
-  /** Installs or upgrades both charts as a user does, and waits until the operator is ready. */
+  /** Installs or upgrades both charts and waits until the operator is ready. */
   async installCharts(values: readonly string[] = []): Promise<void> {
     const sets = values.flatMap((value) => ['--set', value]);
     const place = ['--namespace', OPERATOR_NAMESPACE, '--create-namespace'];
@@ -87,13 +87,13 @@ export class Cluster {
     await this.kubectl(['--namespace', namespace, 'apply', '-f', '-'], { input });
   }
 
-  /** Undefined when there is none. */
+  /** Returns undefined when there is no such object. */
   async get(namespace: string, kind: string, name: string): Promise<ClusterObject | undefined> {
     const text = await this.kubectl(['--namespace', namespace, 'get', kind, name, '--ignore-not-found', '-o', 'json']);
     return text === '' ? undefined : (JSON.parse(text) as ClusterObject);
   }
 
-  /** Waits for a condition of an object, which may not exist yet; the throw says what the conditions were. */
+  /** Waits for a condition of an object, which may not exist yet. @throws Error with the last conditions */
   async condition(
     namespace: string,
     kind: string,
@@ -113,14 +113,14 @@ export class Cluster {
     );
   }
 
-  /** `http://IP:PORT` of a Service, which this machine reaches as pods do. */
+  /** Returns `http://IP:PORT` of a Service, which this machine can reach like a pod. */
   async serviceUrl(namespace: string, name: string): Promise<string> {
     const service = await eventually(`service ${name}`, () => this.get(namespace, 'service', name));
     const { clusterIP, ports } = service.spec as { clusterIP: string; ports: readonly [{ port: number }] };
     return `http://${clusterIP}:${ports[0].port}`;
   }
 
-  /** A namespace of its own for a test, in which Pod Security is `restricted`. It is gone when the scope ends. */
+  /** Creates a namespace with Pod Security `restricted`; the end of the scope deletes it. */
   async namespace(scope: Scope, name: string): Promise<string> {
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     scope.defer(() =>
@@ -130,7 +130,7 @@ export class Cluster {
     return name;
   }
 
-  /** What an administrator would look at when something does not work: events, and the log of a workload. */
+  /** Returns objects, events and the log of the operator, to diagnose a failure. */
   async explain(namespace: string): Promise<string> {
     const asked = [
       ['--namespace', namespace, 'get', 'mcp,pods,deployments,statefulsets'],

@@ -21,7 +21,7 @@ const HOST = cluster.reach.hostAddress;
 /** The development client of the identity provider of the examples. */
 const CORP_SECRET = 'vmcp-development-secret';
 
-/** What ends TLS in front of a Service, as an Ingress does. */
+/** Starts a proxy that terminates TLS in front of a Service, like an Ingress. */
 async function startTlsFront(scope: Scope, port: number, service: () => URL): Promise<void> {
   const authority = createAuthority('authority of the cluster tests');
   setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
@@ -44,7 +44,7 @@ const credentialAt = (backend: CredentialBackend): string | undefined => {
   return call && bearerOf(call.headers);
 };
 
-/** The addresses of the example, and what allows those of a machine without TLS and public names. */
+/** Returns the example with addresses of this machine, and the options that allow plain HTTP and private addresses. */
 function manifests(
   issuer: string,
   corpIssuer: string,
@@ -107,7 +107,7 @@ describe('the example kubernetes-auth-server behind TLS', () => {
   });
 
   it.each(SDKS)(
-    'kubernetes-auth-server: %s logs in at both providers and calls each server with the token of its own',
+    'kubernetes-auth-server: %s logs in at both providers and calls each server with its own token',
     async (name, connectClient) => {
       const user = `ann-${name.replace(/\W/gu, '')}`;
       const client = await connectClient(scope, `${issuer}/mcp`, new ScriptedLogin(user));
@@ -120,7 +120,7 @@ describe('the example kubernetes-auth-server behind TLS', () => {
     },
   );
 
-  it("a login at one pod is good at the other, and outlives a rollout and the loss of the store's master", async () => {
+  it("a login at one pod is valid at the other, after a rollout and after the loss of the store's master", async () => {
     const login = new ScriptedLogin('bob');
     const [, sdk] = SDKS[0];
     await sdk(scope, `${issuer}/mcp`, login);
@@ -144,12 +144,16 @@ describe('the example kubernetes-auth-server behind TLS', () => {
 
     await rollout('restart');
     await rollout('status', '--timeout=120s');
-    await eventually('the login is still good', async () => (await callAt(service.origin)).includes('opaque'));
+    await eventually('the login is still valid', async () => (await callAt(service.origin)).includes('opaque'));
 
     await (await trio.master()).kill();
-    await eventually('the login outlives the failover', async () => (await callAt(service.origin)).includes('opaque'), {
-      timeoutMs: 60_000,
-      intervalMs: 500,
-    });
+    await eventually(
+      'the login is valid after the failover',
+      async () => (await callAt(service.origin)).includes('opaque'),
+      {
+        timeoutMs: 60_000,
+        intervalMs: 500,
+      },
+    );
   });
 });

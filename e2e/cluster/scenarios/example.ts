@@ -4,7 +4,7 @@ import { root } from '../../harness/vmcp.ts';
 import { VERSION } from '../../../operator/cli/version.ts';
 import { backendImage } from '../harness/cluster.ts';
 
-/** The server of the examples, by what the text says of it: the image of the tests speaks as that one does. */
+/** Replaces the server of the examples with the image of the tests, in the same transport. */
 const SERVER: readonly (readonly [RegExp, string])[] = [
   [
     /args: \[node, dist\/index\.js, streamableHttp\]\n(\s+)mcpPort: 3001/gu,
@@ -14,7 +14,7 @@ const SERVER: readonly (readonly [RegExp, string])[] = [
   [/image: mcp\/everything/gu, `image: ${backendImage(VERSION)}`],
 ];
 
-/** The manifests of `examples/<name>` as one text, with its image and the given words exchanged. */
+/** Returns the manifests of `examples/<name>` as one text, with the image and the given texts replaced. */
 export function exampleManifests(name: string, exchange: Readonly<Record<string, string>> = {}): string {
   const files = globSync(join(root, 'examples', name, '*.yaml')).toSorted();
   let text = files.map((file) => readFileSync(file, 'utf8')).join('---\n');

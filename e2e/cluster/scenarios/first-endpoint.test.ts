@@ -36,7 +36,7 @@ describe('the example kubernetes-anonymous', () => {
     expect(JSON.stringify(outcomes)).toContain('over stdio');
   });
 
-  it('reports its backends, and what the gateway sees stands in the status', async () => {
+  it('reports its backends in the status', async () => {
     await eventually(
       'both backends are ready in the status',
       async () => {
@@ -52,7 +52,7 @@ describe('the example kubernetes-anonymous', () => {
     );
   });
 
-  it('brings a new member to the running gateway without a new pod, within seconds', async () => {
+  it('adds a new member to the running gateway within seconds, without a new pod', async () => {
     const session = await openSession(url);
     const pods = () =>
       cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-l', 'app.kubernetes.io/instance=demo', '-o', 'name']);
@@ -80,7 +80,7 @@ describe('the example kubernetes-anonymous', () => {
     await eventually('its tools go', async () => !(await session.tools()).includes('late_echo'));
   });
 
-  it('restarts a stdio server that ends, and serves it again', async () => {
+  it('restarts a stdio server that has ended', async () => {
     const session = await openSession(url);
     await session.call('desk_crash', {}).catch(() => undefined);
     await eventually(

@@ -1,16 +1,16 @@
 import { openSession, rpc, rpcReply, textOf, type RawSession } from '../../harness/clients/raw.ts';
 
-/** What became of a call: answered, or told before it was taken that this session is not known here any more. */
+/** Outcomes of the calls: answered, or rejected with 404 because the pod does not know the session. */
 export interface Tally {
   answered: number;
   reopened: number;
-  /** Calls that got neither, with what they got. */
+  /** Other outcomes. */
   readonly lost: string[];
 }
 
 export interface Load {
   readonly tally: Tally;
-  /** Resolves when every worker has ended its last call. */
+  /** Stops the load; resolves when the last call has ended. */
   stop(): Promise<Tally>;
 }
 
@@ -32,7 +32,7 @@ async function worker(url: string, tool: string, tally: Tally, running: () => bo
   }
 }
 
-/** `workers` clients that call a tool that takes 100 ms, each again as soon as it is answered. */
+/** Starts `workers` clients; each calls a tool of 100 ms again as soon as it is answered. */
 export function startLoad(url: string, tool: string, workers = 8): Load {
   const tally: Tally = { answered: 0, reopened: 0, lost: [] };
   let on = true;

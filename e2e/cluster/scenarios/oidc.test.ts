@@ -26,7 +26,7 @@ describe('the example kubernetes-oidc', () => {
     url = `${await cluster.serviceUrl(NAMESPACE, 'vmcp-team')}/mcp`;
   });
 
-  it('kubernetes-oidc: tells a stranger where to log in, and lets a token for this server in', async () => {
+  it('kubernetes-oidc: rejects a request without a token with the metadata URL, and accepts a token for this server', async () => {
     const ask = (token?: string) =>
       raw(url, {
         method: 'POST',
@@ -46,7 +46,7 @@ describe('the example kubernetes-oidc', () => {
     });
   });
 
-  it('runs both pods of it', async () => {
+  it('runs both pods', async () => {
     const readyReplicas = async () =>
       (await cluster.get(NAMESPACE, 'deployment', 'vmcp-team'))?.status?.['readyReplicas'];
     await expect.poll(readyReplicas, { timeout: 60_000 }).toBe(2);

@@ -71,7 +71,7 @@ describe('two pods under load', () => {
     expect(answered).toBeGreaterThan(100);
   });
 
-  it('is whole again after a pod is killed, and serves meanwhile', async () => {
+  it('keeps serving after a pod is killed, and replaces the pod', async () => {
     const pods = async () =>
       (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/instance=busy', '-o', 'name')).trim().split('\n');
     const [victim = ''] = await pods();
@@ -91,7 +91,7 @@ describe('two pods under load', () => {
     await cluster.condition(NAMESPACE, 'virtualmcpserver', 'busy', { type: 'Ready' });
   });
 
-  it('serves without the operator, which then finds its way again', async () => {
+  it('serves without the operator, and the next operator applies changes', async () => {
     await cluster.kubectl(['-n', OPERATOR_NAMESPACE, 'delete', 'pods', '--all', '--grace-period=0', '--force']);
     expect((await (await openSession(url)).call('slow_slow', { ms: 1 })).status).toBe(200);
     await kubectl('scale', 'virtualmcpserver/busy', '--replicas=3').catch(() =>

@@ -9,16 +9,16 @@ const NAMESPACE = 'uninstall';
 const EVERY_KIND =
   'deployments,statefulsets,services,configmaps,serviceaccounts,roles,rolebindings,secrets,poddisruptionbudgets,pods';
 
-/** What Kubernetes puts into each namespace, and what the chart of the CRDs is remembered by. */
+/** Objects that Kubernetes creates in each namespace, and the release of the CRD chart. */
 const OF_OTHERS = /\/(default|kube-root-ca\.crt|sh\.helm\.release\.v1\.vmcp-crds\.v\d+)$/u;
 
-/** `kind/name` of everything in the namespace. */
+/** Lists `kind/name` of the other objects in the namespace. */
 async function left(): Promise<string[]> {
   const text = await cluster.kubectl(['-n', NAMESPACE, 'get', EVERY_KIND, '-o', 'name']);
   return text.split('\n').filter((line) => line !== '' && !OF_OTHERS.test(line));
 }
 
-it('takes everything away that it made, and itself', async () => {
+it('deletes its objects and the operator', async () => {
   await cluster.namespace(testScope(), NAMESPACE);
   const manifests = exampleManifests('kubernetes-anonymous');
   await cluster.apply(NAMESPACE, manifests);

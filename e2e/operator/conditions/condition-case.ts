@@ -5,7 +5,7 @@ import { headerAuth, REMOTE } from '../resources.ts';
 export type Step = (here: Playground) => Promise<unknown>;
 type Verdict = readonly [status: 'True' | 'False' | 'Unknown', reason: string];
 
-/** A condition that is right, becomes wrong by one change, and right again by another. */
+/** A condition that one change makes wrong and another change repairs. */
 export interface ConditionCase {
   readonly on: readonly [kind: string, name: string];
   readonly type: string;
@@ -13,19 +13,19 @@ export interface ConditionCase {
   readonly right: Verdict;
   readonly breaks: Step;
   readonly wrong: Verdict;
-  /** What the message must name. */
+  /** Text that the message must contain. */
   readonly names: string;
   readonly heals: Step;
-  /** Where it is not as at the beginning. */
+  /** The repaired condition, if it differs from `right`. */
   readonly healed?: Verdict;
-  /** The credential of a backend goes with it, and the pods are replaced. */
+  /** True when the change removes the credential of a backend, which replaces the pods. */
   readonly rolls?: true;
 }
 
 export const VMCP = ['VirtualMCPServer', 'tools'] as const;
 export const SERVER = ['MCPServer', 'web'] as const;
 export const ENTRY = ['MCPServerEntry', 'remote'] as const;
-/** Well formed, and refused in a cluster: an address of the pod itself. */
+/** A well-formed URL that is rejected in a cluster: an address of the pod itself. */
 export const LOOPBACK = 'https://127.0.0.1/token';
 
 export const patch =
@@ -49,7 +49,7 @@ export const tools = (fields: Readonly<Record<string, unknown>> = {}): Manifest[
   group(),
   virtualServer({}, { name: 'tools', ...fields }),
 ];
-/** As `tools`, with the entry `remote` accepted by name. */
+/** Returns `tools` with the entry `remote` accepted by name. */
 export const accepting = (outgoingAuth: object = {}): Manifest[] =>
   tools({ outgoingAuth: { backends: { remote: { type: 'discovered' } }, ...outgoingAuth } });
 export const remote = (fields: Readonly<Record<string, unknown>> = {}): Manifest =>

@@ -18,7 +18,7 @@ const KEYS = {
   hmacSecretRefs: [{ name: 'keys', key: 'hmac' }],
 };
 
-/** A server with an authorization server of its own; `fields` are of `authServerConfig`. */
+/** Returns a server with an embedded authorization server; `fields` are fields of `authServerConfig`. */
 const withAuthServer = (fields: Readonly<Record<string, unknown>> = {}, more = {}): Manifest[] => [
   secret('keys', { 'current.pem': 'x', hmac: 'x' }),
   oidcConfig('login', { issuer: 'https://auth.example.com' }),

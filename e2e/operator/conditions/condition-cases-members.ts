@@ -158,7 +158,7 @@ const configMap = (name: string, certificate: string) => ({
   data: { 'ca.crt': certificate },
 });
 
-/** The certificate is any one, PEM. */
+/** Returns the cases of CA bundles. `certificate` is any certificate in PEM. */
 export const ofBundles = (certificate: string): readonly ConditionCase[] => [
   {
     on: ENTRY,

@@ -3,7 +3,7 @@ import { OF_AUTH_SERVERS } from './condition-cases-auth-servers.ts';
 import { OF_GATEWAYS } from './condition-cases-gateways.ts';
 import { OF_CONFIGS, OF_ENTRIES, OF_SERVERS, ofBundles } from './condition-cases-members.ts';
 
-/** One for each condition and reason that a change of resources brings about. `certificate` is any one, PEM. */
+/** Returns a case for each condition and reason that a change of resources causes. `certificate` is any certificate in PEM. */
 export const conditionCases = (certificate: string): readonly ConditionCase[] => [
   ...OF_GATEWAYS,
   ...OF_AUTH_SERVERS,

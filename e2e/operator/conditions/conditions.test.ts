@@ -16,7 +16,7 @@ const CASES = conditionCases(readFileSync(join(inject('controlPlane').folder, 'p
 
 const HEALS_WITHIN_MS = 5_000;
 
-describe('a condition is provoked by one change and healed within 5 s of another', () => {
+describe('one change makes a condition wrong, another repairs it within 5 s', () => {
   it.each(CASES.map((each) => [`${each.on[0]} ${each.type} ${each.wrong[1]}`, each] as const))(
     '%s',
     async (_, each) => {
@@ -26,12 +26,12 @@ describe('a condition is provoked by one change and healed within 5 s of another
         here.becomes(...on, { type, status, reason }, timeoutMs);
       await here.create(...given);
       await becomes(right);
-      await eventually('all have been looked at', async () => (await unobserved(here)).length === 0);
+      await eventually('every object is observed', async () => (await unobserved(here)).length === 0);
       const before = await workload(here);
       await each.breaks(here);
       const said = await becomes(wrong);
       expect(said.message).toContain(each.names);
-      // What runs goes on with what it has: pods are there, and none of them was replaced because of a mistake.
+      // A mistake replaces no pod.
       if (wrong[0] === 'False' && !each.rolls) expect(await workload(here)).toEqual(before);
       await each.heals(here);
       await becomes(healed, HEALS_WITHIN_MS);
@@ -75,7 +75,7 @@ describe('Ready of a VirtualMCPServer', () => {
     await phaseIs(here, 'Pending');
   });
 
-  it('says so when the Deployment gives up, and when pods cannot start', async () => {
+  it('reports a Deployment that exceeds its progress deadline, and pods that cannot start', async () => {
     const here = await given();
     await here.appears('Deployment', 'vmcp-tools');
     await here.patch('Deployment', 'vmcp-tools', { spec: { progressDeadlineSeconds: 1 } });
@@ -86,7 +86,7 @@ describe('Ready of a VirtualMCPServer', () => {
     await pods.stop();
   });
 
-  it('follows what gateways report of the backends', async () => {
+  it('follows the backend reports of gateways', async () => {
     const here = await given();
     const pods = runPods(testScope(), here);
     await ready(here, 'True', 'DeploymentReady');
@@ -111,7 +111,7 @@ describe('Ready of a VirtualMCPServer', () => {
     await phaseIs(here, 'Ready');
   });
 
-  it('is false for one ailing backend where the spec asks for all of them', async () => {
+  it('is false for one unavailable backend when the spec requires all of them', async () => {
     const here = await given({ config: { operational: { failureHandling: { partialFailureMode: 'fail' } } } });
     const pods = runPods(testScope(), here);
     await ready(here, 'True', 'DeploymentReady');
@@ -122,7 +122,7 @@ describe('Ready of a VirtualMCPServer', () => {
     await ready(here, 'True', 'DeploymentReady');
   });
 
-  it('leaves alone what gateways write, and turns their problems into a condition', async () => {
+  it('keeps the status fields of gateways, and turns their problems into a condition', async () => {
     const here = await given();
     await here.appears('Deployment', 'vmcp-tools');
     const found = [
@@ -154,7 +154,7 @@ describe('Ready of an MCPServer', () => {
   const phaseIs = (here: Playground, phase: string) =>
     here.appears('MCPServer', 'web', (server) => statusOf(server)['phase'] === phase);
 
-  it('follows its pods, and names why they cannot start', async () => {
+  it('follows its pods, and names the reason why they cannot start', async () => {
     const here = await playground();
     await here.create(group(), httpServer('web'));
     await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'False', reason: 'NotReady' });
@@ -170,7 +170,7 @@ describe('Ready of an MCPServer', () => {
     await pods.stop();
   });
 
-  it('two keys of one Secret are two variables', async () => {
+  it('sets one variable for each key of a Secret', async () => {
     const here = await playground();
     await here.create(...everySort());
     const deployment = await here.appears('Deployment', 'mcp-web');
@@ -185,7 +185,7 @@ describe('Ready of an MCPServer', () => {
 });
 
 describe('a mistake in a backend', () => {
-  it('takes that backend away, and no other, and it is never served without its credential', async () => {
+  it('removes only that backend, which is never served without its credential', async () => {
     const here = await playground();
     const outgoingAuth = { backends: { bad: { type: 'discovered' } } };
     await here.create(group(), entry('good', REMOTE), virtualServer({}, { name: 'tools', outgoingAuth }));
@@ -212,7 +212,7 @@ describe('a mistake in a backend', () => {
   });
 });
 
-it('a condition that changes is told by an event, and one that stays keeps its time', async () => {
+it('sends an event when a condition changes, and keeps the time of an unchanged one', async () => {
   const here = await playground();
   await here.create(virtualServer({}, { name: 'tools' }));
   const first = await here.becomes('VirtualMCPServer', 'tools', { type: 'GroupRefValidated', status: 'False' });

@@ -12,7 +12,7 @@ import { blockScope, testScope } from '../../harness/scope.ts';
 import { auditMark, auditSince, writesOf } from '../audit.ts';
 import { backendAt, flappingBackend, originOf, PodPlace, readyz, urlOf } from './gateway-pod.ts';
 
-/** One of its own: a test stops the API server. */
+/** Not shared: a test stops the API server. */
 const scope = blockScope();
 let plane: ControlPlane;
 let api: ClusterApi;
@@ -41,7 +41,7 @@ const toolsOf = async (session: Awaited<ReturnType<typeof openSession>>): Promis
   JSON.stringify(await session.tools());
 
 describe('a gateway in a pod', () => {
-  it('is alive at once, is ready when its backends have come, and reports them', async () => {
+  it('is alive at once, becomes ready with its backends, and reports them', async () => {
     const pod = await place();
     const gateway = await pod.start(testScope());
     expect((await raw(`${originOf(gateway)}/health`)).status).toBe(200);
@@ -54,7 +54,7 @@ describe('a gateway in a pod', () => {
       return problem?.['reason'] === 'BackendsNotFound';
     });
     const backend = await alpha();
-    await pod.say([backendAt('alpha', backend.url)]);
+    await pod.writeBackends([backendAt('alpha', backend.url)]);
     await eventually('it is ready', async () => (await readyz(gateway)).status === 200);
     expect((await readyz(gateway)).body).toEqual({ status: 'ready', mode: 'dynamic' });
     const { status } = await eventually('the backend is reported', async () => {
@@ -76,21 +76,21 @@ describe('a gateway in a pod', () => {
     expect(status?.runtimeProblems ?? []).toEqual([]);
   });
 
-  it('takes changes while sessions and running calls go on', async () => {
+  it('applies changes without interrupting sessions and running calls', async () => {
     const pod = await place();
     const [first, second] = [await alpha(), await beta()];
-    await pod.say([backendAt('alpha', first.url)]);
+    await pod.writeBackends([backendAt('alpha', first.url)]);
     const gateway = await pod.start(testScope());
     await eventually('it is ready', async () => (await readyz(gateway)).status === 200);
     const session = await openSession(urlOf(gateway));
     await session.tools();
     const running = session.call('alpha_slow', { ms: 2_000 });
     await sleep(200);
-    await pod.say([backendAt('alpha', first.url), backendAt('beta', second.url)]);
+    await pod.writeBackends([backendAt('alpha', first.url), backendAt('beta', second.url)]);
     await eventually('the new backend is listed', async () => (await toolsOf(session)).includes('beta_echo'));
     expect(textOf(await session.call('beta_echo', { text: 'hi' }))).toBe('hi');
-    await pod.say([backendAt('beta', second.url)]);
-    await eventually('the old one is not', async () => !(await toolsOf(session)).includes('alpha_echo'));
+    await pod.writeBackends([backendAt('beta', second.url)]);
+    await eventually('the old backend is not listed', async () => !(await toolsOf(session)).includes('alpha_echo'));
     expect(textOf(await running)).toBe('waited 2000 ms');
     expect(textOf(await session.call('beta_echo', { text: 'still' }))).toBe('still');
   });
@@ -108,12 +108,12 @@ describe('a gateway in a pod', () => {
   ])('keeps the last good backends when the document is %s', async (_what, document, reason, path) => {
     const pod = await place();
     const backend = await alpha();
-    await pod.say([backendAt('alpha', backend.url)]);
+    await pod.writeBackends([backendAt('alpha', backend.url)]);
     const gateway = await pod.start(testScope());
     const session = await eventually('a session opens', async () => {
       return (await readyz(gateway)).status === 200 && (await openSession(urlOf(gateway)));
     });
-    await pod.sayText(document);
+    await pod.writeDocument(document);
     await eventually('the problem is reported', async () => {
       const problems = (await pod.reported()).status?.runtimeProblems ?? [];
       return problems.some((problem) => problem['reason'] === reason && problem['path'] === path);
@@ -122,21 +122,21 @@ describe('a gateway in a pod', () => {
     expect((JSON.parse(body) as { problems: unknown }).problems).toMatchObject([{ reason, path }]);
     expect((await readyz(gateway)).status).toBe(200);
     expect(textOf(await session.call('alpha_echo', { text: 'hi' }))).toBe('hi');
-    await pod.say([backendAt('alpha', backend.url)]);
+    await pod.writeBackends([backendAt('alpha', backend.url)]);
     await eventually('the problem is gone', async () => (await pod.reported()).status?.runtimeProblems === undefined);
   });
 
   it('waits for a file that is not mounted yet', async () => {
     const pod = await place();
     const [first, second] = [await alpha(), await beta()];
-    await pod.say([backendAt('alpha', first.url)]);
+    await pod.writeBackends([backendAt('alpha', first.url)]);
     const gateway = await pod.start(testScope());
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-mount-'));
     testScope().defer(() => rm(folder, { recursive: true }));
     const file = join(folder, 'key');
     const header_forward = { add_headers_from_file: { 'X-Key': file } };
     await eventually('it is ready', async () => (await readyz(gateway)).status === 200);
-    await pod.say([backendAt('alpha', first.url), { ...backendAt('beta', second.url), header_forward }]);
+    await pod.writeBackends([backendAt('alpha', first.url), { ...backendAt('beta', second.url), header_forward }]);
     await eventually('the missing file is reported', async () => {
       const [problem] = (await pod.reported()).status?.runtimeProblems ?? [];
       return problem?.['path'] === 'vmcp.backends[1].header_forward.add_headers_from_file.X-Key';
@@ -144,17 +144,17 @@ describe('a gateway in a pod', () => {
     const session = await openSession(urlOf(gateway));
     expect(textOf(await session.call('alpha_echo', { text: 'hi' }))).toBe('hi');
     await writeFile(file, 'secret');
-    await eventually('the backend is taken', async () => (await toolsOf(session)).includes('beta_echo'));
+    await eventually('the backend is listed', async () => (await toolsOf(session)).includes('beta_echo'));
   });
 
-  it('serves on when the ConfigMap is deleted', async () => {
+  it('keeps serving when the ConfigMap is deleted', async () => {
     const pod = await place();
     const backend = await alpha();
-    await pod.say([backendAt('alpha', backend.url)]);
+    await pod.writeBackends([backendAt('alpha', backend.url)]);
     const gateway = await pod.start(testScope());
     await eventually('it is ready', async () => (await readyz(gateway)).status === 200);
-    await pod.unsay();
-    await eventually('that is reported', async () => {
+    await pod.deleteBackends();
+    await eventually('the missing ConfigMap is reported', async () => {
       const [problem] = (await pod.reported()).status?.runtimeProblems ?? [];
       return problem?.['reason'] === 'BackendsNotFound';
     });
@@ -163,12 +163,12 @@ describe('a gateway in a pod', () => {
   });
 });
 
-describe('what a pod writes', () => {
-  it('is nothing at rest, however often backends are probed, and nothing from a second pod that sees the same', async () => {
+describe('the status report of a pod', () => {
+  it('is not written at rest, despite frequent probes and a second pod with the same view', async () => {
     const pod = await place();
     const backend = await alpha();
     const gone = 'http://127.0.0.1:9/mcp';
-    await pod.say([backendAt('alpha', backend.url), backendAt('beta', gone)]);
+    await pod.writeBackends([backendAt('alpha', backend.url), backendAt('beta', gone)]);
     await pod.start(testScope(), probesOften);
     const before = await eventually('both are reported', async () => {
       const object = await pod.reported();
@@ -183,14 +183,14 @@ describe('what a pod writes', () => {
     expect((await pod.reported()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   });
 
-  it('is at most one report in an interval while 50 backends flap', async () => {
+  it('is written at most once per interval while 50 backends flap', async () => {
     const pod = await place();
     const url = await flappingBackend(testScope());
     const names = Array.from({ length: 50 }, (_, index) => `b${String(index).padStart(2, '0')}`);
-    await pod.say(names.map((name) => backendAt(name, `${url}/${name}`)));
+    await pod.writeBackends(names.map((name) => backendAt(name, `${url}/${name}`)));
     await pod.start(testScope(), probesOften, '2s');
     const isReported = async () => (await pod.reported()).status?.backendCount !== undefined;
-    await eventually('the first report, which waits for servers that start', isReported, { timeoutMs: 25_000 });
+    await eventually('the first report, which waits for starting servers', isReported, { timeoutMs: 25_000 });
     const mark = await auditMark(plane);
     const start = performance.now();
     await sleep(9_000);
@@ -201,7 +201,7 @@ describe('what a pod writes', () => {
     expect(writes.every(({ responseStatus }) => responseStatus?.code === 200)).toBe(true);
   });
 
-  it('belongs to a manager of its own: what the operator wrote stays', async () => {
+  it('has its own field manager: the fields of the operator stay', async () => {
     const pod = await place();
     const object = await pod.reported();
     const { apiVersion, kind } = object;
@@ -211,10 +211,10 @@ describe('what a pod writes', () => {
     const type = 'application/apply-patch+yaml';
     await api.send('PATCH', `${path}?fieldManager=vmcp-operator&force=true`, written, type);
     const backend = await alpha();
-    await pod.say([backendAt('alpha', backend.url)]);
+    await pod.writeBackends([backendAt('alpha', backend.url)]);
     await pod.start(testScope());
     await eventually('the backend is reported', async () => (await pod.reported()).status?.backendCount === 1);
-    await pod.say([]);
+    await pod.writeBackends([]);
     await eventually('none is', async () => (await pod.reported()).status?.backendCount === 0);
     const { status, metadata: now } = await pod.reported();
     expect(status).toEqual({ phase: 'Ready', url: 'http://x/mcp', backendCount: 0 });
@@ -222,10 +222,10 @@ describe('what a pod writes', () => {
   });
 });
 
-it('an API server that goes away changes nothing for clients; what changed meanwhile is taken afterwards', async () => {
+it('serves clients while the API server is stopped, and applies the changes afterwards', async () => {
   const pod = await place();
   const [first, second] = [await alpha(), await beta()];
-  await pod.say([backendAt('alpha', first.url)]);
+  await pod.writeBackends([backendAt('alpha', first.url)]);
   const gateway = await pod.start(testScope());
   await eventually('it is ready', async () => (await readyz(gateway)).status === 200);
   const session = await openSession(urlOf(gateway));
@@ -239,8 +239,8 @@ it('an API server that goes away changes nothing for clients; what changed meanw
   expect((await readyz(gateway)).status).toBe(200);
   expect((await readyz(late)).status).toBe(503);
   await plane.apiserver.start();
-  await pod.say([backendAt('alpha', first.url), backendAt('beta', second.url)]);
+  await pod.writeBackends([backendAt('alpha', first.url), backendAt('beta', second.url)]);
   await eventually('the new backend is listed', async () => (await toolsOf(session)).includes('beta_echo'));
-  await eventually('the late one is ready', async () => (await readyz(late)).status === 200);
+  await eventually('the second gateway is ready', async () => (await readyz(late)).status === 200);
   await eventually('both are reported', async () => (await pod.reported()).status?.backendCount === 2);
 });

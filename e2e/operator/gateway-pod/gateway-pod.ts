@@ -22,7 +22,7 @@ const CONFIG_MAP = `${NAME}-vmcp-backends`;
 const ACCOUNT = `${NAME}-vmcp`;
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** What the operator makes for the pod of one VirtualMCPServer, as far as the pod itself can tell. */
+/** The objects that the pod of one VirtualMCPServer uses: account, rights and resources. */
 export class PodPlace {
   readonly api: ClusterApi;
   readonly namespace: string;
@@ -52,7 +52,7 @@ export class PodPlace {
     return place;
   }
 
-  /** A gateway as a pod runs it, with this account; only the ports are other ones. */
+  /** Starts a gateway like a pod, with this account, on free ports. */
   async start(scope: Scope, vmcp: Partial<GatewayConfig['vmcp']> = {}, reportingInterval = '1s'): Promise<Gateway> {
     const config: GatewayConfig = {
       schema_version: 'v0.1.0',
@@ -86,21 +86,21 @@ export class PodPlace {
     return inClusterConnection(env, this.#folder);
   }
 
-  /** What the operator writes. */
-  async say(backends: readonly Backend[], more: object = {}): Promise<void> {
-    await this.sayText(JSON.stringify({ schema_version: 'v0.1.0', backends, ...more }));
+  /** Writes the backends ConfigMap, like the operator. */
+  async writeBackends(backends: readonly Backend[], more: object = {}): Promise<void> {
+    await this.writeDocument(JSON.stringify({ schema_version: 'v0.1.0', backends, ...more }));
   }
 
-  async sayText(document: string): Promise<void> {
+  async writeDocument(document: string): Promise<void> {
     const metadata = { name: CONFIG_MAP, namespace: this.namespace };
     await this.api.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'backends.json': document } });
   }
 
-  unsay(): Promise<void> {
+  deleteBackends(): Promise<void> {
     return this.api.remove(placeOf('ConfigMap', this.namespace, CONFIG_MAP));
   }
 
-  /** The VirtualMCPServer as it stands there. */
+  /** Returns the current VirtualMCPServer. */
   async reported(): Promise<KubeManifest & { readonly status?: Reported }> {
     const object = await this.api.get(placeOf('VirtualMCPServer', this.namespace, NAME));
     if (!object) throw new Error('the VirtualMCPServer is gone');
@@ -158,7 +158,7 @@ export const backendAt = (name: string, url: string): Backend => ({
   allow_private_ips: true,
 });
 
-/** An MCP server that is well every other time it is asked for its health. */
+/** Starts an MCP server that answers every second probe with an error. */
 export async function flappingBackend(scope: Scope): Promise<string> {
   const asked = new Map<string, number>();
   const server = createServer((req, res) => {
@@ -185,7 +185,7 @@ export async function flappingBackend(scope: Scope): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-/** `/readyz` of a gateway. */
+/** Requests `/readyz` of a gateway. */
 export async function readyz(gateway: Gateway): Promise<{ readonly status: number; readonly body: unknown }> {
   const { status, body } = await raw(`${originOf(gateway)}/readyz`);
   return { status, body: JSON.parse(body) as unknown };

@@ -33,7 +33,7 @@ const seen = (status: 'ready' | 'unavailable'): StatusReport => ({
   runtimeProblems: [],
 });
 
-/** What one pod writes while it sees `report()`. */
+/** Starts the status reporter of one pod with the view `report()`. */
 function reporter(pod: PodPlace, report: () => StatusReport): StatusReporter {
   const client = new KubeClient(pod.connection());
   const quiet = () => undefined;
@@ -58,7 +58,7 @@ function reporter(pod: PodPlace, report: () => StatusReport): StatusReporter {
   return started;
 }
 
-/** A write that is overtaken on its way. */
+/** Sends a write with an old resource version. */
 async function late(pod: PodPlace, { name, resourceVersion }: { name: string; resourceVersion: string }) {
   const client = new KubeClient(pod.connection());
   testScope().defer(() => client.close());
@@ -74,7 +74,7 @@ const becomes = (pod: PodPlace, count: number | undefined, timeoutMs = 10_000) =
     timeoutMs,
   });
 
-it('what a pod with another view wrote is put right when it is gone', async () => {
+it('a pod corrects the status when another pod with a different view has ended', async () => {
   const pod = await place();
   reporter(pod, () => seen('ready'));
   await becomes(pod, 1);
@@ -84,7 +84,7 @@ it('what a pod with another view wrote is put right when it is gone', async () =
   await becomes(pod, 1, LONGEST_BEFORE_COMPARING_MS + 5_000);
 });
 
-it('two pods that disagree write no more often than they compare', async () => {
+it('two pods with different views write at most as often as they compare', async () => {
   const pod = await place();
   const mark = await auditMark(plane);
   reporter(pod, () => seen('ready'));
@@ -97,7 +97,7 @@ it('two pods that disagree write no more often than they compare', async () => {
   expect(writes.length).toBeLessThanOrEqual(2 * (1 + lasts / (4 * INTERVAL_MS)));
 });
 
-it('a pod writes nothing into an object that was made anew under the name of its own', async () => {
+it('a pod writes nothing to a new object with the name of its deleted object', async () => {
   const pod = await place();
   let view: 'ready' | 'unavailable' = 'ready';
   reporter(pod, () => seen(view));
