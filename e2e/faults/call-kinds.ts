@@ -17,12 +17,12 @@ export interface CallKind {
 const MEBIBYTE = Buffer.alloc(1024 * 1024, 'x');
 const LARGE_MEBIBYTES = 100;
 const TIMED_OUT = /^backend "bad" timed out after 1 s$/;
-const NOT_MCP = /^backend "bad" sent something that is not MCP$/;
+const NOT_MCP = /^backend "bad" sent a message that is not valid MCP$/;
 const UNAVAILABLE = /^backend "bad" is unavailable$/;
 /** The end of the connection may be seen before the nonsense on it. */
-const NO_HTTP = /^backend "bad" (sent something that is not MCP|is unavailable)$/;
-const TOO_LARGE = /^backend "bad" sent a reply that is larger than the gateway passes on$/;
-const REFUSED = /^backend "bad" refused the gateway's credentials$/;
+const NO_HTTP = /^backend "bad" (sent a message that is not valid MCP|is unavailable)$/;
+const TOO_LARGE = /^backend "bad" sent a reply that is larger than the gateway forwards$/;
+const REFUSED = /^backend "bad" rejected the gateway's credentials$/;
 const USUAL = /^tool usual$/;
 /** The client's connection, because a part of the reply had been passed on. */
 const CUT = /^cut$/;

@@ -77,7 +77,7 @@ describe('a stdio backend', () => {
     const pid = await ask(vmcp.url, session, 'well_whoami');
     for (const tool of ['ill_hang', 'ill_garbage', 'ill_lie']) {
       expect(await ask(vmcp.url, session, tool)).toMatch(
-        /^backend "ill" (timed out after 1 s|sent something that is not MCP)$/,
+        /^backend "ill" (timed out after 1 s|sent a message that is not valid MCP)$/,
       );
       expect(await ask(vmcp.url, session, 'ill_whoami')).toMatch(/^\d+$/);
     }

@@ -7,7 +7,7 @@ import { Reflector, type KubeLog } from '../kube/reflector.ts';
 import { RESOURCES, type KubeObject } from '../kube/resource.ts';
 import { withDiscoveredBackends } from '../read-gateway-config.ts';
 import { stackOf } from '../telemetry/log.ts';
-import type { After } from '../vmcp/health/clock.ts';
+import type { After } from '../vmcp/clock.ts';
 
 /** A configuration that has its backends from the cluster. */
 export interface ClusterConfig extends GatewayConfig {

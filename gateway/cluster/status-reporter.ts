@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeLog } from '../kube/reflector.ts';
 import { OWN_API_VERSION, ownType, type KubeObject } from '../kube/resource.ts';
-import type { After } from '../vmcp/health/clock.ts';
+import type { After } from '../vmcp/clock.ts';
 import type { ReportedBackend, RuntimeProblem, StatusReport } from '../vmcp/status.ts';
 
 export interface StatusReporterOptions {

@@ -7,14 +7,16 @@ const NOTIFICATIONS: Readonly<Record<keyof ListDigests, Buffer>> = {
   prompts: Buffer.from('{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}'),
 };
 
-/** What clients see of a view, for telling whether it changed. */
+/** Returns the digests of the lists in a view, to detect changes. */
 export const digestsOf = ({ lists }: View): ListDigests => ({
   tools: lists.tools.digest,
   resources: lists.resources.digest + lists.templates.digest,
   prompts: lists.prompts.digest,
 });
 
-/** Tells a client that listens which of its lists differ from those it was last told of; one that does not, later. */
+/**
+ * Notifies a connected client of the lists that changed since its last notification. Other clients are notified later.
+ */
 export function announce(session: Session, now: ListDigests): void {
   const { seen, streams } = session;
   if (!streams.main.connected) return;

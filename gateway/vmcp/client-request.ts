@@ -2,15 +2,18 @@ import type { Identity } from '../contract/identity.ts';
 import type { Envelope, ParamsSurface } from '../http/json-scan.ts';
 import type { HeldBytes } from './budgets/byte-budget.ts';
 
-/** One request of a client, as far as the edge has read it. Spans are offsets in `body`. */
+/** One request of a client, as far as the edge has parsed it. Spans are offsets in `body`. */
 export interface ClientRequest {
   readonly body: Buffer;
   readonly envelope: Envelope;
   readonly params: ParamsSurface;
-  /** Who sent it; undefined: anonymous. */
+  /** Identity that the request proved; undefined: anonymous. */
   readonly caller: Identity | undefined;
   /** Headers of the client that `passthrough_headers` names; undefined when there are none. */
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** The part of the budget that `body` takes; undefined for a small one. Who keeps `body` after returning retains it. */
+  /**
+   * Share of the request budget that `body` uses; undefined for a small body. Code that keeps `body` after it returns
+   * retains the share.
+   */
   readonly held: HeldBytes | undefined;
 }

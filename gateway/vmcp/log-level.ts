@@ -1,10 +1,13 @@
 import { memberOf } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 
-/** RFC 5424 severities as MCP names them, least severe first. */
+/** RFC 5424 severities in the spelling of MCP, least severe first. */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
-/** Whether a `notifications/message` is at least as severe as `level`, an index of `LOG_LEVELS`; unknown levels pass. */
+/**
+ * Returns true when a `notifications/message` is at least as severe as `level`, an index of `LOG_LEVELS`, or has an
+ * unknown level.
+ */
 export function passesLogLevel(level: number, message: Buffer, { params }: Envelope): boolean {
   if (level <= 0) return true;
   const severity = LOG_LEVELS.indexOf(

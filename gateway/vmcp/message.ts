@@ -2,7 +2,7 @@ const HEAD = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT = Buffer.from(',"result":');
 const CLOSE = Buffer.from('}');
 
-/** The pieces of a response; `result` is JSON text and is not copied. */
+/** Returns the pieces of a response. `result` is JSON text and is not copied. */
 export const resultPieces = (id: Buffer, result: Buffer | string): [Buffer, Buffer, Buffer] => [
   Buffer.concat([HEAD, id, RESULT]),
   typeof result === 'string' ? Buffer.from(result) : result,

@@ -1,7 +1,7 @@
 import { memberOf, splice } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 
-import type { Answer } from './edge/answer.ts';
+import type { Answer } from './answers/answer.ts';
 import { errorMessage, resultMessage } from './message.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
@@ -9,25 +9,28 @@ import { capabilityFor, type HeldCall } from './server-requests.ts';
 import type { Session } from './session.ts';
 import type { Channel } from './transport/channel.ts';
 
-/** A message of a backend for one client: in the middle of a call, or on its own. */
+/** A message from a backend to one client, during a call or outside of calls. */
 export interface BackendMessage {
   readonly session: Session;
   readonly channel: Channel;
   readonly message: Buffer;
   readonly envelope: Envelope;
-  /** The call of the client that it belongs to, and where that is answered. */
+  /** The call that the message belongs to, and its answer. */
   readonly call?: HeldCall;
   readonly answer?: Answer;
 }
 
-/** Brings a backend's message to the client, and sees that every request of a backend is answered by somebody. */
+/** Relays a backend's message to the client. Every request of a backend gets a response. */
 export function relay(from: BackendMessage): void {
   if (from.envelope.id !== undefined) relayRequest(from);
   else if (from.envelope.method === 'notifications/cancelled') relayCancellation(from);
   else relayNotification(from);
 }
 
-/** Onto the stream of the call's reply, else onto the client's GET stream, which keeps it when the client is just away. */
+/**
+ * Sends a message on the stream of the call, else on the client's GET stream, which buffers it while the client is
+ * disconnected.
+ */
 function deliver({ session, answer, envelope }: BackendMessage, message: Buffer): void {
   if (answer) answer.message(message, envelope);
   else session.streams.main.send(message);
@@ -40,7 +43,7 @@ function relayRequest(from: BackendMessage): void {
   const backendId = message.subarray(id.start, id.end);
   const capability = capabilityFor(method);
   if (capability === undefined || !session.offers.has(capability)) {
-    answerForNobody(channel, message, envelope);
+    answerUnroutable(channel, message, envelope);
     return;
   }
   const isReachable = from.answer !== undefined || session.streams.main.connected;
@@ -49,8 +52,8 @@ function relayRequest(from: BackendMessage): void {
   else channel.send(errorMessage(backendId, CODE.internal, 'the client cannot be reached: it has no stream open'));
 }
 
-/** A request of a backend that no client is asked: `ping` is answered, everything else is not offered. */
-export function answerForNobody(channel: Channel, message: Buffer, { id, method }: Envelope): void {
+/** Answers a request that no client can answer: `ping` with a result, other methods with an error. */
+export function answerUnroutable(channel: Channel, message: Buffer, { id, method }: Envelope): void {
   if (id === undefined) return;
   const backendId = message.subarray(id.start, id.end);
   channel.send(
@@ -60,7 +63,7 @@ export function answerForNobody(channel: Channel, message: Buffer, { id, method 
   );
 }
 
-/** The backend takes a request back: the client knows it under an id of ours. */
+/** Relays the cancellation of a request, under the id that the client knows. */
 function relayCancellation(from: BackendMessage): void {
   const { session, channel, message, envelope } = from;
   const id = memberOf(message, envelope.params, 'requestId');

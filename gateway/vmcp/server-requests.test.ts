@@ -20,14 +20,14 @@ function fixture() {
 
 const call = () => ({ hold: vi.fn(), proceed: vi.fn() });
 
-it('brings the answer to the backend under its own id, once', () => {
+it('sends the answer to the backend under its own id, once', () => {
   const { sent, forward, answer } = fixture();
   expect(forward(7)).toContain('"id":"vmcp-1"');
   expect([answer('vmcp-1'), answer('vmcp-1'), answer('vmcp-2')]).toEqual([true, false, false]);
   expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
 });
 
-it('forwards no request whose id or progress token would fill the memory while the client is asked', () => {
+it('forwards no request with an id or progress token that is too long', () => {
   const { requests } = fixture();
   const long = 'x'.repeat(2_000);
   const forward = (message: object): Buffer | undefined => {
@@ -39,7 +39,7 @@ it('forwards no request whose id or progress token would fill the memory while t
   expect(forward({ id: 1, params: { _meta: { progressToken: 't' }, text: long } })).toBeDefined();
 });
 
-it('still takes the answer when the call that ran meanwhile has ended, and holds that no more', () => {
+it('accepts an answer after the call has ended, and no longer pauses the call', () => {
   const { sent, requests, forward, answer } = fixture();
   const ended = call();
   forward(0, ended);
@@ -50,7 +50,7 @@ it('still takes the answer when the call that ran meanwhile has ended, and holds
   expect(ended.proceed).not.toHaveBeenCalled();
 });
 
-it('is not used up by requests that nobody answered', () => {
+it('drops the oldest unanswered requests outside of calls', () => {
   const { requests, forward, answer } = fixture();
   for (let id = 0; id < 150; id += 1) {
     const ended = call();
@@ -60,7 +60,7 @@ it('is not used up by requests that nobody answered', () => {
   expect([answer('vmcp-1'), answer('vmcp-150')]).toEqual([false, true]);
 });
 
-it('takes no more than a hundred that calls wait for', () => {
+it('accepts at most a hundred requests that belong to calls', () => {
   const { forward } = fixture();
   for (let id = 0; id < 100; id += 1) forward(id, call());
   expect(forward(100, call())).toBeUndefined();

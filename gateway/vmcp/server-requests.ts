@@ -2,14 +2,14 @@ import { memberOf, splice, type Span } from '../http/json-walk.ts';
 import type { Envelope } from '../http/json-scan.ts';
 import type { Channel } from './transport/channel.ts';
 
-/** Requests of a backend that a client may answer, and the capability with which the client says so. */
+/** Requests that a client may answer, by method, with the capability that the client declares for each. */
 const CAPABILITIES: ReadonlyMap<string, string> = new Map([
   ['elicitation/create', 'elicitation'],
   ['sampling/createMessage', 'sampling'],
   ['roots/list', 'roots'],
 ]);
 
-/** A call of the client in whose middle the backend asks: its time does not run while the client is asked. */
+/** A call during which the backend sends requests. Its timeout is paused while the client answers one. */
 export interface HeldCall {
   hold(): void;
   proceed(): void;
@@ -17,30 +17,33 @@ export interface HeldCall {
 
 interface Waiting {
   readonly channel: Channel;
-  /** JSON text of the backend's own id. */
+  /** JSON text of the backend's id. */
   readonly backendId: string;
-  /** JSON text of the progress token that the backend put into its request. */
+  /** JSON text of the progress token in the backend's request. */
   readonly progressToken: string | undefined;
-  /** Undefined when none is held, or it has ended. */
+  /** Undefined when the request belongs to no running call. */
   call: HeldCall | undefined;
 }
 
-const MOST_WAITING = 100;
-/** Bytes of an id or a progress token of a backend, which are kept until the client answers. */
-const LONGEST_KEPT = 1_024;
+const MAX_WAITING = 100;
+/** Longest id or progress token of a backend in bytes. Both are stored until the client answers. */
+const MAX_ID_BYTES = 1_024;
 
-/** The requests of backends that one client session was sent and has not answered yet. */
+/** Requests of backends that one session has received and not answered yet. */
 export class ServerRequests {
   readonly #waiting = new Map<string, Waiting>();
   #last = 0;
 
-  /** The backend's request with an id of ours, for the client; undefined when too many wait or its id is very long. */
+  /**
+   * Returns the backend's request with an id of the gateway. Undefined when too many requests wait or the backend's id
+   * is too long.
+   */
   forward(channel: Channel, message: Buffer, envelope: Envelope, call: HeldCall | undefined): Buffer | undefined {
     const { id } = envelope;
-    if (id === undefined || (this.#waiting.size >= MOST_WAITING && !this.#makeRoom())) return undefined;
+    if (id === undefined || (this.#waiting.size >= MAX_WAITING && !this.#makeRoom())) return undefined;
     const backendId = message.toString('utf8', id.start, id.end);
     const progressToken = requestToken(message, envelope);
-    if (backendId.length > LONGEST_KEPT || (progressToken?.length ?? 0) > LONGEST_KEPT) return undefined;
+    if (backendId.length > MAX_ID_BYTES || (progressToken?.length ?? 0) > MAX_ID_BYTES) return undefined;
     this.#last += 1;
     const ownId = `"vmcp-${String(this.#last)}"`;
     this.#waiting.set(ownId, { channel, backendId, progressToken, call });
@@ -48,7 +51,7 @@ export class ServerRequests {
     return splice(message, { start: 0, end: message.length }, id, ownId);
   }
 
-  /** Passes the client's response on to the backend that asked; false when nobody asked. */
+  /** Sends the client's response to the backend. Returns false when the id is unknown. */
   answer(body: Buffer, { id }: Envelope): boolean {
     const ownId = id && body.toString('utf8', id.start, id.end);
     const waiting = ownId === undefined ? undefined : this.#waiting.get(ownId);
@@ -59,26 +62,28 @@ export class ServerRequests {
     return true;
   }
 
-  /** Passes the client's progress on to the backend whose request it is about. */
+  /** Sends the client's progress notification to the backend whose request it names. */
   progress(body: Buffer, { params }: Envelope): void {
     const token = memberText(body, params, 'progressToken');
     if (token === undefined) return;
     for (const { channel, progressToken } of this.#waiting.values()) if (progressToken === token) channel.send(body);
   }
 
-  /** The call has ended. What was asked in its middle may still be answered: a backend may ask beside its calls. */
+  /**
+   * Detaches a call that has ended. Its requests may still be answered: a backend may send requests outside of calls.
+   */
   release(call: HeldCall): void {
     if (this.#waiting.size === 0) return;
     for (const waiting of this.#waiting.values()) if (waiting.call === call) waiting.call = undefined;
   }
 
-  /** Drops the oldest request that holds no call; false when each holds one. */
+  /** Drops the oldest request that belongs to no call. Returns false when every request belongs to one. */
   #makeRoom(): boolean {
     for (const [ownId, { call }] of this.#waiting) if (call === undefined) return this.#waiting.delete(ownId);
     return false;
   }
 
-  /** The backend does not wait any more: the id of ours under which the client knows the request. */
+  /** Forgets a request that the backend cancelled. Returns the gateway's id of it. */
   cancelled(channel: Channel, backendId: string): string | undefined {
     for (const [ownId, waiting] of this.#waiting) {
       if (waiting.channel !== channel || waiting.backendId !== backendId) continue;
@@ -99,8 +104,11 @@ function memberText(text: Buffer, object: Span | undefined, key: string): string
   return member && text.toString('utf8', member.start, member.end);
 }
 
-/** The capability that a client must have declared for a backend's request to reach it; undefined: nobody answers that. */
+/**
+ * Returns the capability that a client must declare to receive requests of this method; undefined: no client can
+ * answer.
+ */
 export const capabilityFor = (method: string): string | undefined => CAPABILITIES.get(method);
 
-/** Capabilities of a client that backends are told of: those whose requests can be forwarded to it. */
+/** Client capabilities that the gateway declares to backends: those whose requests it forwards. */
 export const RELAYED_CAPABILITIES: readonly string[] = [...CAPABILITIES.values()];

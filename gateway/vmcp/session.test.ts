@@ -24,7 +24,7 @@ function fixture(limit = 3) {
 }
 
 describe('Sessions', () => {
-  it('gives a session to its principal only, and the stranger does not refresh it', () => {
+  it('finds a session for its principal only; a foreign request does not extend it', () => {
     const { state, sessions } = fixture();
     const { id } = sessions.create('alice', CLIENT);
     expect(sessions.find(id, 'mallory')).toBeUndefined();
@@ -36,7 +36,7 @@ describe('Sessions', () => {
     expect(state.ended).toEqual([id]);
   });
 
-  it('slides the time to live with every use', () => {
+  it('extends the time to live with every use', () => {
     const { state, sessions } = fixture();
     const { id } = sessions.create('alice', CLIENT);
     for (let use = 0; use < 5; use += 1) {

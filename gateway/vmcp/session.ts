@@ -14,53 +14,53 @@ export interface RunningCall {
   cancel(reason: string): void;
 }
 
-/** One backend's channel in a session: open, or being opened. */
+/** One backend's channel in a session: open or opening. */
 export interface SessionChannel {
   channel: Channel | undefined;
   opening: Promise<Channel> | undefined;
   lastUsedAt: number;
 }
 
-/** What the gateway knows of one client session: plain data, beside the sockets this process holds for it. */
+/** State of one client session: plain data, and the connections that this process has for it. */
 export interface Session {
   readonly id: string;
-  /** Who opened it: issuer and subject, or `anonymous`. Nobody else may use it. */
+  /** Issuer and subject of the owner, or `anonymous`. Other principals cannot use the session. */
   readonly principal: string;
-  /** Budgets of its principal. */
+  /** Budgets of the principal. */
   readonly account: Account;
-  /** As the latest request of the session proved it; undefined: anonymous. */
+  /** Identity that the latest request of the session proved; undefined: anonymous. */
   identity: Identity | undefined;
-  /** Why the caller must log in again, where a stream that had begun could not say it: the next request is told. */
-  owedChallenge: string | undefined;
+  /** Reason for a new login that could not be sent on an open stream. The next request is answered with it. */
+  pendingChallenge: string | undefined;
   readonly revision: string;
   readonly client: ClientInfo;
-  /** Index of `LOG_LEVELS` from which on log messages of backends are passed on; -1: all. */
+  /** Index of `LOG_LEVELS`: messages below it are not relayed. -1: relay all. */
   logLevel: number;
   /** ms since the epoch. */
   lastSeenAt: number;
   ended: boolean;
   readonly channels: Map<string, SessionChannel>;
   readonly running: Set<RunningCall>;
-  /** JSON text of the part of the client's capabilities that backends are told of. */
+  /** JSON text of the client capabilities that the gateway declares to backends. */
   readonly capabilities: string;
-  /** Names of the capabilities in it. */
+  /** Names of these capabilities. */
   readonly offers: ReadonlySet<string>;
-  /** What backends have asked the client. */
+  /** Requests of backends that the client has not answered. */
   readonly requests: ServerRequests;
   readonly streams: SessionStreams;
   readonly subscriptions: Subscriptions;
-  /** The lists as the client was last told of them. */
+  /** Digests of the lists at the last notification of the client. */
   seen: ListDigests | undefined;
 }
 
-/** One text per list that clients are told changes of; equal texts mean equal lists. */
+/** One digest per list with change notifications; equal digests mean equal lists. */
 export interface ListDigests {
   readonly tools: string;
   readonly resources: string;
   readonly prompts: string;
 }
 
-/** What a client says of itself in `initialize`. */
+/** Client data from `initialize`. */
 export interface ClientFacts {
   readonly revision: string;
   readonly capabilities: string;
@@ -74,27 +74,30 @@ export interface SessionsOptions {
   readonly now: () => number;
   readonly newId: () => string;
   readonly accountOf: (principal: string) => Account;
-  /** Somebody else's id was presented: a stolen one, perhaps. */
+  /** Called when a client presents the session id of another principal; the id may be stolen. */
   readonly onForeign: () => void;
-  /** Called once for every session that ends, whatever the reason. */
+  /** Called once for every session that ends. */
   readonly onEnd: (session: Session) => void;
 }
 
 const NO_SESSIONS: ReadonlySet<Session> = new Set();
 
-/** More sessions of one user end his own, not those of others; anonymous callers are no one user. */
+/**
+ * Most sessions of one principal: its next session ends its own oldest. Not applied to anonymous clients, who are many
+ * users.
+ */
 const PER_PRINCIPAL = 1_000;
 
 const TOUCH_EVERY_MS = 10_000;
 
 const isBusy = ({ running, streams }: Session): boolean => running.size > 0 || streams.main.connected;
 
-/** The live sessions of one virtual server, the least recently used ending first when there are too many. */
+/** Live sessions of one virtual server. At the limit the least recently used session ends. */
 export class Sessions {
-  /** Sessions that were idle for longer end. */
+  /** Idle time after which a session ends. */
   ttlMs: number;
   readonly #options: SessionsOptions;
-  /** In order of last use, to `TOUCH_EVERY_MS`. */
+  /** Ordered by last use, with a precision of `TOUCH_EVERY_MS`. */
   readonly #live = new Map<string, Session>();
   readonly #byPrincipal = new Map<string, Set<Session>>();
 
@@ -114,7 +117,7 @@ export class Sessions {
       principal,
       account,
       identity: undefined,
-      owedChallenge: undefined,
+      pendingChallenge: undefined,
       ...client,
       logLevel: -1,
       lastSeenAt: this.#options.now(),
@@ -136,7 +139,7 @@ export class Sessions {
     return session;
   }
 
-  /** Sessions that somebody listens to or waits for go last: a flood of new ones must not end them. */
+  /** Ends the oldest session, busy sessions last: a flood of new sessions must not end those in use. */
   #endOldest(newest: Session, crowd: Iterable<Session>): void {
     let oldest: Session | undefined;
     for (const session of crowd) {
@@ -149,7 +152,7 @@ export class Sessions {
     if (oldest) this.end(oldest);
   }
 
-  /** The session of that id if `principal` owns it; undefined for unknown, ended and foreign ids alike. */
+  /** Returns the session with this id when `principal` owns it; undefined for unknown, ended and foreign ids alike. */
   find(id: string, principal: string): Session | undefined {
     const session = this.#live.get(id);
     if (session?.principal !== principal) {
@@ -179,7 +182,7 @@ export class Sessions {
     this.#options.onEnd(session);
   }
 
-  /** Ends what was idle for longer than the TTL; an open stream or a running call keeps a session alive. */
+  /** Ends sessions idle for longer than the TTL. An open stream or a running call keeps a session alive. */
   sweep(): void {
     const oldest = this.#options.now() - this.ttlMs;
     for (const [, session] of this.#live) {
@@ -187,7 +190,7 @@ export class Sessions {
     }
   }
 
-  /** Live sessions of one principal. */
+  /** Returns the live sessions of one principal. */
   ofPrincipal(principal: string): ReadonlySet<Session> {
     return this.#byPrincipal.get(principal) ?? NO_SESSIONS;
   }
@@ -195,4 +198,20 @@ export class Sessions {
   all(): IterableIterator<Session> {
     return this.#live.values();
   }
+}
+
+/** Closes the session's channel to one backend. */
+export function closeChannel(session: Session, backend: string): void {
+  const held = session.channels.get(backend);
+  if (!held) return;
+  session.channels.delete(backend);
+  void held.channel?.close();
+}
+
+/** Closes channels that were last used before `before` (ms since the epoch) and hold no subscription. */
+export function closeIdleChannels(session: Session, before: number): void {
+  if (session.running.size > 0) return;
+  const subscribed = session.subscriptions.backends();
+  for (const [name, { lastUsedAt }] of session.channels)
+    if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
 }

@@ -5,7 +5,10 @@ import type { VirtualServer } from './virtual-server.ts';
 
 const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 
-/** `/status` of one server: names and states, no addresses and no errors, because nobody is asked who they are. */
+/**
+ * Returns `/status` of one server: names and states. The endpoint needs no login, so it shows no addresses and no
+ * errors.
+ */
 function statusOf(server: VirtualServer, version: string): object {
   const { backends } = server.fleet.health();
   return {
@@ -26,19 +29,19 @@ function statusOf(server: VirtualServer, version: string): object {
   };
 }
 
-/** What only the running gateway can find out, in the words of `/status` and of a VirtualMCPServer's status. */
+/** A problem that only the running gateway can find, worded as in `/status` and the status of a VirtualMCPServer. */
 export interface RuntimeProblem {
   readonly reason: string;
   readonly path?: string;
   readonly message: string;
 }
 
-/** One of `discoveredBackends` in a VirtualMCPServer's status. */
+/** One entry of `discoveredBackends` in the status of a VirtualMCPServer. */
 export interface ReportedBackend {
   readonly name: string;
   readonly url: string | undefined;
   readonly status: 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';
-  /** As in MCPExternalAuthConfig. */
+  /** Type as in MCPExternalAuthConfig. */
   readonly authType: string;
   readonly mcpRevision: string | undefined;
   readonly lastHealthCheck: string | undefined;
@@ -48,10 +51,10 @@ export interface ReportedBackend {
   readonly consecutiveFailures: number;
 }
 
-/** What a gateway in a cluster says of itself there. */
+/** State that a gateway in a cluster reports in the status of its VirtualMCPServer. */
 export interface StatusReport {
   readonly discoveredBackends: readonly ReportedBackend[];
-  /** Those that calls are routed to. */
+  /** Number of backends that receive calls. */
   readonly backendCount: number;
   readonly runtimeProblems: readonly RuntimeProblem[];
 }
@@ -111,10 +114,10 @@ const launchProblem = (backend: string, problem: LaunchProblem | undefined): Run
 const credentialProblem = (backend: string): RuntimeProblem => ({
   reason: 'CredentialMisconfigured',
   path: `vmcp.outgoing_auth.${backend}`,
-  message: `no credential can be made for backend "${backend}": the log says why`,
+  message: `cannot obtain a credential for backend "${backend}": see the log for the reason`,
 });
 
-/** One object for one server; `servers` with one object each where a process runs several. */
+/** Serves one object for one server, or `servers` with one object per server. */
 export const status =
   (servers: () => readonly VirtualServer[], version: string): RequestHandler =>
   (_req, res) => {

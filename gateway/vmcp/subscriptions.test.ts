@@ -5,7 +5,7 @@ import { Subscriptions } from './subscriptions.ts';
 
 const uri = (number: number, length: number): string => `x://${String(number).padEnd(length, '-')}`;
 
-/** Subscribes until there is no room: the number of subscriptions, and the reason. */
+/** Subscribes until a budget is full. Returns the number of subscriptions and the full budget. */
 function fill(subscriptions: Subscriptions, length: number): readonly [number, string] {
   for (;;) {
     const full = subscriptions.begin(uri(subscriptions.size, length), 'a');
@@ -13,7 +13,7 @@ function fill(subscriptions: Subscriptions, length: number): readonly [number, s
   }
 }
 
-it('holds the bytes of a session, of a principal and of all within their limits, and gives them back', () => {
+it('limits the bytes per session, per principal and in total, and releases them', () => {
   const budget = new ByteBudget({ perPrincipal: 1_000_000, total: 1_500_000 });
   const of = (principal: string): Subscriptions => new Subscriptions(budget.open(principal));
   const [first, second, third, other] = [of('ann'), of('ann'), of('ann'), of('bob')];
@@ -30,7 +30,7 @@ it('holds the bytes of a session, of a principal and of all within their limits,
   expect(budget.usedBy('ann')).toBe(0);
 });
 
-it('forgets what the backend refused, not what it had accepted before', () => {
+it('removes a subscription that the backend rejected, unless it had accepted it before', () => {
   const budget = new ByteBudget({ perPrincipal: 10_000, total: 10_000 });
   const subscriptions = new Subscriptions(budget.open('ann'));
   subscriptions.begin('x://1', 'a');

@@ -1,20 +1,23 @@
 import type { HeldBytes } from './budgets/byte-budget.ts';
 import { SESSION_SUBSCRIPTIONS } from './budgets/limits.ts';
 
-/** One URI that a session subscribed to. */
+/** State of one subscribed URI. */
 export interface Subscription {
   readonly backend: string;
-  /** Requests that the backend has not answered yet. */
+  /** Number of requests that the backend has not answered yet. */
   pending: number;
-  /** The backend has accepted one of them. */
+  /** True after the backend accepted a subscription. */
   accepted: boolean;
 }
 
-/** Bytes beside the text of a URI, whose characters take two at most. */
+/** Estimated bytes per URI beside its text. A character takes at most two bytes. */
 const ENTRY_BYTES = 128;
 const bytesOf = (uri: string): number => ENTRY_BYTES + 2 * uri.length;
 
-/** Subscriptions of one session, within the budget of its principal. The text is kept: a lost channel subscribes again. */
+/**
+ * Subscriptions of one session, within the budget of its principal. URIs are stored so that a new channel can subscribe
+ * again.
+ */
 export class Subscriptions {
   readonly #held: HeldBytes;
   readonly #byUri = new Map<string, Subscription>();
@@ -35,17 +38,17 @@ export class Subscriptions {
     return this.#byUri.get(uri)?.backend;
   }
 
-  /** Names of backends with a subscription. */
+  /** Returns the names of backends with a subscription. */
   backends(): Set<string> {
     return new Set([...this.#byUri.values()].map(({ backend }) => backend));
   }
 
-  /** URIs whose subscription `backend` has accepted. */
+  /** Returns the URIs whose subscription `backend` has accepted. */
   acceptedBy(backend: string): string[] {
     return [...this.#byUri].flatMap(([uri, entry]) => (entry.backend === backend && entry.accepted ? [uri] : []));
   }
 
-  /** Adds a subscription that the backend is about to be asked for. A reason why there is no room, else undefined. */
+  /** Adds a subscription before its request is sent. Returns the budget that is full, else undefined. */
   begin(uri: string, backend: string): 'session' | 'principal' | undefined {
     const present = this.#byUri.get(uri);
     if (present?.backend === backend) {
@@ -60,7 +63,7 @@ export class Subscriptions {
     return undefined;
   }
 
-  /** The backend has answered a request that began here. A subscription that it never accepted is forgotten. */
+  /** Records the backend's answer to a request. A subscription that was never accepted is removed. */
   settle(uri: string, accepted: boolean): void {
     const entry = this.#byUri.get(uri);
     if (!entry) return;
@@ -73,7 +76,7 @@ export class Subscriptions {
     if (this.#byUri.delete(uri)) this.#held.resize(this.#held.bytes - bytesOf(uri));
   }
 
-  /** Forgets the subscriptions of a backend that is gone. */
+  /** Removes the subscriptions of a removed backend. */
   deleteOf(backend: string): void {
     for (const [uri, entry] of this.#byUri) if (entry.backend === backend) this.delete(uri);
   }

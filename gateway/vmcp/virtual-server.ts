@@ -16,11 +16,10 @@ import { Forwarder } from './calls/forwarder.ts';
 import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
-import { closeChannel, closeIdleChannels } from './session-channels.ts';
-import { Sessions, type ClientFacts, type Session } from './session.ts';
+import { closeChannel, closeIdleChannels, Sessions, type ClientFacts, type Session } from './session.ts';
 import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
-import type { ReadableView } from './views/catalog-source.ts';
+import type { ReadableView } from './views/readable-view.ts';
 import { Views } from './views/views.ts';
 
 export interface VirtualServerDeps {
@@ -34,13 +33,13 @@ export interface VirtualServerDeps {
   /** Creates the policies that a configuration turns on, in the order in which they decide. */
   readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
   readonly budgets: ByteBudgets;
-  /** A request, a reply or a call did not fit into a budget. */
+  /** Called when a request, a reply or a call exceeds a budget. */
   readonly onOverBudget: (budget: Budget) => void;
-  /** Why a backend of this server that is run elsewhere in this process could not be started. */
+  /** Returns the reason why a process of another part of the program that serves this backend could not be started. */
   readonly launchProblem?: ((backend: string) => LaunchProblem | undefined) | undefined;
-  /** A caller presented the id of somebody else's session. */
+  /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
-  /** Boundary 1 as it is now. */
+  /** The current authentication boundary. */
   readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'liveness' | 'status'> };
 }
 
@@ -49,7 +48,7 @@ const SESSION_TTL = '30m';
 const SWEEP_EVERY_MS = 30_000;
 const CHANNEL_IDLE_MS = 600_000;
 
-/** One VirtualMCPServer while it runs: its backends, the view of them that clients get, and the clients' sessions. */
+/** One VirtualMCPServer at run time: backends, views and client sessions. */
 export class VirtualServer {
   readonly sessions: Sessions;
   readonly fleet: Fleet;
@@ -59,10 +58,10 @@ export class VirtualServer {
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly #launchProblem: VirtualServerDeps['launchProblem'];
   readonly log: Logger;
-  /** Counts a refusal because of a budget. */
+  /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
   readonly #budgets: ByteBudgets;
-  /** What is wrong with the newest configuration: because of it an older one is in use. */
+  /** Problems of the newest configuration; while there are any, the previous configuration stays in use. */
   configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
   #awaitsBackends: boolean;
@@ -139,12 +138,12 @@ export class VirtualServer {
     return this.#config.vmcp.operational.failure_handling.partial_failure_mode === 'fail';
   }
 
-  /** Names of the client headers that are copied to backends, in lower case. */
+  /** Names of the client headers that are forwarded to backends, in lower case. */
   get passthroughHeaders(): readonly string[] {
     return this.#passthrough;
   }
 
-  /** Whether boundary 1 can judge callers, and why not. */
+  /** Readiness of the authentication boundary, with the reason when it is not ready. */
   get incoming(): ReturnType<Boundary['status']> {
     return this.#boundary.current.status();
   }
@@ -154,12 +153,12 @@ export class VirtualServer {
     this.#boundary.current.challenge(res, description, scopes);
   };
 
-  /** Judges a caller that boundary 1 let in before. */
+  /** Checks whether a client that was authenticated before is still valid. */
   liveness(identity: Identity | undefined): ReturnType<Boundary['liveness']> {
     return this.#boundary.current.liveness(identity);
   }
 
-  /** Why the process of a backend could not be started. */
+  /** Returns the reason why the process of a backend could not be started. */
   launchProblem(backend: string): LaunchProblem | undefined {
     return this.fleet.launchProblem(backend) ?? this.#launchProblem?.(backend);
   }
@@ -168,7 +167,7 @@ export class VirtualServer {
     return this.#draining;
   }
 
-  /** Its backends come from the cluster, and have not come yet. */
+  /** True until the cluster has delivered the list of backends. */
   get awaitsBackends(): boolean {
     return this.#awaitsBackends;
   }
@@ -183,38 +182,9 @@ export class VirtualServer {
     return running;
   }
 
-  /** What the session's principal sees. */
+  /** Returns the view of the session's principal. */
   view(session: Session): ReadableView {
     return this.views.of(session);
-  }
-
-  completes(session: Session, backend: string): boolean {
-    return this.view(session).catalog(backend)?.capabilities['completions'] !== undefined;
-  }
-
-  offersSubscriptions(session: Session, backend: string): boolean {
-    const resources = this.view(session).catalog(backend)?.capabilities['resources'];
-    return (
-      typeof resources === 'object' && resources !== null && 'subscribe' in resources && resources.subscribe === true
-    );
-  }
-
-  /**
-   * Whether another session gets the updates of `uri` through the same process or session-less connection, so that the
-   * backend must not be told that nobody wants them any more.
-   */
-  sharesSubscription(session: Session, backend: string, uri: string): boolean {
-    const { transport, isolation = 'principal' } = this.fleet.runtime(backend)?.config ?? {};
-    if (transport !== 'stdio' || isolation === 'session') return false;
-    for (const other of this.sessions.all()) {
-      if (
-        other !== session &&
-        other.subscriptions.backendOf(uri) === backend &&
-        (isolation === 'shared' || other.principal === session.principal)
-      )
-        return true;
-    }
-    return false;
   }
 
   openSession(principal: string, identity: Identity | undefined, client: ClientFacts): Session {
@@ -224,11 +194,11 @@ export class VirtualServer {
     return session;
   }
 
-  /** The client listens now: it hears what it missed, and backends that are open for it may speak. */
+  /** Called when the client opens its GET stream: announces changed lists and opens the streams of backends. */
   listen(session: Session): void {
     announce(session, digestsOf(this.views.listed(session)));
     for (const { channel } of session.channels.values()) channel?.listen();
-    for (const backend of this.fleet.personal) this.#hear(session, backend);
+    for (const backend of this.fleet.personal) this.#openForPrincipal(session, backend);
   }
 
   setLogLevel(session: Session, level: number): void {
@@ -238,12 +208,12 @@ export class VirtualServer {
     }
   }
 
-  /** Sends a notification of the client to every backend that is open for it. */
-  tellBackends(session: Session, message: Buffer): void {
+  /** Sends a notification of the client to every backend with an open channel. */
+  notifyBackends(session: Session, message: Buffer): void {
     for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);
   }
 
-  /** Takes another configuration; sessions live on, backends whose configuration is the same too. */
+  /** Applies a new configuration. Sessions stay, and so do backends whose configuration is unchanged. */
   swap(config: GatewayConfig): void {
     const before = this.#config;
     this.#config = config;
@@ -286,8 +256,10 @@ export class VirtualServer {
     }
   }
 
-  /** One session of each principal that listens hears what a backend says of that principal's lists. */
-  #hear(session: Session, backend: string): void {
+  /**
+   * Opens a backend for one connected session of each principal, which then receives list changes for that principal.
+   */
+  #openForPrincipal(session: Session, backend: string): void {
     for (const { streams, channels } of this.sessions.ofPrincipal(session.principal)) {
       const held = channels.get(backend);
       if (streams.main.connected && (held?.channel?.alive === true || held?.opening)) return;
@@ -295,7 +267,10 @@ export class VirtualServer {
     this.fleet.open(session, backend);
   }
 
-  /** Whoever listens is told; who does not hears of it when asking next. */
+  /**
+   * Reads changed lists again for principals with a connected session. Other principals read them at their next
+   * request.
+   */
   #personalListChanged(backend: string, principal: string | undefined): void {
     this.views.listChanged(backend, principal, (name) => {
       const listening = [...this.sessions.ofPrincipal(name)].find(({ streams }) => streams.main.connected);

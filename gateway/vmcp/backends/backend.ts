@@ -7,9 +7,9 @@ import type { Envelope } from '../../http/json-scan.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS } from '../budgets/limits.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
-import { LONGEST_TIMER_MS } from '../health/clock.ts';
+import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
 import { LOG_LEVELS } from '../log-level.ts';
-import { answerForNobody, type BackendMessage } from '../relay.ts';
+import { answerUnroutable, type BackendMessage } from '../relay.ts';
 import type { Session, SessionChannel } from '../session.ts';
 import { Credentials } from './credentials.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type Transport,
 } from '../transport/channel.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
-import { failureOfError } from '../transport/http-failure.ts';
+import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
 
 export interface BackendRuntimeOptions {
@@ -256,7 +256,7 @@ export class BackendRuntime {
   #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
     if (session) this.onMessage({ session, channel, message, envelope });
     else if (envelope.method?.endsWith('/list_changed')) this.#listChanged(undefined);
-    else answerForNobody(channel, message, envelope);
+    else answerUnroutable(channel, message, envelope);
   }
 
   #listChanged(session: Session | undefined): void {
@@ -287,19 +287,6 @@ export class BackendRuntime {
     if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
     return channel;
   }
-}
-
-/** Longest wait for the complete reply of one backend, ms. */
-function replyTimeoutMs({ timeouts: { per_workload: own, default: usual } }: Operational, backend: string): number {
-  const timeout = own !== undefined && Object.hasOwn(own, backend) ? own[backend] : undefined;
-  return Math.min(durationMs(timeout ?? usual), LONGEST_TIMER_MS);
-}
-
-/** Longest wait for opening one backend, ms: a call that opens it has no more time than that either. */
-export function initTimeoutMs(operational: Operational, backend: string): number {
-  const replyMs = replyTimeoutMs(operational, backend);
-  const { backend_init: limit } = operational.timeouts;
-  return limit === undefined ? replyMs : Math.min(replyMs, durationMs(limit));
 }
 
 const listens = ({ list_changed: setting }: Operational, backend: string): boolean =>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startMcpServer, type Exchange, type ServerOptions } from '../../../e2e/faults/mcp-server.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { httpTransport } from '../transport/http.ts';
+import { httpTransport } from '../transport/http/http-transport.ts';
 import { ownerOf } from '../transport/testdata/calls.ts';
 import { discover } from './discover.ts';
 

@@ -1,8 +1,6 @@
 import type { Account } from './account.ts';
 import type { HeldBytes } from './byte-budget.ts';
-
-/** Messages up to this size are collected without being counted. */
-const UNCOUNTED_BYTES = 256 * 1024;
+import { UNCOUNTED_PARTIAL_BYTES } from './limits.ts';
 
 /** Counts the message that a stream of a backend has not completed yet. */
 export class Collected {
@@ -15,7 +13,7 @@ export class Collected {
 
   /** Returns false when a message of which `bytes` have arrived does not fit into the budget. */
   fits(bytes: number): boolean {
-    if (bytes <= UNCOUNTED_BYTES) {
+    if (bytes <= UNCOUNTED_PARTIAL_BYTES) {
       this.release();
       return true;
     }

@@ -24,8 +24,11 @@ export const BYTE_LIMITS = {
   kept: { perPrincipal: 16 * MIB, total: 64 * MIB },
 } as const satisfies Readonly<Record<string, ByteLimits>>;
 
-/** Replies up to this size are not counted in bytes: the number of running calls bounds them. */
-export const UNCOUNTED_BYTES = 64 * 1024;
+/** Bytes of unread and of kept output that are not counted per connection: the number of running calls bounds them. */
+export const UNCOUNTED_OUTPUT_BYTES = 64 * KIB;
+
+/** Bytes of an incomplete message from a backend that are not counted. */
+export const UNCOUNTED_PARTIAL_BYTES = 256 * KIB;
 
 /** Calls of one backend. Below the 128 connections of its pool, so that no call waits there without a limit. */
 export const CALL_LIMITS = {

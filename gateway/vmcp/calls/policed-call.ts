@@ -1,8 +1,7 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
-import type { Answer } from '../edge/answer.ts';
-import type { WatchingCall } from '../edge/watching-call.ts';
+import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';

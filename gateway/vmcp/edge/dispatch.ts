@@ -7,9 +7,9 @@ import { CODE } from '../error-codes.ts';
 import { METHODS } from '../methods/index.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from '../answers/answer.ts';
 
-/** Serves a request of a session. Throws `ScanError` before anything was sent when `params` cannot be read. */
+/** Serves a request of a session. Throws `ScanError` before anything is sent when `params` cannot be read. */
 export function serveRequest(
   server: VirtualServer,
   session: Session,
@@ -29,13 +29,13 @@ export function serveRequest(
   method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers), held }, answer);
 }
 
-/** Takes what wants no reply: a notification, or the response to a request of a backend. */
-export function takeMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {
+/** Handles a message without a reply: a notification, or the response to a request of a backend. */
+export function handleMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {
   const { method } = envelope;
   if (method === undefined) session.requests.answer(body, envelope);
   else if (method === 'notifications/cancelled') cancelCall(session, body, envelope);
   else if (method === 'notifications/progress') session.requests.progress(body, envelope);
-  else if (method === 'notifications/roots/list_changed') server.tellBackends(session, body);
+  else if (method === 'notifications/roots/list_changed') server.notifyBackends(session, body);
 }
 
 function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {

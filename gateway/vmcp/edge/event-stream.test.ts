@@ -11,7 +11,7 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-/** Both ends of one connection; the client reads nothing until it is told to. */
+/** Opens both ends of one connection. The client reads nothing at first. */
 async function connection(): Promise<{ res: ServerResponse; client: Promise<IncomingMessage> }> {
   const accepted = Promise.withResolvers<ServerResponse>();
   const server = createServer((_req, res) => {
@@ -20,7 +20,7 @@ async function connection(): Promise<{ res: ServerResponse; client: Promise<Inco
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = new Promise<IncomingMessage>((resolve) => {
     get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', agent: false }, resolve).on('error', () => {
-      // cut by the server: what the test is about
+      // the server destroys the connection in this test
     });
   });
   cleanups.push(() => {
@@ -33,7 +33,7 @@ async function connection(): Promise<{ res: ServerResponse; client: Promise<Inco
 const message = (bytes: number): Buffer => Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes) }));
 
 describe('EventStream', () => {
-  it('cuts the connection of a client that reads nothing, before its unread bytes fill the memory', async () => {
+  it('closes the connection of a client that reads nothing before its unread bytes fill the memory', async () => {
     const { res } = await connection();
     const stream = new SessionStreams(account()).open();
     stream.attach(res);
@@ -43,7 +43,7 @@ describe('EventStream', () => {
     expect(stream.connected).toBe(false);
   });
 
-  it('gives one long reply to a client however slowly it reads', async () => {
+  it('sends one long reply to a client that reads slowly', async () => {
     const { res, client } = await connection();
     const stream = new SessionStreams(account()).open();
     stream.attach(res);
@@ -66,14 +66,14 @@ describe('SessionStreams', () => {
     return stream.id;
   }
 
-  it('keeps no more bytes of ended streams than of one, the newest first', async () => {
+  it('limits the bytes kept for ended streams to those of one stream, newest first', async () => {
     const streams = new SessionStreams(account());
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.push(await ended(streams, 400_000));
     expect(ids.map((id) => streams.find(id) !== undefined)).toEqual([false, false, false, true, true]);
   });
 
-  it('keeps a stream that still runs whatever ends beside it', async () => {
+  it('keeps a stream that is still open while others end', async () => {
     const streams = new SessionStreams(account());
     const running = streams.open();
     for (let count = 0; count < 40; count += 1) await ended(streams, 10);

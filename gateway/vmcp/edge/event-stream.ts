@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { Account } from '../budgets/account.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
-import type { WatchingCall } from './watching-call.ts';
-import { RESUME_WITHIN_MS, UNCOUNTED_BYTES } from '../budgets/limits.ts';
+import type { WatchingCall } from '../answers/answer.ts';
+import { RESUME_WITHIN_MS, UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
 
-/** Most bytes and events of one stream that are kept for a client that comes back. */
+/** Most events, and most of their bytes, that one stream keeps for a client that reconnects. */
 const KEPT_BYTES = 1024 * 1024;
 const KEPT_EVENTS = 1_000;
-/** A client that leaves more than one longest reply unread is cut off: it may come back with `Last-Event-ID`. */
-const MOST_UNREAD_BYTES = 32 * 1024 * 1024;
+/** A connection with more unread bytes than the longest reply is closed; the client may resume with `Last-Event-ID`. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 interface KeptEvent {
   readonly sequence: number;
@@ -19,26 +19,26 @@ interface KeptEvent {
 const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
 /**
- * One event stream of a session, which outlives the connection it is written to: a client that lost its connection goes
- * on with `Last-Event-ID` behind the last event it saw. @see MCP 2025-11-25, basic/transports, Resumability
+ * One event stream of a session. It outlives its connection: a client that lost its connection resumes with
+ * `Last-Event-ID` after the last event it received. @see MCP 2025-11-25, basic/transports, Resumability
  */
 export class EventStream {
   readonly id: string;
-  /** Caller of the request that the connection is the answer to; undefined: anonymous. */
+  /** Identity of the request that opened the connection; undefined: anonymous. */
   openedBy: Identity | undefined;
   #sequence = 0;
   #kept: KeptEvent[] = [];
   #keptBytes = 0;
   #connection: ServerResponse | undefined;
   #listenedTo = false;
-  /** A long event is being written: nothing may come between. */
+  /** True while a long event is written: no other event may interrupt it. */
   #inPart = false;
   #ended = false;
   readonly #account: Account;
   readonly #onEnd: () => void;
-  /** Of `#kept`; present once there is something. */
+  /** Budget share of `#kept`; undefined while nothing large is kept. */
   #keptHeld: HeldBytes | undefined;
-  /** Of what the connection has not taken. */
+  /** Budget share of the bytes that the connection has not sent yet. */
   #unread: HeldBytes | undefined;
   /** The call whose reply this stream carries. */
   #call: WatchingCall | undefined;
@@ -50,7 +50,7 @@ export class EventStream {
     this.#onEnd = onEnd;
   }
 
-  /** Bytes kept for a client that comes back. */
+  /** Bytes kept for a client that reconnects. */
   get keptBytes(): number {
     return this.#keptBytes;
   }
@@ -63,14 +63,17 @@ export class EventStream {
     return this.#connection?.destroyed === false;
   }
 
-  /** Writes to this connection from now on, first what was missed behind event `after`; false when that is not kept any more. */
+  /**
+   * Writes to this connection from now on, starting with the kept events after event `after`. Returns false when these
+   * are not kept any more.
+   */
   attach(res: ServerResponse, after?: number, caller?: Identity): boolean {
     const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
     if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
     this.#connection?.end();
     this.#connection = res;
     this.openedBy = caller;
-    this.#unread = undefined; // the connection before this one gives back its own
+    this.#unread = undefined; // the previous connection releases its own share
     this.#listenedTo = true;
     clearTimeout(this.#abandonTimer);
     res.writeHead(200, SSE_HEADERS);
@@ -87,14 +90,14 @@ export class EventStream {
     return true;
   }
 
-  /** Writes to a connection whose stream was begun elsewhere. */
+  /** Takes over a connection whose response has already started. */
   adopt(res: ServerResponse, caller: Identity | undefined): void {
     this.#connection = res;
     this.openedBy = caller;
     this.#listenedTo = true;
   }
 
-  /** Tells `call` when the client stays away for longer than it may take to resume. */
+  /** Notifies `call` when the client stays disconnected for longer than it may take to resume. */
   onAbandoned(call: WatchingCall): void {
     this.#call = call;
     clearTimeout(this.#abandonTimer);
@@ -104,24 +107,27 @@ export class EventStream {
     }, RESUME_WITHIN_MS).unref();
   }
 
-  /** Gives back what is kept for a client that comes back. */
+  /** Drops the events kept for a reconnect. */
   forget(): void {
     this.#kept = [];
     this.#keptBytes = 0;
     this.#keptHeld?.resize(0);
   }
 
-  /** An event without data whose id lets the client come back before anything else was sent. */
+  /** Sends an event without data. Its id lets the client reconnect before the first message. */
   prime(): void {
     this.#emit(NO_DATA);
   }
 
-  /** One event. Line breaks of the message, which JSON allows between values only, become spaces. */
+  /** Sends one event. Line breaks, which JSON allows only between tokens, become spaces. */
   send(message: Buffer): void {
     this.#emit(oneLine(message));
   }
 
-  /** A piece of a long event, not kept: who loses the connection here asks again. False: wait for `onDrain`. */
+  /**
+   * Sends a piece of a long event, which is not kept: a client that loses this connection must repeat the request.
+   * Returns false when the caller must wait for `onDrain`.
+   */
   sendPart(piece: Buffer, first: boolean): boolean {
     this.#inPart = true;
     if (first) this.#write(`event: message\nid: ${this.#nextId()}\ndata: `);
@@ -137,7 +143,10 @@ export class EventStream {
     if (!this.#inPart) this.#write(`: ${text}\n\n`);
   }
 
-  /** Ends the connection and not the stream: the client comes back with `Last-Event-ID`. A long event is finished first. */
+  /**
+   * Closes the connection but not the stream, so that the client resumes with `Last-Event-ID`. A long event is finished
+   * first.
+   */
   detach(): void {
     if (this.#inPart) return;
     this.#connection?.end();
@@ -152,7 +161,7 @@ export class EventStream {
     this.#onEnd();
   }
 
-  /** Cuts the connection in the middle of an event. */
+  /** Destroys the connection in the middle of an event. */
   cut(): void {
     this.#ended = true;
     clearTimeout(this.#abandonTimer);
@@ -170,7 +179,7 @@ export class EventStream {
     return `${this.id}.${String(this.#sequence)}`;
   }
 
-  /** Nothing is kept for a client that never listened. */
+  /** Writes and keeps an event. Nothing is kept until the client has connected once. */
   #emit(data: Buffer): void {
     if (!this.#listenedTo) return;
     const bytes = Buffer.concat([Buffer.from(`event: message\nid: ${this.#nextId()}\ndata: `), data, EVENT_END]);
@@ -178,11 +187,11 @@ export class EventStream {
     this.#write(bytes);
   }
 
-  /** False: what was written has not left yet. */
+  /** Returns false when the bytes are still buffered. */
   #write(bytes: Buffer | string): boolean {
     const res = this.#connection;
     if (!res) return true;
-    if (res.writableLength > MOST_UNREAD_BYTES || !this.#holdUnread(res, bytes.length)) {
+    if (res.writableLength > MAX_UNREAD_BYTES || !this.#holdUnread(res, bytes.length)) {
       this.#connection = undefined;
       res.destroy();
       return true;
@@ -190,10 +199,12 @@ export class EventStream {
     return res.write(bytes) || res.destroyed;
   }
 
-  /** Counts what the connection has not taken, until it has. False: there is no room for `more` bytes. */
+  /**
+   * Counts the buffered bytes of the connection until they are sent. Returns false when `more` bytes exceed the budget.
+   */
   #holdUnread(res: ServerResponse, more: number): boolean {
     const unread = res.writableLength + more;
-    if (unread <= UNCOUNTED_BYTES) return true;
+    if (unread <= UNCOUNTED_OUTPUT_BYTES) return true;
     const isHeld = this.#unread !== undefined;
     const held = (this.#unread ??= this.#account.reply());
     if (!held.resize(unread)) {
@@ -216,14 +227,14 @@ export class EventStream {
     while (this.#kept.length > KEPT_EVENTS || (this.#keptBytes > KEPT_BYTES && this.#kept.length > 0)) {
       this.#keptBytes -= this.#kept.shift()?.bytes.length ?? 0;
     }
-    if (this.#keptBytes <= UNCOUNTED_BYTES && !this.#keptHeld) return;
+    if (this.#keptBytes <= UNCOUNTED_OUTPUT_BYTES && !this.#keptHeld) return;
     if ((this.#keptHeld ??= this.#account.kept()).resize(this.#keptBytes)) return;
     this.#account.refused('kept_bytes');
     this.forget();
   }
 }
 
-/** Calls back once when what was written has left, or the connection is gone. */
+/** Calls back once when the buffered bytes are sent or the connection is closed. */
 export function onceDrained(res: ServerResponse, callback: () => void): void {
   const done = (): void => {
     res.off('drain', done).off('close', done);
@@ -242,7 +253,7 @@ function oneLine(message: Buffer): Buffer {
   return copy;
 }
 
-/** `<stream>.<sequence>` of `Last-Event-ID`. */
+/** Parses a `Last-Event-ID`: `<stream>.<sequence>`. */
 export function readEventId(text: string): { readonly stream: string; readonly sequence: number } | undefined {
   const match = /^([a-z0-9]{1,20})\.([0-9]{1,10})$/.exec(text);
   return match?.[1] === undefined ? undefined : { stream: match[1], sequence: Number(match[2]) };
@@ -250,9 +261,9 @@ export function readEventId(text: string): { readonly stream: string; readonly s
 
 const ENDED_STREAMS = 32;
 
-/** The streams of one session: the one that is always there (`get`), and one per reply that became a stream. */
+/** Streams of one session: `main` for its whole life, and one per reply that became a stream. */
 export class SessionStreams {
-  /** What belongs to no call: the client's GET. */
+  /** Stream of the client's GET, for messages that belong to no call. */
   readonly main: EventStream;
   readonly #account: Account;
   #byCall: Map<string, EventStream> | undefined;
@@ -291,7 +302,7 @@ export class SessionStreams {
   }
 }
 
-/** Of the streams that ended, only the newest can be resumed: so many, and together no more bytes than one may hold. */
+/** Drops all ended streams but the newest, within one limit of count and of bytes. */
 function forgetOldest(streams: Map<string, EventStream>): void {
   const ended = [...streams.values()].filter((stream) => stream.ended).reverse();
   let bytes = 0;

@@ -4,36 +4,36 @@ import type { VirtualServer } from '../virtual-server.ts';
 import type { EventStream } from './event-stream.ts';
 
 const HEARTBEAT_MS = 30_000;
-/** Streams that are judged at the same time by requests to the identity provider or the store of logins. */
-const ASKED_AT_ONCE = 64;
+/** Streams whose tokens are checked at the same time at the identity provider or the login store. */
+const CONCURRENT_CHECKS = 64;
 
-type Question = readonly [stream: EventStream, ask: () => Promise<boolean>];
+type TokenCheck = readonly [stream: EventStream, ask: () => Promise<boolean>];
 
 /**
- * Keeps idle streams open through proxies, and ends the connection of those whose token is not good any more: one timer
- * for all. The client comes back, gets the challenge, logs in and misses nothing.
+ * Sends a comment on idle streams so that proxies keep them open, and closes connections whose token is no longer
+ * valid, all with one timer. The client then reconnects, receives the challenge, logs in and resumes.
  */
 export function startHeartbeat(server: VirtualServer, everyMs = HEARTBEAT_MS): NodeJS.Timeout {
-  let asking = false;
+  let checking = false;
   return setInterval(() => {
-    const questions: Question[] = [];
+    const checks: TokenCheck[] = [];
     for (const session of server.sessions.all()) {
       session.streams.forConnected((stream) => {
         const liveness = server.liveness(proofOf(session, stream));
         if (liveness === false) endConnection(server, stream);
         else stream.comment('keep-alive');
-        if (typeof liveness === 'function' && !asking) questions.push([stream, liveness]);
+        if (typeof liveness === 'function' && !checking) checks.push([stream, liveness]);
       });
     }
-    if (questions.length === 0) return;
-    asking = true;
-    void askAll(server, questions).finally(() => {
-      asking = false;
+    if (checks.length === 0) return;
+    checking = true;
+    void checkAll(server, checks).finally(() => {
+      checking = false;
     });
   }, everyMs).unref();
 }
 
-/** A login that ended in this process takes its streams with it. */
+/** Closes the streams of a login that ended in this process. */
 export function endStreamsOf(server: VirtualServer, tsid: string): void {
   for (const { streams } of server.sessions.all()) {
     streams.forConnected((stream) => {
@@ -42,27 +42,30 @@ export function endStreamsOf(server: VirtualServer, tsid: string): void {
   }
 }
 
-/** The caller that opened the stream, or the session's latest one when that is the same login with a newer token. */
+/**
+ * Returns the identity that opened the stream, or the session's latest one when it is the same login with a newer
+ * token.
+ */
 function proofOf({ identity: latest }: Session, { openedBy }: EventStream): Identity | undefined {
   if (!latest || !openedBy) return openedBy;
   const isSameLogin = latest.tsid === openedBy.tsid && latest.clientId === openedBy.clientId;
   return isSameLogin && latest.expiresAt >= openedBy.expiresAt ? latest : openedBy;
 }
 
-async function askAll(server: VirtualServer, questions: readonly Question[]): Promise<void> {
-  const left = questions.values();
+async function checkAll(server: VirtualServer, checks: readonly TokenCheck[]): Promise<void> {
+  const left = checks.values();
   const ask = async (): Promise<void> => {
     for (const [stream, isLive] of left) {
       const { openedBy } = stream;
-      // while nobody can say, a stream goes on as a cached token does
+      // on an error the stream stays open, as a cached token stays valid
       const live = !stream.connected || (await isLive().catch(() => true));
       if (!live && stream.openedBy === openedBy) endConnection(server, stream);
     }
   };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, ask));
+  await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, ask));
 }
 
 function endConnection(server: VirtualServer, stream: EventStream): void {
   stream.detach();
-  server.log.debug('ended a stream: its token is not good any more', { stream: stream.id });
+  server.log.debug('closed a stream: its token is no longer valid', { stream: stream.id });
 }

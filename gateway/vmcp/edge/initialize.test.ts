@@ -7,24 +7,24 @@ function facts(params: unknown) {
   return readClientFacts(body, scanEnvelope(body));
 }
 
-it('answers a revision that is spoken, else the newest', () => {
+it('negotiates a supported revision, else the newest', () => {
   expect(facts({ protocolVersion: '2025-03-26' })?.revision).toBe('2025-03-26');
   expect(facts({ protocolVersion: '2099-01-01' })?.revision).toBe('2025-11-25');
   expect(facts({ protocolVersion: 5 })).toBeUndefined();
 });
 
-it('keeps the capabilities that backends are told of and no others', () => {
+it('keeps the capabilities that are declared to backends and no others', () => {
   const read = facts({ protocolVersion: '2025-11-25', capabilities: { elicitation: {}, toString: 1, huge: ['x'] } });
   expect(read?.capabilities).toBe('{"elicitation":{}}');
   expect([...(read?.offers ?? [])]).toEqual(['elicitation']);
 });
 
-it('refuses capabilities that are too long to be kept for every session', () => {
+it('rejects capabilities that are too long to store per session', () => {
   const capabilities = { sampling: { x: 'x'.repeat(20_000) } };
   expect(() => facts({ protocolVersion: '2025-11-25', capabilities })).toThrow('"capabilities" are longer than');
 });
 
-it('reads name and version of the client, cut to 128 characters', () => {
+it('reads name and version of the client, truncated to 128 characters', () => {
   const clientInfo = { name: 'shell', version: '1'.repeat(200), title: 'Shell' };
   expect(facts({ protocolVersion: '2025-11-25', clientInfo })?.client).toEqual({
     name: 'shell',

@@ -5,15 +5,14 @@ import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
 
-/** Kept for each of up to 20,000 sessions; those of the protocol have some 300. */
+/** Longest capabilities that a session stores, in characters. Those of the protocol have about 300. */
 const LONGEST_CAPABILITIES = 2_048;
-/** Characters of the client's name and of its version that are kept. */
+/** Characters of the client's name and version that a session stores. */
 const LONGEST_CLIENT_INFO = 128;
 
 /**
- * What `initialize` says of the client, with the revision the session gets: the asked one when we speak it, else our
- * newest, and the client decides. Undefined when it names no revision. Throws `ScanError` (`invalid`) for capabilities that
- * are too long to be kept for the life of a session.
+ * Reads the client's data from `initialize`. The revision is the requested one when supported, else the newest. Returns
+ * undefined without a revision. Throws `ScanError` (`invalid`) for capabilities that are too long to store.
  */
 export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts | undefined {
   const asked = readString(body, memberOf(body, params, 'protocolVersion'));
@@ -33,7 +32,10 @@ function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo {
   return { name: text('name'), version: text('version') };
 }
 
-/** Capabilities that backends are told of, as JSON text. They are measured first: parsing tiny members takes much memory. */
+/**
+ * Returns the JSON text of the capabilities that are declared to backends. Checks their length before it parses them,
+ * as parsing many small members takes much memory.
+ */
 function readCapabilities(body: Buffer, declared: Span | undefined): string {
   const relayed: Record<string, unknown> = {};
   for (const name of RELAYED_CAPABILITIES) {
@@ -53,8 +55,8 @@ function checkLength(length: number): void {
 }
 
 /**
- * The result of `initialize`. It never waits for a backend, so it promises every kind of list with `listChanged`: what
- * comes late is announced. `subscribe` stands there when a backend known by now can do it.
+ * Returns the result of `initialize`. It does not wait for backends, so it declares every list with `listChanged` and
+ * later changes are announced. It declares `subscribe` when a known backend supports it.
  */
 export const initializeResult = (revision: string, version: string, subscribe: boolean): string =>
   JSON.stringify({

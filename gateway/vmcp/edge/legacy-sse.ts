@@ -8,13 +8,13 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import type { Answer, CallRefusal } from './answer.ts';
+import type { Answer, CallRefusal } from '../answers/answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
-import { serveRequest, takeMessage } from './dispatch.ts';
+import { serveRequest, handleMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import {
   answerBug,
-  challengeOwed,
+  answerPendingChallenge,
   identityOf,
   LONGEST_INITIALIZE,
   principalOf,
@@ -23,7 +23,7 @@ import {
 } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 
-/** A stream whose client does not initialize in this time is ended. */
+/** Time that a client has for `initialize` before its stream is closed. */
 const INITIALIZE_WITHIN_MS = 30_000;
 
 const SEND_INITIALIZE = 'send initialize first';
@@ -40,8 +40,8 @@ export interface LegacySse {
 }
 
 /**
- * HTTP+SSE for clients of 2024-11-05: `GET /sse` opens the stream and names the address for messages, everything the
- * client is told comes on the stream. The session lives as long as the stream.
+ * Serves HTTP+SSE for clients of 2024-11-05: `GET /sse` opens the stream and names the URL for messages; all replies
+ * and notifications are sent on the stream. The session ends with the stream.
  */
 export function legacySse(server: VirtualServer, options: EdgeOptions, messagesPath: string): LegacySse {
   const connections = new Map<string, Connection>();
@@ -124,9 +124,9 @@ function onMessage(
     } else if (!connection.session) {
       refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
       return;
-    } else if (envelope.id !== undefined && challengeOwed(server, connection.session, res)) return;
+    } else if (envelope.id !== undefined && answerPendingChallenge(server, connection.session, res)) return;
     else if (envelope.method === undefined || envelope.id === undefined)
-      takeMessage(server, connection.session, body, envelope);
+      handleMessage(server, connection.session, body, envelope);
     else {
       const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
       connection.session.identity = identityOf(res);
@@ -168,7 +168,7 @@ function initialize(
   server.listen(session);
 }
 
-/** Everything goes onto the one stream of the session; a long reply is collected first, so that nothing comes between. */
+/** Answer on the only stream of the session. A long reply is collected first, so that no message interrupts it. */
 class StreamAnswer implements Answer {
   readonly id: Buffer;
   started = false;
@@ -211,7 +211,7 @@ class StreamAnswer implements Answer {
   }
 
   challenge(description: string, scopes?: readonly string[]): boolean {
-    if (!scopes) this.#session.owedChallenge = description;
+    if (!scopes) this.#session.pendingChallenge = description;
     return false;
   }
 
@@ -237,11 +237,11 @@ class StreamAnswer implements Answer {
   }
 
   watchClient(): void {
-    // the session ends with its stream, and its calls with it
+    // the session ends with its stream, and its calls with the session
   }
 
   unwatchClient(): void {
-    // see above
+    // see `watchClient`
   }
 
   onDrain(callback: () => void): void {

@@ -8,24 +8,27 @@ import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { PostAnswer } from './answer.ts';
-import { serveRequest, takeMessage } from './dispatch.ts';
+import { PostAnswer } from './post-answer.ts';
+import { serveRequest, handleMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
 export interface EdgeOptions {
   readonly maxBodyBytes: number;
-  /** Of the gateway, for `serverInfo`. */
+  /** Version of the gateway, for `serverInfo`. */
   readonly version: string;
 }
 
-/** Without a session only `initialize` is of use: what is longer is refused unread. */
+/** Longest body that is read without a session: only `initialize` needs none. */
 export const LONGEST_INITIALIZE = 1024 * 1024;
 
 const TOO_LONG = 'the body is longer than the gateway accepts';
 
-/** `POST /mcp`: one JSON-RPC message of a client. @see MCP 2025-11-25, basic/transports, Sending Messages to the Server */
+/**
+ * Serves `POST /mcp`: one JSON-RPC message of a client. @see MCP 2025-11-25, basic/transports, Sending Messages to the
+ * Server
+ */
 export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
   return (req, res) => {
     const refusal = refuseHeaders(req);
@@ -63,7 +66,7 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
   };
 }
 
-/** Why the body is not read, as status and sentence. */
+/** Returns the status and message that reject the content type; undefined when it is accepted. */
 export const refuseType = ({ headers }: Request): [number, string] | undefined =>
   /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
     ? undefined
@@ -95,30 +98,33 @@ function onMessage(
   const session = admit(req, res, found);
   if (!session) return;
   if (envelope.method === undefined || envelope.id === undefined) {
-    takeMessage(server, session, body, envelope);
+    handleMessage(server, session, body, envelope);
     res.writeHead(202, { 'content-length': 0 });
     res.end();
     return;
   }
-  if (challengeOwed(server, session, res)) return;
+  if (answerPendingChallenge(server, session, res)) return;
   const answer = new PostAnswer(res, ownId(body, envelope.id, held), session, server.challenge);
   serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held);
 }
 
-/** The bytes of the client's id: a view of a small body, and of a large one a copy that does not keep it alive. */
+/**
+ * Returns the bytes of the client's id: a view of a small body, and a copy of a large one, which must not stay in
+ * memory.
+ */
 const ownId = (body: Buffer, { start, end }: Span, held: HeldBytes | undefined): Buffer =>
   held ? Buffer.from(body.subarray(start, end)) : body.subarray(start, end);
 
-/** Answers a request by the challenge that an earlier one of the session could not be given. */
-export function challengeOwed(server: VirtualServer, session: Session, res: Response): boolean {
-  const { owedChallenge } = session;
-  if (owedChallenge === undefined) return false;
-  session.owedChallenge = undefined;
-  server.challenge(res, owedChallenge);
+/** Answers a request with the challenge that an earlier request of the session could not receive. */
+export function answerPendingChallenge(server: VirtualServer, session: Session, res: Response): boolean {
+  const { pendingChallenge } = session;
+  if (pendingChallenge === undefined) return false;
+  session.pendingChallenge = undefined;
+  server.challenge(res, pendingChallenge);
   return true;
 }
 
-/** The session of the request, or undefined after a refusal. */
+/** Returns the session of the request, or undefined after a rejection. */
 export const findSession = (server: VirtualServer, req: Request, res: Response): Session | undefined =>
   admit(req, res, sessionOf(server, req, res));
 
@@ -127,7 +133,10 @@ function sessionOf(server: VirtualServer, req: Request, res: Response): Session 
   return typeof id === 'string' ? server.sessions.find(id, principalOf(res)) : undefined;
 }
 
-/** Checks the headers of a request for `session`, which may have ended while the body came; undefined after a refusal. */
+/**
+ * Checks the headers of a request for `session`, which may have ended while the body arrived. Returns undefined after a
+ * rejection.
+ */
 function admit(req: Request, res: Response, session: Session | undefined): Session | undefined {
   if (req.headers['mcp-session-id'] === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'the Mcp-Session-Id header is missing: send initialize first');
@@ -145,7 +154,7 @@ function admit(req: Request, res: Response, session: Session | undefined): Sessi
   return undefined;
 }
 
-/** Who calls: put there by the incoming mode, `anonymous` without one. */
+/** Returns the principal that the incoming mode stored; `anonymous` without one. */
 export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? ANONYMOUS;
 
 export const identityOf = (res: Response): Identity | undefined => res.locals['identity'] as Identity | undefined;
@@ -179,7 +188,7 @@ function initialize(
   );
 }
 
-/** A fault of ours: 500 without a stack, which goes to the log. */
+/** Answers 500 for a bug of the gateway and logs the stack. */
 export function answerBug(server: VirtualServer, res: Response, error: unknown): void {
   server.log.error('request failed unexpectedly', {
     error: stackOf(error),

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseUnread } from '../../http/refuse-too-large.ts';
-import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import { overBudget } from '../answers/answer.ts';
+import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 
-/** A refusal as one JSON-RPC error without an id. */
+/** Answers with a status and a JSON-RPC error without an id. */
 export function refuse(res: ServerResponse, status: number, code: number, message: string, data?: unknown): void {
   if (res.headersSent) return;
   const body = errorMessage(null, code, message, data);
@@ -12,16 +13,9 @@ export function refuse(res: ServerResponse, status: number, code: number, messag
   res.end(body);
 }
 
-/** The `data` of an error for a request that does not fit into a budget: a stable reason, and when to try again. */
-export const overBudget = (budget: Budget): object => ({
-  reason: 'over_budget',
-  budget,
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-});
+const BODIES_FULL = 'too many large requests are in memory: try again';
 
-const BODIES_FULL = 'the gateway holds too many large requests at the moment: try again';
-
-/** Answers 503 to a request whose body is still being sent and does not fit into the budget. */
+/** Answers 503 to a request whose body is still arriving and exceeds the budget. */
 export function refuseBody(req: IncomingMessage, res: ServerResponse): void {
   const body = errorMessage(null, CODE.internal, BODIES_FULL, overBudget('request_bytes'));
   const headers = { 'content-type': 'application/json', 'retry-after': String(RETRY_AFTER_SECONDS) };
@@ -30,7 +24,7 @@ export function refuseBody(req: IncomingMessage, res: ServerResponse): void {
 
 const UNKNOWN_SESSION = 'session not found: send initialize to open a new one\n';
 
-/** The one answer for unknown, ended and foreign sessions; plain text, because clients then open a new session. */
+/** Answers 404 for unknown, ended and foreign sessions alike. Plain text, because clients then open a new session. */
 export function refuseSession(res: ServerResponse): void {
   res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8', 'content-length': UNKNOWN_SESSION.length });
   res.end(UNKNOWN_SESSION);

@@ -6,8 +6,8 @@ import { findSession, identityOf } from './post.ts';
 import { refuse } from './refuse.ts';
 
 /**
- * `GET /mcp`: the stream on which a session hears what belongs to no call, or with `Last-Event-ID` the rest of any of its
- * streams. A second connection takes the place of the first.
+ * Serves `GET /mcp`: the stream for messages that belong to no call, or with `Last-Event-ID` the rest of any stream of
+ * the session. A second connection replaces the first.
  */
 export function mcpGet(server: VirtualServer): RequestHandler {
   return (req, res) => {
@@ -28,14 +28,15 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     if (event && stream?.attach(res, event.sequence, identityOf(res))) {
       if (stream === main) server.listen(session);
     } else if (stream === main) {
-      server.log.info('events of a session are lost', { reason: 'not_kept' });
+      server.log.info('events of a session were dropped', { reason: 'not_kept' });
       main.attach(res, undefined, identityOf(res));
       server.listen(session);
-    } else refuse(res, 400, CODE.invalidRequest, 'Last-Event-ID names no event that is kept: send the request again');
+    } else
+      refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
   };
 }
 
-/** `DELETE /mcp`: ends the session and everything that runs for it. */
+/** Serves `DELETE /mcp`: ends the session and its calls. */
 export function mcpDelete(server: VirtualServer): RequestHandler {
   return (req, res) => {
     const session = findSession(server, req, res);

@@ -1,6 +1,6 @@
 import { BackendError, type FailureKind } from '../transport/channel.ts';
 import type { CircuitState } from './circuit.ts';
-import { afterTimeout, type After } from './clock.ts';
+import { afterTimeout, type After } from '../clock.ts';
 import {
   afterProbe,
   isAdvertised,

@@ -1,11 +1,11 @@
 import { readString } from '../../http/json-scan.ts';
-import { whenFound } from '../views/catalog-source.ts';
+import { whenFound } from '../views/readable-view.ts';
 import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
-/** `tools/call`, the hot path: look the name up, forward `params` as they came. */
+/** Serves `tools/call`, the hot path: finds the route by name and forwards `params` unchanged. */
 export const callTool: Method = (server, session, request, answer) => {
   const { params } = request;
   const name = readString(request.body, params.name);

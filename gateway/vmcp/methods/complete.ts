@@ -1,12 +1,17 @@
 import { readReference, routeReference } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
+import type { Session } from '../session.ts';
+import type { VirtualServer } from '../virtual-server.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
 const NOTHING = '{"completion":{"values":[],"total":0,"hasMore":false}}';
 
-/** `completion/complete`: goes where the referenced prompt or resource lives, with the name that the backend knows. */
+/**
+ * Serves `completion/complete`: forwards it to the backend of the referenced prompt or resource, under the backend's
+ * own name.
+ */
 export const complete: Method = (server, session, request, answer) => {
   const reference = request.params.ref && readReference(request.body, request.params.ref);
   if (reference === undefined) {
@@ -15,9 +20,12 @@ export const complete: Method = (server, session, request, answer) => {
   }
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeReference(server.view(session).current, reference);
-    if (route && server.completes(session, route.backend)) {
+    if (route && hasCompletions(server, session, route.backend)) {
       const name = reference.type === 'ref/prompt' ? reference.value : undefined;
       server.calls.forward(session, request, route, reference.key, name, answer, failRequest);
     } else answer.result(NOTHING);
   });
 };
+
+const hasCompletions = (server: VirtualServer, session: Session, backend: string): boolean =>
+  server.view(session).catalog(backend)?.capabilities['completions'] !== undefined;

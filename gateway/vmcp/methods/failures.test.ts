@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { PostAnswer } from '../edge/answer.ts';
+import { PostAnswer } from '../edge/post-answer.ts';
 import { failRequest, failToolCall } from './failures.ts';
 
 it.each([

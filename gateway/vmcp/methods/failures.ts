@@ -1,12 +1,13 @@
-import type { OnFailure, PolicyRefusal } from '../backends/backend-call.ts';
+import type { OnFailure, PolicyRefusal } from '../calls/backend-call.ts';
 import type { BackendFailure } from '../transport/channel.ts';
-import { RETRY_AFTER_SECONDS, type Answer } from '../edge/answer.ts';
-import { overBudget } from '../edge/refuse.ts';
+import { overBudget, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
 
-/** What a client is told: which backend and what kind of trouble, nothing that the backend wrote. */
+/**
+ * Returns the message for the client: names the backend and the kind of failure, and quotes nothing from the backend.
+ */
 function sentence(
   { kind, provider }: BackendFailure,
   backend: { readonly name: string; readonly timeoutMs: number },
@@ -15,19 +16,19 @@ function sentence(
     case 'timeout':
       return `backend "${backend.name}" timed out after ${seconds(backend.timeoutMs)}`;
     case 'unauthenticated':
-      return `backend "${backend.name}" refused the gateway's credentials`;
+      return `backend "${backend.name}" rejected the gateway's credentials`;
     case 'too_large':
-      return `backend "${backend.name}" sent a reply that is larger than the gateway passes on`;
+      return `backend "${backend.name}" sent a reply that is larger than the gateway forwards`;
     case 'refused':
       return `backend "${backend.name}" refused the request`;
     case 'garbage':
-      return `backend "${backend.name}" sent something that is not MCP`;
+      return `backend "${backend.name}" sent a message that is not valid MCP`;
     case 'circuit_open':
-      return `backend "${backend.name}" is unavailable: it kept failing, try again later`;
+      return `backend "${backend.name}" is unavailable: too many calls failed, try again later`;
     case 'forbidden':
       return `your account has no access to provider "${String(provider)}", which backend "${backend.name}" needs`;
     case 'misconfigured':
-      return `the gateway has no working credential for backend "${backend.name}": its operator must look at the log`;
+      return `the gateway has no valid credential for backend "${backend.name}": its operator finds the reason in the log`;
     case 'overloaded':
     case 'reauthenticate':
     case 'store_unavailable':
@@ -40,8 +41,8 @@ function sentence(
 }
 
 /**
- * Refuses a request for which no credential could be obtained and that the caller, or time, can mend: as an HTTP answer
- * while nothing was sent, else as a JSON-RPC error. False: the failure is of another kind.
+ * Answers a request without a usable credential when a new login or a retry can help: as HTTP status while nothing was
+ * sent, else as a JSON-RPC error. Returns false for failures of another kind.
  */
 function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): boolean {
   if (kind === 'reauthenticate') {
@@ -54,19 +55,23 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
     return true;
   }
   if (kind !== 'store_unavailable') return false;
-  const message = 'the store of logins cannot be reached: try again later';
-  if (!answer.unavailable(message)) answer.error(CODE.internal, message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  const message = 'the login store is unavailable: try again later';
+  if (!answer.unavailable(message))
+    answer.error(CODE.internal, message, { retryAfterSeconds: STORE_RETRY_AFTER_SECONDS });
   return true;
 }
 
-/** Refuses a call that does not fit into a budget: 503 while nothing was sent, else a JSON-RPC error. */
+/**
+ * Rejects a call that exceeds a budget: 503 while nothing was sent, else a JSON-RPC error. Returns false for other
+ * failures.
+ */
 function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { readonly name: string }): boolean {
   const { kind, budget = 'queued_calls' } = failure;
   if (kind !== 'overloaded') return false;
   const message =
     budget === 'queued_calls'
-      ? `too many calls of backend "${backend.name}" are running and waiting: try again`
-      : 'the gateway holds too many large replies at the moment: try again';
+      ? `too many calls of backend "${backend.name}" are running or queued: try again`
+      : 'too many large replies are in memory: try again';
   if (!answer.busy(message, budget)) answer.error(CODE.internal, message, overBudget(budget));
   return true;
 }
@@ -89,7 +94,7 @@ function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal)
   return true;
 }
 
-/** `tools/call`: a result that the model can read, not a protocol error. */
+/** Answers `tools/call` with a result that the model can read instead of a protocol error. */
 export const failToolCall: OnFailure = (answer, failure, backend) => {
   if (refuseByPolicy(answer, failure)) return;
   if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;
@@ -101,7 +106,7 @@ export const failToolCall: OnFailure = (answer, failure, backend) => {
   answer.result(JSON.stringify({ content: [{ type: 'text', text }], isError: true, ...retry }));
 };
 
-/** Reads, prompts and completion: a JSON-RPC error. */
+/** Answers reads, prompts and completions with a JSON-RPC error. */
 export const failRequest: OnFailure = (answer, failure, backend) => {
   if (refuseByPolicy(answer, failure)) return;
   if (refuseCredential(answer, failure) || refuseOverBudget(answer, failure, backend)) return;

@@ -4,7 +4,7 @@ import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
-/** `prompts/get`. */
+/** Serves `prompts/get`. */
 export const getPrompt: Method = (server, session, request, answer) => {
   const name = readString(request.body, request.params.name);
   if (name === undefined) {

@@ -7,7 +7,7 @@ import { readResource } from './read-resource.ts';
 import { setLevel } from './set-level.ts';
 import { subscription } from './subscribe.ts';
 
-/** Every request a session can make; `initialize` opens the session and stands in the edge. */
+/** Handlers of all requests within a session. `initialize` opens the session, so the edge handles it. */
 export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['tools/call', callTool],
   ['tools/list', list('tools')],

@@ -1,23 +1,23 @@
 import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../edge/answer.ts';
+import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
 /**
- * Continues a request when `ready` resolves; its body is kept until then. A fault of ours there is answered and logged:
- * nobody else would.
+ * Continues a request when `ready` resolves, and retains its body until then. Answers and logs errors of the
+ * continuation.
  */
 export function later<T>(
   server: VirtualServer,
   { held }: ClientRequest,
   answer: Answer,
   ready: Promise<T>,
-  goOn: (value: T) => void,
+  onReady: (value: T) => void,
 ): void {
   held?.retain();
   ready
-    .then(goOn)
+    .then(onReady)
     .catch((error: unknown) => {
       server.log.error('request failed unexpectedly', {
         error: stackOf(error),

@@ -1,14 +1,14 @@
 import { readString } from '../../http/json-scan.ts';
 import { listPage } from '../aggregation/pages.ts';
 import type { ListKind, View } from '../aggregation/view.ts';
-import type { Answer } from '../edge/answer.ts';
+import type { Answer } from '../answers/answer.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { CODE } from '../error-codes.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
-/** `tools/list`, `resources/list`, `resources/templates/list`, `prompts/list`: a ready-made page. */
+/** Serves one list method from the prepared pages of the view. */
 export const list =
   (kind: ListKind): Method =>
   (server, session, request, answer) => {

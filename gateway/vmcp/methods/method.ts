@@ -1,5 +1,5 @@
 import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../edge/answer.ts';
+import type { Answer } from '../answers/answer.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 

@@ -5,7 +5,7 @@ import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
-/** `resources/read`: the URI goes to the backend as it is. */
+/** Serves `resources/read`. The URI is forwarded unchanged. */
 export const readResource: Method = (server, session, request, answer) => {
   const uri = readString(request.body, request.params.uri);
   if (uri === undefined) {

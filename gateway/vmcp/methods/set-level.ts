@@ -4,7 +4,10 @@ import { LOG_LEVELS } from '../log-level.ts';
 import { CODE } from '../error-codes.ts';
 import type { Method } from './method.ts';
 
-/** `logging/setLevel`: kept per session, told to its backends, and applied where their messages pass. */
+/**
+ * Serves `logging/setLevel`: stores the level in the session, sends it to the session's backends, and filters their
+ * messages by it.
+ */
 export const setLevel: Method = (server, session, { body, envelope }, answer) => {
   const level = readString(body, memberOf(body, envelope.params, 'level'));
   const index = (LOG_LEVELS as readonly (string | undefined)[]).indexOf(level);

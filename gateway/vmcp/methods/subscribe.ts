@@ -3,7 +3,7 @@ import { routeResource } from '../aggregation/routing.ts';
 import type { Route } from '../aggregation/view.ts';
 import { SESSION_SUBSCRIPTIONS } from '../budgets/limits.ts';
 import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../edge/answer.ts';
+import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
@@ -17,8 +17,8 @@ const FULL = {
 } as const;
 
 /**
- * `resources/subscribe` and `resources/unsubscribe`: forwarded to the backend that has the resource, whose
- * `notifications/resources/updated` then reach this session and no other.
+ * Serves `resources/subscribe` and `resources/unsubscribe`: forwards them to the backend of the resource. Its
+ * `notifications/resources/updated` are then relayed to this session only.
  */
 export const subscription =
   (subscribe: boolean): Method =>
@@ -29,18 +29,21 @@ export const subscription =
       return;
     }
     later(server, request, answer, server.view(session).whenSettled(), () => {
-      if (!subscribe) session.subscriptions.delete(uri); // also when its resource or backend is gone
+      if (!subscribe) session.subscriptions.delete(uri); // even when the resource or its backend is gone
       const route = routeResource(server.view(session).current, uri);
       if (!route) answer.error(CODE.resourceNotFound, 'resource not found', { uri });
-      else if (!server.offersSubscriptions(session, route.backend))
+      else if (!hasSubscriptions(server, session, route.backend))
         answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
       else if (subscribe) begin(server, session, request, answer, uri, route);
-      else if (server.sharesSubscription(session, route.backend, uri)) answer.result('{}');
+      else if (isShared(server, session, route.backend, uri)) answer.result('{}');
       else server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
     });
   };
 
-/** The subscription counts from now on, as an update may come before the reply; it is forgotten when it is refused. */
+/**
+ * Records the subscription before the request is sent, as an update may precede the reply. Removes it when the backend
+ * rejects it.
+ */
 function begin(
   server: VirtualServer,
   session: Session,
@@ -76,4 +79,25 @@ function begin(
       subscriptions.settle(uri, scanBackendEnvelope(reply).error === undefined);
     },
   );
+}
+
+function hasSubscriptions(server: VirtualServer, session: Session, backend: string): boolean {
+  const resources = server.view(session).catalog(backend)?.capabilities['resources'];
+  return (
+    typeof resources === 'object' && resources !== null && 'subscribe' in resources && resources.subscribe === true
+  );
+}
+
+/**
+ * Returns true when another session receives the updates of `uri` through the same process: the backend must then not be
+ * unsubscribed.
+ */
+function isShared(server: VirtualServer, session: Session, backend: string, uri: string): boolean {
+  const { transport, isolation = 'principal' } = server.fleet.runtime(backend)?.config ?? {};
+  if (transport !== 'stdio' || isolation === 'session') return false;
+  for (const other of server.sessions.all()) {
+    const shares = isolation === 'shared' || other.principal === session.principal;
+    if (other !== session && shares && other.subscriptions.backendOf(uri) === backend) return true;
+  }
+  return false;
 }

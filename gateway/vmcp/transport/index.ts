@@ -6,13 +6,13 @@ import type { Launcher } from '../../workloads/runner/runner.ts';
 import { guardedConnector } from '../../outbound/connector.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
-import { initTimeoutMs } from '../backends/backend.ts';
-import { attachTransport } from './attach.ts';
+import { initTimeoutMs } from '../timeouts.ts';
+import { attachTransport } from './attach/attach-transport.ts';
 import { BackendError, type Transport } from './channel.ts';
 import { headerFromFile, headerPlaces, readText, withHeaderFiles, type HeaderFiles } from './header-files.ts';
-import { httpTransport, type HttpTransportOptions } from './http.ts';
-import { sseTransport } from './sse.ts';
-import { stdioTransport } from './stdio.ts';
+import { httpTransport, type HttpTransportOptions } from './http/http-transport.ts';
+import { sseTransport } from './sse/sse-transport.ts';
+import { stdioTransport } from './stdio/stdio-transport.ts';
 
 export interface TransportsOptions {
   readonly log: Logger;

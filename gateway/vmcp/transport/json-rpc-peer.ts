@@ -1,6 +1,7 @@
 import type { Logger } from 'winston';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
+import { LONGEST_TIMER_MS } from '../clock.ts';
 import {
   DISCOVERY,
   LONGEST_HOLD_MS,
@@ -61,8 +62,6 @@ const ABOUT_BACKEND = new Set([
 const HOUSEKEEPING = new Set(['initialize', 'ping']);
 const METHOD_NOT_FOUND = '"error":{"code":-32601,"message":"Method not found"}';
 const QUOTED_BYTES = 200;
-/** What a timer of the platform can hold; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The JSON-RPC side of one connection to a backend (stdio, HTTP+SSE): own ids and progress tokens, pending calls,

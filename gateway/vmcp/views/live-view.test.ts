@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { catalog, rules } from '../aggregation/testdata/catalogs.ts';
-import { whenFound } from './catalog-source.ts';
+import { whenFound } from './readable-view.ts';
 import { LiveView } from './live-view.ts';
 
 /** A view of two backends of which only the last one in the alphabet has answered. */

@@ -6,8 +6,9 @@ import { aggregate } from '../aggregation/aggregate.ts';
 import { hasDistinctPrefixes } from '../aggregation/tool-names.ts';
 import type { AggregationResult, View } from '../aggregation/view.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
-import { LONGEST_TIMER_MS } from '../health/clock.ts';
-import type { CatalogSource, ReadableView } from './catalog-source.ts';
+import { LONGEST_TIMER_MS } from '../clock.ts';
+import type { CatalogSource } from '../backends/catalog-source.ts';
+import type { ReadableView } from './readable-view.ts';
 
 export interface LiveViewOptions {
   readonly source: CatalogSource;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Identity } from '../../contract/identity.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { BackendFailure } from '../transport/channel.ts';
-import { failureOfError } from '../transport/http-failure.ts';
+import { failureOfError } from '../transport/failure.ts';
 
 /** What one backend offers to one principal, as far as is known. */
 interface Entry {

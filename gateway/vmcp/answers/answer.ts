@@ -1,0 +1,59 @@
+import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import type { ReplySink } from '../transport/channel.ts';
+
+/** A call that ends when its client can no longer receive the reply. */
+export interface WatchingCall {
+  clientLeft(): void;
+}
+
+/** Destination of the reply to one client request, for any client transport. */
+export interface Answer extends Omit<ReplySink, 'fail'> {
+  /** JSON text of the client's id. */
+  readonly id: Buffer;
+  /** `result` is JSON text. */
+  result(result: Buffer | string): void;
+  error(code: number, message: string, data?: unknown): void;
+  /**
+   * Answers 401: the client must log in again. With `scopes` 403: it must log in with more scopes. Returns false when
+   * the response has started.
+   */
+  challenge(description: string, scopes?: readonly string[]): boolean;
+  /** Answers a 4xx status and a JSON-RPC error; the error alone when the response has started. */
+  refuse(refusal: CallRefusal): void;
+  /** Answers 503. Returns false when the response has started. */
+  unavailable(description: string): boolean;
+  /** Answers 503 because a budget is exceeded. Returns false when the response has started. */
+  busy(description: string, budget: Budget): boolean;
+  /** True when pieces of a long reply are collected until its end. */
+  readonly collects: boolean;
+  /** Notifies `call` when the client has left and cannot receive the reply, until `unwatchClient`. */
+  watchClient(call: WatchingCall): void;
+  unwatchClient(): void;
+  /** Ends the exchange without a reply. */
+  drop(): void;
+  /** Cuts the client's stream: the reply broke off after a part of it was sent. */
+  cut(): void;
+  /** False as long as nothing was sent. */
+  readonly started: boolean;
+  /** Calls back once when everything sent so far has drained. */
+  onDrain(callback: () => void): void;
+}
+
+/** A rejected call in terms of HTTP and JSON-RPC. */
+export interface CallRefusal {
+  readonly status: 403 | 429;
+  readonly code: number;
+  readonly message: string;
+  readonly data: object;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Seconds to wait before a retry while the login store is unavailable. */
+export const STORE_RETRY_AFTER_SECONDS = 5;
+
+/** Returns the `data` of an error for an exceeded budget: a stable reason and the time to retry. */
+export const overBudget = (budget: Budget): object => ({
+  reason: 'over_budget',
+  budget,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+});

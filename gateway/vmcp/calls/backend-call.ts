@@ -1,0 +1,359 @@
+import type { Envelope } from '../../http/json-scan.ts';
+import type { Identity } from '../../contract/identity.ts';
+import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
+import type { HeldBytes } from '../budgets/byte-budget.ts';
+import type { QueuedCall } from '../budgets/call-gate.ts';
+import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import type { Challenge, Deny } from '../../policy/policy.ts';
+import type { EndedCall } from '../../telemetry/call-observer.ts';
+import { outcomeOf } from './outcome.ts';
+import type { Answer } from '../answers/answer.ts';
+import { CODE } from '../error-codes.ts';
+import type { RunningCall, Session } from '../session.ts';
+import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
+import type { BackendRuntime } from '../backends/backend.ts';
+
+/** A call that a policy rejected, before its backend was called. */
+export type PolicyRefusal =
+  | (Omit<Deny, 'verdict'> & { readonly kind: 'denied' })
+  | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' });
+
+/** Turns a failure that the gateway met into the answer that the client's method promises. */
+export type OnFailure = (
+  answer: Answer,
+  failure: BackendFailure | PolicyRefusal,
+  backend: Pick<BackendRuntime, 'name' | 'timeoutMs'>,
+) => void;
+
+/**
+ * One client request on its way through one backend: waits for its turn when too many are running, opens the session's
+ * channel when there is none, repeats the request once when the backend forgot its session (it did not execute it then),
+ * keeps the circuit informed, and forwards the backend's bytes to the client.
+ */
+export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCall {
+  readonly id: string;
+  readonly session: Session;
+  readonly method: string;
+  readonly name: string;
+  failure: BackendFailure['kind'] | undefined;
+  durationMs = 0;
+  readonly #backend: BackendRuntime;
+  #request: BackendRequest;
+  readonly #caller: Identity | undefined;
+  readonly #answer: Answer;
+  readonly #onFailure: OnFailure;
+  readonly #onReply: ((message: Buffer) => void) | undefined;
+  readonly #startedAt: number;
+  readonly #maxReplyBytes: number;
+  /** Set while the observer reads the call. */
+  #reply: Buffer | undefined;
+  /** Of the body that `#request` is a part of. */
+  #held: HeldBytes | undefined;
+  /** Of a reply that is collected before it is passed on. */
+  #collected: HeldBytes | undefined;
+  /** Bytes of the pieces so far. */
+  #partBytes = 0;
+  #isTooLong = false;
+  /** Runs while the call is queued. */
+  #queueTimer: NodeJS.Timeout | undefined;
+  /** One of the running calls of the backend, as its gate counts them. */
+  #hasPlace = false;
+  /** The backend was told of it, and is told its end. */
+  #started = false;
+  /** The budget that the call did not fit into. */
+  #overBudget: Budget | undefined;
+  #channel: Channel | undefined;
+  #handle: RequestHandle | undefined;
+  #cancelled: string | undefined;
+  #retried = false;
+  /** The body is not kept any more. */
+  #taken = false;
+  /** The credential of the last attempt. */
+  #sent: CredentialHeaders | undefined;
+  #retriedCredential = false;
+  #partSent = false;
+  #ended = false;
+
+  constructor(
+    backend: BackendRuntime,
+    session: Session,
+    name: string,
+    caller: Identity | undefined,
+    request: BackendRequest,
+    answer: Answer,
+    onFailure: OnFailure,
+    onReply?: (message: Buffer) => void,
+    held?: HeldBytes,
+    maxReplyBytes = Infinity,
+  ) {
+    this.method = request.method;
+    this.name = name;
+    this.#maxReplyBytes = maxReplyBytes;
+    this.#held = held;
+    this.#backend = backend;
+    this.session = session;
+    this.#caller = caller;
+    this.#request = request;
+    this.#answer = answer;
+    this.#onFailure = onFailure;
+    this.#onReply = onReply;
+    this.id = request.id.toString('latin1');
+    this.#startedAt = backend.now();
+  }
+
+  get backend(): string {
+    return this.#backend.name;
+  }
+
+  get outcome(): EndedCall['outcome'] {
+    return outcomeOf(this.failure, this.#reply);
+  }
+
+  get isSent(): boolean {
+    return this.#started;
+  }
+
+  start(): void {
+    const entered = this.#backend.gate.enter(this.session.principal, this);
+    if (entered === 'full') {
+      this.session.account.refused('queued_calls');
+      this.#observe('overloaded');
+      this.#onFailure(this.#answer, overloaded('queued_calls'), this.#backend);
+      return;
+    }
+    this.#held?.retain();
+    this.session.running.add(this);
+    this.#hasPlace = entered === 'running';
+    if (this.#hasPlace) this.admitted();
+    else this.#queueTimer = setTimeout(onQueuedTooLong, this.#request.timeoutMs, this);
+    if (!this.#ended) this.#answer.watchClient(this);
+  }
+
+  admitted(): void {
+    clearTimeout(this.#queueTimer);
+    this.#hasPlace = true;
+    const retryAfterSeconds = this.#backend.circuit.refuses();
+    if (retryAfterSeconds !== undefined) {
+      this.fail({ kind: 'circuit_open', detail: 'the circuit is open', retryAfterSeconds });
+      return;
+    }
+    this.#started = true;
+    this.#backend.started();
+    this.#send();
+  }
+
+  queuedTooLong(): void {
+    this.session.account.refused('queued_calls');
+    this.fail(overloaded('queued_calls'));
+  }
+
+  clientLeft(): void {
+    this.cancel('the client has left');
+  }
+
+  cancel(reason: string): void {
+    if (this.#ended) return;
+    this.#cancelled = reason;
+    if (this.#handle) this.#handle.cancel(reason);
+    else this.fail({ kind: 'cancelled', detail: reason });
+  }
+
+  resume(): void {
+    this.#handle?.resume();
+  }
+
+  hold(): void {
+    this.#handle?.hold();
+  }
+
+  proceed(): void {
+    this.#handle?.proceed();
+  }
+
+  /** Nothing can repeat the request from now on: its body is free. */
+  taken(): void {
+    this.#taken = true;
+    this.#request = { ...this.#request, params: undefined };
+    this.#releaseBody();
+  }
+
+  collecting(bytes: number): boolean {
+    this.#collected ??= this.session.account.reply();
+    if (this.#collected.resize(bytes)) return true;
+    this.#overBudget = 'reply_bytes';
+    this.session.account.refused('reply_bytes');
+    return false;
+  }
+
+  reply(message: Buffer): void {
+    if (message.length > this.#maxReplyBytes) {
+      this.fail(TOO_LONG);
+      return;
+    }
+    this.#reply = message;
+    this.#done('ok');
+    this.#onReply?.(message);
+    this.#answer.reply(message);
+  }
+
+  part(piece: Buffer): boolean {
+    this.#partSent = true;
+    this.#partBytes += piece.length;
+    this.#isTooLong = this.#partBytes > this.#maxReplyBytes;
+    if (this.#isTooLong || (this.#answer.collects && !this.collecting(this.#partBytes))) {
+      this.#handle?.cancel('the reply does not fit into the budget');
+      return true;
+    }
+    const flowing = this.#answer.part(piece);
+    if (!flowing) {
+      this.#answer.onDrain(() => {
+        this.#handle?.resume();
+      });
+    }
+    return flowing;
+  }
+
+  end(): void {
+    this.#done('ok');
+    this.#answer.end();
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    const [session, channel, answer] = [this.session, this.#channel, this.#answer];
+    if (channel) this.#backend.onMessage({ session, channel, message, envelope, answer, call: this });
+  }
+
+  fail(failure: BackendFailure): void {
+    if (this.#ended) return;
+    if (failure.kind === 'session_lost' && !this.#retried && !this.#taken && !this.#answer.started) {
+      this.#retried = true;
+      this.#request = { ...this.#request, repeated: true };
+      this.#handle = undefined;
+      this.#send();
+      return;
+    }
+    if (this.#backend.credentials.isRefusal(failure) && this.#mayRetryCredential()) {
+      this.#retriedCredential = true;
+      this.#handle = undefined;
+      this.#send();
+      return;
+    }
+    const told = this.#asClientSees(failure);
+    this.#done(told.kind, told.detail);
+    if (this.#partSent) this.#answer.cut();
+    else if (this.#cancelled === undefined) this.#onFailure(this.#answer, told, this.#backend);
+    else if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
+    else this.#answer.drop();
+  }
+
+  #asClientSees(failure: BackendFailure): BackendFailure {
+    if (this.#isTooLong) return TOO_LONG;
+    return this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asCallerSees(failure);
+  }
+
+  /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */
+  #mayRetryCredential(): boolean {
+    if (this.#retriedCredential || this.#taken || this.#answer.started) return false;
+    return this.#backend.credentials.refused(this.#caller, this.#sent);
+  }
+
+  #send(): void {
+    const channel = this.#backend.channelOf(this.session);
+    if (!(channel instanceof Promise)) {
+      this.#sendOn(channel);
+      return;
+    }
+    channel.then(
+      (open) => {
+        this.#sendOn(open);
+      },
+      (error: unknown) => {
+        this.fail(this.#backend.failureOf(error));
+      },
+    );
+  }
+
+  #sendOn(channel: Channel): void {
+    if (this.#ended) return;
+    this.#channel = channel;
+    try {
+      const credential = this.#backend.credentials.of(this.#caller);
+      if (credential instanceof Promise) this.#sendLater(channel, credential);
+      else this.#sendWith(channel, credential);
+    } catch (error) {
+      this.fail(this.#backend.failureOf(error));
+    }
+  }
+
+  /** The wait for a credential is no longer than that for a reply. */
+  #sendLater(channel: Channel, credential: Promise<CredentialHeaders>): void {
+    const { timeoutMs } = this.#request;
+    const timer = setTimeout(() => {
+      this.fail({ kind: 'timeout', detail: `no credential after ${String(timeoutMs)} ms` });
+    }, timeoutMs);
+    credential
+      .finally(() => {
+        clearTimeout(timer);
+      })
+      .then(
+        (late) => {
+          this.#sendWith(channel, late);
+        },
+        (error: unknown) => {
+          this.fail(this.#backend.failureOf(error));
+        },
+      );
+  }
+
+  #sendWith(channel: Channel, credential: CredentialHeaders | undefined): void {
+    if (this.#ended) return;
+    this.#sent = credential;
+    this.#handle = channel.request(credential ? { ...this.#request, credential } : this.#request, this);
+  }
+
+  #done(outcome: BackendFailure['kind'] | 'ok', detail?: string): void {
+    this.#ended = true;
+    this.session.running.delete(this);
+    this.session.requests.release(this);
+    this.#answer.unwatchClient();
+    this.#releaseBody();
+    this.#collected?.release();
+    this.#leaveGate();
+    if (this.#started) this.#backend.settled(outcome, this.session.principal, detail);
+    this.#observe(outcome === 'ok' ? undefined : outcome);
+  }
+
+  #observe(failure: BackendFailure['kind'] | undefined): void {
+    this.failure = failure;
+    this.durationMs = this.#backend.now() - this.#startedAt;
+    this.#backend.metrics.ended(this);
+    this.#reply = undefined;
+  }
+
+  #releaseBody(): void {
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  #leaveGate(): void {
+    const { gate } = this.#backend;
+    if (this.#hasPlace) gate.leave(this.session.principal);
+    else {
+      clearTimeout(this.#queueTimer);
+      gate.withdraw(this.session.principal, this);
+    }
+  }
+}
+
+const TOO_LONG: BackendFailure = { kind: 'too_large', detail: 'longer than a policy allows' };
+
+function onQueuedTooLong(call: BackendCall): void {
+  call.queuedTooLong();
+}
+
+const overloaded = (budget: Budget): BackendFailure => ({
+  kind: 'overloaded',
+  detail: `over the budget of ${budget}`,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+  budget,
+});

@@ -1,0 +1,20 @@
+/** Runs `run` once after `delayMs` without keeping the process alive. The returned function cancels it. */
+export type After = (delayMs: number, run: () => void) => () => void;
+
+/** Clock and timers, so that tests can control time. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  readonly after: After;
+}
+
+/** Longest delay of a platform timer; a timer with a longer delay fires at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** `After` with the timers of the platform. */
+export const afterTimeout: After = (delayMs, run) => {
+  const timer = setTimeout(run, Math.min(delayMs, LONGEST_TIMER_MS)).unref();
+  return () => {
+    clearTimeout(timer);
+  };
+};

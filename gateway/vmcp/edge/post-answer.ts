@@ -1,0 +1,234 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Identity } from '../../contract/identity.ts';
+import type { Envelope } from '../../http/json-scan.ts';
+import type { Session } from '../session.ts';
+import {
+  overBudget,
+  STORE_RETRY_AFTER_SECONDS,
+  type Answer,
+  type CallRefusal,
+  type WatchingCall,
+} from '../answers/answer.ts';
+import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../budgets/limits.ts';
+import { CODE } from '../error-codes.ts';
+import { errorMessage, resultMessage, resultPieces } from '../message.ts';
+import { refuse } from './refuse.ts';
+import { onceDrained, type EventStream } from './event-stream.ts';
+
+/** Answers 401 with a challenge, or 403 with one that names scopes. */
+type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
+
+const JSON_TYPE = 'application/json';
+
+/** Revisions from this one on allow an event without data, which lets the client reconnect at once. */
+const PRIMED_SINCE = '2025-11-25';
+
+/** Answer to a POST: JSON, or an event stream as soon as a message precedes the reply. */
+export class PostAnswer implements Answer, AwaitedReply {
+  readonly id: Buffer;
+  readonly #res: ServerResponse;
+  readonly #session: Session | undefined;
+  readonly #caller: Identity | undefined;
+  readonly #onChallenge: OnChallenge;
+  readonly collects = false;
+  #stream: EventStream | undefined;
+  #inPart = false;
+  /** Set together while the client is watched. */
+  #watching: WatchingCall | undefined;
+  #socket: Socket | undefined;
+
+  /** `session` is undefined for `initialize`, which is never answered with a stream. */
+  constructor(res: ServerResponse, id: Buffer, session: Session | undefined, onChallenge: OnChallenge) {
+    this.#onChallenge = onChallenge;
+    this.#res = res;
+    this.#session = session;
+    this.#caller = session?.identity;
+    this.id = id;
+  }
+
+  get started(): boolean {
+    return this.#res.headersSent;
+  }
+
+  result(result: Buffer | string): void {
+    if (this.#stream) {
+      this.reply(resultMessage(this.id, result));
+      return;
+    }
+    const [head, body, close] = resultPieces(this.id, result);
+    const res = this.#res;
+    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': head.length + body.length + 1 });
+    res.write(head);
+    res.write(body);
+    res.end(close);
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.reply(errorMessage(this.id, code, message, data));
+  }
+
+  reply(message: Buffer): void {
+    if (this.#stream) {
+      this.#stream.send(message);
+      this.#stream.end();
+      return;
+    }
+    const res = this.#res;
+    const unread = message.length > UNCOUNTED_OUTPUT_BYTES ? this.#session?.account.reply() : undefined;
+    if (unread?.resize(message.length) === false) {
+      this.#session?.account.refused('unread_bytes');
+      this.busy('too many replies wait to be read by clients: try again', 'unread_bytes');
+      return;
+    }
+    if (unread) {
+      res.once('close', () => {
+        unread.release();
+      });
+    }
+    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    res.end(message);
+  }
+
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    if (this.#res.headersSent) {
+      if (this.#session && !scopes) this.#session.pendingChallenge = description;
+      return false;
+    }
+    this.#onChallenge(this.#res, description, scopes);
+    return true;
+  }
+
+  refuse({ status, code, message, data, retryAfterSeconds }: CallRefusal): void {
+    if (this.#stream) {
+      this.error(code, message, data);
+      return;
+    }
+    const body = errorMessage(this.id, code, message, data);
+    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
+    this.#res.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': body.length });
+    this.#res.end(body);
+  }
+
+  unavailable(description: string): boolean {
+    if (this.#res.headersSent) return false;
+    this.#res.setHeader('retry-after', String(STORE_RETRY_AFTER_SECONDS));
+    refuse(this.#res, 503, CODE.internal, description);
+    return true;
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    if (this.#res.headersSent) return false;
+    this.#res.setHeader('retry-after', String(RETRY_AFTER_SECONDS));
+    refuse(this.#res, 503, CODE.internal, description, overBudget(budget));
+    return true;
+  }
+
+  /**
+   * Watches the connection. A client whose reply is a stream may resume with `Last-Event-ID`; a client that waits for
+   * JSON cannot.
+   */
+  watchClient(call: WatchingCall): void {
+    const { socket, destroyed } = this.#res;
+    if (!socket || destroyed) {
+      call.clientLeft();
+      return;
+    }
+    this.#watching = call;
+    this.#socket = socket;
+    awaitReply(socket, this);
+  }
+
+  unwatchClient(): void {
+    if (this.#socket) forgetReply(this.#socket, this);
+    this.#socket = this.#watching = undefined;
+  }
+
+  connectionClosed(): void {
+    if (!this.#stream) this.#watching?.clientLeft();
+  }
+
+  /** Handles the end of the response, which may come before the reply and leave the connection open. */
+  #streamClosed(): void {
+    const call = this.#watching;
+    if (!call) return;
+    if (!this.#inPart) this.#stream?.onAbandoned(call);
+    else if (!this.#res.writableFinished) call.clientLeft();
+  }
+
+  part(piece: Buffer): boolean {
+    const res = this.#res;
+    if (this.#stream) {
+      const first = !this.#inPart;
+      this.#inPart = true;
+      return this.#stream.sendPart(piece, first);
+    }
+    if (!res.headersSent) res.writeHead(200, { 'content-type': JSON_TYPE });
+    return res.write(piece) || res.destroyed;
+  }
+
+  end(): void {
+    if (this.#stream) this.#stream.endPart();
+    else this.#res.end();
+  }
+
+  message(message: Buffer, _envelope: Envelope): void {
+    if (!this.#session) return;
+    if (!this.#stream) {
+      this.#stream = this.#session.streams.open();
+      this.#stream.attach(this.#res, undefined, this.#caller);
+      this.#res.on('close', () => {
+        this.#streamClosed();
+      });
+      if (this.#session.revision >= PRIMED_SINCE) this.#stream.prime();
+    }
+    this.#stream.send(message);
+  }
+
+  drop(): void {
+    if (this.#stream) this.#stream.end();
+    else {
+      if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
+      this.#res.end();
+    }
+  }
+
+  cut(): void {
+    if (this.#stream) this.#stream.cut();
+    else this.#res.destroy();
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.#stream) this.#stream.onDrain(callback);
+    else onceDrained(this.#res, callback);
+  }
+}
+
+/** A reply that is still to be sent on a connection. */
+interface AwaitedReply {
+  connectionClosed(): void;
+}
+
+/**
+ * Replies by connection. Each connection has one listener for its whole life: one listener per call would add a fifth
+ * to the allocations of a call.
+ */
+const AWAITED = new WeakMap<Socket, Set<AwaitedReply>>();
+
+/** Calls `reply.connectionClosed` when the connection closes before `forgetReply`. */
+function awaitReply(socket: Socket, reply: AwaitedReply): void {
+  let replies = AWAITED.get(socket);
+  if (!replies) {
+    const all = (replies = new Set<AwaitedReply>());
+    AWAITED.set(socket, all);
+    socket.once('close', () => {
+      for (const each of all) each.connectionClosed();
+      all.clear();
+    });
+  }
+  replies.add(reply);
+}
+
+function forgetReply(socket: Socket, reply: AwaitedReply): void {
+  AWAITED.get(socket)?.delete(reply);
+}

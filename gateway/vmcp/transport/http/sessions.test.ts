@@ -1,0 +1,147 @@
+import { expect, it } from 'vitest';
+import { startMcpServer, type ServerOptions } from '../../../../e2e/faults/mcp-server.ts';
+import { eventually } from '../../../../e2e/harness/poll.ts';
+import { testScope } from '../../../../e2e/harness/scope.ts';
+import { createLog } from '../../../telemetry/log.ts';
+import { httpTransport } from './http-transport.ts';
+import { callTool, ownerOf, startCall, textOf, toolParams } from '../testdata/calls.ts';
+
+async function open(options: ServerOptions = {}) {
+  const server = await startMcpServer(testScope(), 'raw', options);
+  const transport = httpTransport({
+    url: new URL(server.url),
+    clientInfo: { name: 'test', version: '0' },
+    headers: { 'x-key': 'of the gateway' },
+    maxReplyBytes: 1_000_000,
+    initTimeoutMs: 5_000,
+    log: createLog(process.stderr, 'error'),
+  });
+  testScope().defer(() => transport.close());
+  return { server, channel: await transport.open(ownerOf('k'), AbortSignal.timeout(10_000)) };
+}
+
+it.each([404, 400])('a begun stream that is gone on with and meets %i is no request to send again', async (status) => {
+  const { server, channel } = await open({ getStatus: status });
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: e1\nretry: 0\ndata: \n\n');
+    return true;
+  };
+  const { failure } = await callTool(channel, 'tool');
+  expect(failure).toMatchObject({ kind: 'unavailable' });
+  expect({ alive: channel.alive, calls: server.count('tools/call') }).toEqual({ alive: false, calls: 1 });
+});
+
+it('a request that meets 404 at once may be sent again', async () => {
+  const { server, channel } = await open();
+  server.sessions.clear();
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
+  expect(channel.alive).toBe(false);
+});
+
+const error = (id: unknown, code: number) => ({ id, error: { code, message: 'Session not found' } });
+
+/** @see MCP 2025-11-25, basic/transports, Session Management */
+it.each([
+  ['an error of its own that carries our id', (id: unknown) => error(id, -32001)],
+  ['an unknown method', (id: unknown) => error(id, -32601)],
+  ['an error without an id', () => error(null, -32001)],
+  ['a result', (id: unknown) => ({ id, result: { content: [] } })],
+])('a 404 is a lost session although its body is %s', async (_name, body) => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
+  expect(channel.alive).toBe(false);
+});
+
+it('a 404 without a session is what its body says', async () => {
+  const { server, channel } = await open({ sessions: false });
+  let body = (id: unknown): object => error(id, -32001);
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).reply).toMatchObject({ error: { code: -32001 } });
+  body = () => error(null, -32001);
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'refused' });
+  expect(channel.alive).toBe(true);
+});
+
+it('an unknown method that is answered 404 again after a new handshake stays one', async () => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'completion/complete') return false;
+    res.writeHead(404, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...error(message.id, -32601) }));
+    return true;
+  };
+  const { outcome } = startCall(channel, { method: 'completion/complete', repeated: true });
+  expect((await outcome).reply).toMatchObject({ error: { code: -32601 } });
+  expect(channel.alive).toBe(true);
+});
+
+it('a 404 to a notification is a lost session, one to the end of the session is not waited for', async () => {
+  const { server, channel } = await open();
+  server.sessions.clear();
+  channel.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'));
+  await eventually('the session is lost', () => !channel.alive);
+  await channel.close();
+});
+
+it('a 404 to a stream that was open before is a lost session', async () => {
+  const { server, channel } = await open();
+  channel.listen();
+  await eventually('the stream is open', () => server.streams.size === 1);
+  server.sessions.clear();
+  for (const stream of server.streams.values()) stream.end();
+  await eventually('the session is lost', () => !channel.alive, { timeoutMs: 10_000 });
+});
+
+it('a 404 to the first stream means that the backend has none', async () => {
+  const { server, channel } = await open({ getStatus: 404 });
+  channel.listen();
+  await eventually('the stream is refused', () => server.seen.some(({ httpMethod }) => httpMethod === 'GET'));
+  expect(textOf(await callTool(channel, 'tool', { text: 'x' }))).toBe('tool x');
+  expect(channel.alive).toBe(true);
+});
+
+it('a header that the gateway sets is not taken from a client, others are', async () => {
+  const { server, channel } = await open();
+  const headers = { 'x-key': 'of the client', 'x-other': 'of the client' };
+  const params = toolParams('tool', { text: 'x' });
+  expect(textOf(await startCall(channel, { method: 'tools/call', params, headers }).outcome)).toBe('tool x');
+  const seen = server.seen.find(({ method }) => method === 'tools/call')?.headers;
+  expect([seen?.['x-key'], seen?.['x-other']]).toEqual(['of the gateway', 'of the client']);
+});
+
+it('what was sent before the end of the session arrives before it', async () => {
+  const { server, channel } = await open({ methods: { 'tools/call': () => undefined } });
+  const calls = Array.from({ length: 20 }, () => startCall(channel, { method: 'tools/call' }));
+  await eventually('all are there', () => server.count('tools/call') === 20);
+  for (const { handle } of calls) handle.cancel('enough');
+  await channel.close();
+  const order = server.seen.slice(-21).map(({ httpMethod, method }) => method ?? httpMethod);
+  expect(order).toEqual([...Array.from({ length: 20 }, () => 'notifications/cancelled'), 'DELETE']);
+});
+
+it.each([408, 429, 503])('a stream that is refused with %i once is asked for again', async (status) => {
+  const { server, channel } = await open();
+  let refused = 0;
+  server.interceptGet = (_req, res) => {
+    if (refused > 0) return false;
+    refused += 1;
+    res.writeHead(status).end();
+    return true;
+  };
+  channel.listen();
+  await eventually('the stream is open', () => server.streams.size === 1, { timeoutMs: 10_000 });
+  expect(refused).toBe(1);
+  await channel.close();
+});

@@ -1,0 +1,138 @@
+import type { Dispatcher } from 'undici';
+import type { Logger } from 'winston';
+import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
+import type { Account } from '../../budgets/account.ts';
+import { Collected } from '../../budgets/collected.ts';
+import type { StreamPlaces } from '../../budgets/stream-places.ts';
+import { mediaTypeOf } from '../media-type.ts';
+import { createSseParser } from '../sse-parser.ts';
+
+export interface ListenerOptions {
+  readonly dispatcher: Dispatcher;
+  readonly path: string;
+  /** Of a POST, as a flat list, with the credential as it is now. */
+  readonly headers: () => Promise<readonly string[]>;
+  readonly maxEventBytes: number;
+  readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  /** A stream that was open once is answered 404. */
+  readonly onSessionLost: () => void;
+  readonly places: StreamPlaces;
+  /** Of the session that listens; undefined: the gateway itself. */
+  readonly account: Account | undefined;
+  readonly log: Logger;
+}
+
+/** `Accept` of requests that are no GET. */
+export const ACCEPT_POST = 'application/json, text/event-stream';
+
+/** The headers of a GET of the stream, from those of a POST. */
+export const getHeaders = (headers: readonly string[]): string[] =>
+  headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
+
+/** What a backend that has a stream may say for a while: who asks is to log in, was too slow, comes too often. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+
+const FIRST_RETRY_MS = 1_000;
+const SHORTEST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Keeps a backend's unsolicited stream (GET) open in the background: opened again with `Last-Event-ID` after it ends,
+ * given up for good when the backend has none (405, 404, 400: many answer so).
+ */
+export class StreamListener {
+  readonly #options: ListenerOptions;
+  readonly #abort = new AbortController();
+  #lastEventId: string | undefined;
+  #wasOpen = false;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#run();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+  }
+
+  #run(): void {
+    const { signal } = this.#abort;
+    this.#connect()
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#options.log.debug('stream of a backend broke', { error: String(error) });
+      })
+      .finally(() => {
+        if (signal.aborted) return;
+        this.#timer = setTimeout(() => {
+          this.#run();
+        }, this.#retryMs).unref();
+        this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+      });
+  }
+
+  async #connect(): Promise<void> {
+    const { account, places } = this.#options;
+    if (!account) {
+      await this.#receive(undefined);
+      return;
+    }
+    if (!places.take(account.principal)) {
+      account.refused('streams');
+      this.#retryMs = LONGEST_RETRY_MS;
+      throw new Error('too many streams are open at this backend');
+    }
+    const collected = new Collected(account);
+    try {
+      await this.#receive(collected);
+    } finally {
+      collected.release();
+      places.leave(account.principal);
+    }
+  }
+
+  /** Reads one stream to its end. */
+  async #receive(collected: Collected | undefined): Promise<void> {
+    const { dispatcher, path, maxEventBytes } = this.#options;
+    const sent = await this.#options.headers();
+    const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
+    const { statusCode, headers, body } = await dispatcher.request({
+      path,
+      method: 'GET',
+      headers: [...getHeaders(sent), ...resume],
+      signal: this.#abort.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
+      await body.dump();
+      if (statusCode < 500 && !PASSING.has(statusCode)) this.#abort.abort();
+      if (statusCode === 404 && this.#wasOpen) this.#options.onSessionLost();
+      return;
+    }
+    this.#wasOpen = true;
+    const parser = createSseParser((event) => {
+      this.#lastEventId = event.id ?? this.#lastEventId;
+      if (event.retry !== undefined)
+        this.#retryMs = Math.min(Math.max(event.retry, SHORTEST_RETRY_MS), LONGEST_RETRY_MS);
+      this.#onData(event.data);
+    }, maxEventBytes);
+    for await (const chunk of body) {
+      parser.push(chunk as Buffer);
+      if (collected?.fits(parser.pending()) === false) throw new Error('an event does not fit into the budget');
+    }
+    this.#retryMs = FIRST_RETRY_MS;
+  }
+
+  #onData(data: Buffer): void {
+    if (data.length === 0) return;
+    try {
+      this.#options.onMessage(data, scanBackendEnvelope(data));
+    } catch (error) {
+      if (!(error instanceof ScanError)) throw error;
+      this.#options.log.debug('event of a backend ignored', { reason: error.message });
+    }
+  }
+}

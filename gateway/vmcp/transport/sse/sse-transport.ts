@@ -1,0 +1,287 @@
+import type { Dispatcher } from 'undici';
+import type { Logger } from 'winston';
+import type {
+  BackendFailure,
+  BackendRequest,
+  Channel,
+  ChannelOwner,
+  ReplySink,
+  RequestHandle,
+  ServerFacts,
+  Transport,
+} from '../channel.ts';
+import { Collected } from '../../budgets/collected.ts';
+import { failureOfAbort, unlessAborted } from '../abort.ts';
+import { BackendError } from '../channel.ts';
+import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { failureOfError, failureOfStatus } from '../failure.ts';
+import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
+import { mediaTypeOf } from '../media-type.ts';
+import { requestReply } from '../request-reply.ts';
+import { createSseParser, type SseEvent } from '../sse-parser.ts';
+
+export interface SseTransportOptions {
+  /** Backend name, for the log. */
+  readonly name: string;
+  /** Where the event stream is. */
+  readonly url: URL;
+  /** Not limited in connections: each channel holds one for its stream. Closed by whoever made it. */
+  readonly dispatcher: Dispatcher;
+  /** Headers sent on every request, by lower-case name; they win over those of a single request. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clientInfo: ClientInfo;
+  /** Longest wait for stream, endpoint and handshake together, ms. */
+  readonly initTimeoutMs: number;
+  readonly maxMessageBytes: number;
+  readonly log: Logger;
+}
+
+/** HTTP+SSE of 2024-11-05: one event stream per channel, every message to the backend is a POST. */
+export function sseTransport(options: SseTransportOptions): Transport {
+  const channels = new Set<SseChannel>();
+  return {
+    async open(owner, signal) {
+      const channel = new SseChannel(options, owner, () => channels.delete(channel));
+      channels.add(channel);
+      await channel.open(signal);
+      return channel;
+    },
+    async close() {
+      await Promise.all([...channels].map((channel) => channel.close()));
+    },
+  };
+}
+
+/** A notification is small: it is taken at once or the backend hangs. */
+const NOTIFY_TIMEOUT_MS = 30_000;
+const SHORTEST_HEADERS_TIMEOUT_MS = 1_000;
+
+class SseChannel implements Channel {
+  alive = true;
+  readonly #options: SseTransportOptions;
+  readonly #owner: ChannelOwner;
+  readonly #onEnd: () => void;
+  readonly #lane: Lane;
+  readonly #peer: JsonRpcPeer;
+  readonly #abort = new AbortController();
+  /** Requests whose POST has not been answered yet, by our id. */
+  readonly #posting = new Map<number, Promise<unknown>>();
+  readonly #endpoint = Promise.withResolvers<URL>();
+  #hasEndpoint = false;
+  #facts: ServerFacts | undefined;
+  #failure: BackendFailure | undefined;
+
+  constructor(options: SseTransportOptions, owner: ChannelOwner, onEnd: () => void) {
+    this.#options = options;
+    this.#owner = owner;
+    this.#onEnd = onEnd;
+    this.#lane = { owner: owner.key, onMessage: owner.onMessage };
+    const { name, log } = options;
+    this.#peer = new JsonRpcPeer({
+      backend: name,
+      isolation: 'session',
+      log,
+      wire: {
+        request: (message, id, request) => {
+          this.#sendRequest(message, id, request);
+        },
+        notify: (message, after) => {
+          void this.#sendNotification(message, after);
+        },
+      },
+    });
+    this.#peer.join(this.#lane);
+    this.#endpoint.promise.catch(() => undefined);
+  }
+
+  get facts(): ServerFacts {
+    if (!this.#facts) throw new Error('facts before the handshake');
+    return this.#facts;
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    const { initTimeoutMs } = this.#options;
+    const timer = setTimeout(() => {
+      this.#fail({ kind: 'timeout', detail: `no MCP session after ${initTimeoutMs} ms` });
+    }, initTimeoutMs);
+    const onAbort = () => {
+      this.#fail(failureOfAbort(signal));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      if (signal.aborted) onAbort();
+      await this.#connect();
+      await this.#handshake();
+    } catch (error) {
+      const failure = this.#failure ?? failureOfError(error);
+      this.#fail(failure);
+      throw new BackendError(failure);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  request(request: BackendRequest, sink: ReplySink): RequestHandle {
+    return this.#peer.call(this.#lane, request, sink);
+  }
+
+  send(message: Buffer): void {
+    this.#peer.send(message);
+  }
+
+  listen(): void {
+    // the event stream is open from the start
+  }
+
+  close(): Promise<void> {
+    this.#peer.leave(this.#lane);
+    this.#fail({ kind: 'cancelled', detail: 'the channel was closed' });
+    return Promise.resolve();
+  }
+
+  async #connect(): Promise<void> {
+    const { url, dispatcher, headers, initTimeoutMs } = this.#options;
+    const credential = await unlessAborted(this.#owner.authorize?.(), this.#abort.signal);
+    const response = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { ...headers, ...credential, accept: 'text/event-stream', 'cache-control': 'no-cache' },
+      headersTimeout: initTimeoutMs,
+      bodyTimeout: 0,
+      signal: this.#abort.signal,
+    });
+    const type = textOf(response.headers['content-type']);
+    if (response.statusCode === 200 && mediaTypeOf(type) === 'text/event-stream') {
+      void this.#read(response.body);
+    } else {
+      response.body.on('error', () => undefined).destroy();
+      throw new BackendError(failureOfOpening(response.statusCode, type, textOf(response.headers['retry-after'])));
+    }
+  }
+
+  async #handshake(): Promise<void> {
+    const { clientInfo, initTimeoutMs } = this.#options;
+    await this.#endpoint.promise;
+    const reply = await requestReply((request, sink) => this.request(request, sink), {
+      method: 'initialize',
+      params: initializeParams(this.#owner, clientInfo),
+      id: Buffer.from('0'),
+      timeoutMs: initTimeoutMs,
+      credential: await this.#owner.authorize?.(),
+    });
+    this.#facts = readServerFacts(reply, true);
+    await this.#postOwn(INITIALIZED);
+  }
+
+  async #read(body: Dispatcher.ResponseData['body']): Promise<void> {
+    const parser = createSseParser((event) => {
+      this.#onEvent(event);
+    }, this.#options.maxMessageBytes);
+    const collected = this.#owner.account && new Collected(this.#owner.account);
+    try {
+      for await (const chunk of body) {
+        parser.push(chunk as Buffer);
+        if (collected?.fits(parser.pending()) !== false) continue;
+        throw new BackendError({ kind: 'overloaded', detail: 'a message does not fit', budget: 'reply_bytes' });
+      }
+      this.#fail({ kind: 'unavailable', detail: 'the backend ended the event stream' });
+    } catch (error) {
+      this.#fail(failureOfError(error));
+    } finally {
+      collected?.release();
+    }
+  }
+
+  #onEvent({ event, data }: SseEvent): void {
+    if (!this.alive) return;
+    if (event === 'endpoint') this.#onEndpoint(data.toString('utf8'));
+    else if (event === 'message' && data.length > 0) this.#peer.receive(data);
+  }
+
+  /** The first one counts. */
+  #onEndpoint(reference: string): void {
+    if (this.#hasEndpoint) return;
+    this.#hasEndpoint = true;
+    const { url } = this.#options;
+    const endpoint = URL.canParse(reference, url.href) ? new URL(reference, url) : undefined;
+    if (endpoint?.origin === url.origin && endpoint.username === '' && endpoint.password === '')
+      this.#endpoint.resolve(endpoint);
+    else this.#fail({ kind: 'garbage', detail: 'the endpoint event names another origin than that of the stream' });
+  }
+
+  #sendRequest(message: Buffer, id: number, request: BackendRequest): void {
+    const posted = this.#post(message, request)
+      .catch((error: unknown) => {
+        const failure = failureOfError(error);
+        this.#peer.failCall(id, failure);
+        if (failure.kind === 'session_lost') this.#fail(failure);
+      })
+      .finally(() => this.#posting.delete(id));
+    this.#posting.set(id, posted);
+  }
+
+  async #sendNotification(message: Buffer, after: number | undefined): Promise<void> {
+    const { log, name } = this.#options;
+    try {
+      if (after !== undefined) await this.#posting.get(after);
+      await this.#postOwn(message);
+    } catch (error) {
+      log.debug('message to backend lost', { backend: name, error: asError(error).message });
+    }
+  }
+
+  async #postOwn(message: Buffer): Promise<void> {
+    await this.#post(message, { credential: await this.#owner.authorize?.(), timeoutMs: NOTIFY_TIMEOUT_MS });
+  }
+
+  /** The backend's answer says only that it took the message. */
+  async #post(
+    message: Buffer,
+    { headers: extra, credential, timeoutMs }: Pick<BackendRequest, 'headers' | 'credential' | 'timeoutMs'>,
+  ): Promise<void> {
+    const { dispatcher, headers } = this.#options;
+    const endpoint = await this.#endpoint.promise;
+    const revision = this.#facts ? { 'mcp-protocol-version': this.#facts.revision } : {};
+    const patience = Math.max(timeoutMs, SHORTEST_HEADERS_TIMEOUT_MS);
+    const response = await dispatcher.request({
+      origin: endpoint.origin,
+      path: endpoint.pathname + endpoint.search,
+      method: 'POST',
+      headers: { ...extra, ...headers, ...credential, ...revision, 'content-type': 'application/json' },
+      body: message,
+      headersTimeout: patience,
+      bodyTimeout: patience,
+      signal: this.#abort.signal,
+    });
+    await response.body.dump();
+    const { statusCode } = response;
+    if (statusCode < 200 || statusCode > 299) {
+      const retryAfter = textOf(response.headers['retry-after']);
+      throw new BackendError(failureOfStatus(statusCode, textOf(response.headers['content-type']), retryAfter));
+    }
+  }
+
+  #fail(failure: BackendFailure): void {
+    if (!this.alive) return;
+    this.alive = false;
+    this.#failure = failure;
+    this.#endpoint.reject(new BackendError(failure));
+    this.#peer.close(failure);
+    this.#abort.abort();
+    this.#onEnd();
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+const textOf = (header: string | string[] | undefined): string =>
+  Array.isArray(header) ? header.join(', ') : (header ?? '');
+
+/** There is no session yet that could be lost. */
+function failureOfOpening(status: number, type: string, retryAfter: string): BackendFailure {
+  const failure = failureOfStatus(status, type, retryAfter);
+  if (status >= 300 && status < 400) return { ...failure, detail: `${failure.detail}; redirects are not followed` };
+  return failure.kind === 'session_lost' ? { ...failure, kind: 'unavailable' } : failure;
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '../../clock.ts';
+import { BackendError } from '../channel.ts';
+import { createRestartPauses, type RestartPauses } from './restart-pauses.ts';
+
+export interface PooledProcess {
+  readonly alive: boolean;
+  /** Open channels. */
+  readonly users: number;
+  /** Calls that wait for a reply. */
+  readonly running: number;
+  /** Epoch ms of the last call's start or end. */
+  readonly lastUsedAt: number;
+  /** Resolves, never rejects, when it has ended by whatever cause. */
+  readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
+  stop(): Promise<void>;
+}
+
+export interface PoolOptions<Process extends PooledProcess, Owner> {
+  readonly maxProcesses: number;
+  /** Key of the process that takes no place. */
+  readonly uncounted: string;
+  /** A process without a call (a ping is one) for so long is stopped, whether channels are open or not. */
+  readonly idleMs: number;
+  /** Longest pause before a start after a crash; undefined: what processes of our own get. */
+  readonly longestPauseMs?: number | undefined;
+  readonly clock: Clock;
+  /** Starts a process; a rejection is a failed start. `closing` is aborted when the pool is closed. */
+  readonly start: (owner: Owner, closing: AbortSignal) => Promise<Process>;
+}
+
+interface Entry<Process> {
+  readonly starting: Promise<Process>;
+  process: Process | undefined;
+  /** Callers of `acquire` that have not got it yet. */
+  waiters: number;
+  cancelIdleTimer: () => void;
+}
+
+/** The running processes of one backend, one per key, never more than `maxProcesses`. */
+export class ProcessPool<Process extends PooledProcess, Owner> {
+  readonly #options: PoolOptions<Process, Owner>;
+  readonly #entries = new Map<string, Entry<Process>>();
+  readonly #stopping = new Set<Promise<void>>();
+  readonly #pauses: RestartPauses;
+  readonly #closing = new AbortController();
+
+  constructor(options: PoolOptions<Process, Owner>) {
+    this.#options = options;
+    this.#pauses = createRestartPauses(() => options.clock.now(), options.longestPauseMs);
+  }
+
+  /**
+   * Hands the process of `key` to `use`, started for `owner` when there is none; nothing stops it in between.
+   * @throws BackendError `unavailable` when the limit is reached or the pause after a crash is not over
+   */
+  async acquire<Result>(key: string, owner: Owner, use: (process: Process) => Result): Promise<Result> {
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    const present = this.#entries.get(key);
+    if (present?.process?.alive === false) throw ending();
+    const entry = present ?? this.#create(key, owner);
+    entry.waiters += 1;
+    try {
+      return use(await entry.starting);
+    } finally {
+      entry.waiters -= 1;
+    }
+  }
+
+  /** Stops the process of `key` unless someone uses it. Never rejects. */
+  async release(key: string): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry?.process?.users === 0 && entry.waiters === 0) await this.#stop(key, entry);
+  }
+
+  /** Stops every process, also those that are just starting. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled([...this.#entries.values()].map(({ starting }) => starting));
+    for (const [key, entry] of [...this.#entries]) void this.#stop(key, entry);
+    while (this.#stopping.size > 0) await Promise.all(this.#stopping);
+  }
+
+  #create(key: string, owner: Owner): Entry<Process> {
+    this.#pauses.check(key);
+    this.#makeRoom();
+    const entry: Entry<Process> = {
+      starting: this.#start(owner),
+      process: undefined,
+      waiters: 0,
+      cancelIdleTimer: () => undefined,
+    };
+    this.#entries.set(key, entry);
+    entry.starting.then(
+      (process) => {
+        this.#started(key, entry, process);
+      },
+      () => {
+        this.#remove(key, entry);
+        if (!this.#closing.signal.aborted) this.#pauses.startFailed();
+      },
+    );
+    return entry;
+  }
+
+  /** The gateway's own process, which answers probes and lists, takes no place of a client. */
+  get #counted(): number {
+    return this.#entries.size - (this.#entries.has(this.#options.uncounted) ? 1 : 0);
+  }
+
+  async #start(owner: Owner): Promise<Process> {
+    // Behind the caller, so that the new entry is counted; a process that is being stopped still counts.
+    await Promise.resolve();
+    while (this.#stopping.size > 0 && this.#counted + this.#stopping.size > this.#options.maxProcesses)
+      await Promise.race(this.#stopping);
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    return this.#options.start(owner, this.#closing.signal);
+  }
+
+  #started(key: string, entry: Entry<Process>, process: Process): void {
+    entry.process = process;
+    this.#pauses.started();
+    void process.ended.then(({ deliberate, aliveMs }) => {
+      this.#remove(key, entry);
+      if (!deliberate) this.#pauses.crashed(key, aliveMs);
+    });
+    if (this.#closing.signal.aborted) void this.#stop(key, entry);
+    else this.#watchIdle(key, entry, process, this.#options.idleMs);
+  }
+
+  #watchIdle(key: string, entry: Entry<Process>, process: Process, delayMs: number): void {
+    const { clock, idleMs } = this.#options;
+    entry.cancelIdleTimer = clock.after(delayMs, () => {
+      const leftMs = process.running > 0 ? idleMs : process.lastUsedAt + idleMs - clock.now();
+      if (leftMs > 0) this.#watchIdle(key, entry, process, leftMs);
+      else void this.#stop(key, entry);
+    });
+  }
+
+  /** Stops the process without channels that was used longest ago when there is no place for another one. */
+  #makeRoom(): void {
+    const { maxProcesses } = this.#options;
+    if (this.#counted < maxProcesses) return;
+    const unused = [...this.#entries].filter(([, { process, waiters }]) => process?.users === 0 && waiters === 0);
+    const [oldest] = unused.sort(([, a], [, b]) => (a.process?.lastUsedAt ?? 0) - (b.process?.lastUsedAt ?? 0));
+    if (!oldest) {
+      const detail = `all ${maxProcesses} processes of this backend are in use (max_processes)`;
+      throw new BackendError({ kind: 'unavailable', detail });
+    }
+    void this.#stop(...oldest);
+  }
+
+  #stop(key: string, entry: Entry<Process>): Promise<void> {
+    this.#remove(key, entry);
+    if (!entry.process) return Promise.resolve();
+    const stopped = entry.process.stop().finally(() => this.#stopping.delete(stopped));
+    this.#stopping.add(stopped);
+    return stopped;
+  }
+
+  #remove(key: string, entry: Entry<Process>): void {
+    entry.cancelIdleTimer();
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
+  }
+}
+
+const ending = () => new BackendError({ kind: 'unavailable', detail: 'the process is ending', retryAfterSeconds: 1 });
+
+const shuttingDown = () => new BackendError({ kind: 'unavailable', detail: 'the backend is being shut down' });

@@ -1,0 +1,42 @@
+import { backoffMs, countRestart } from '../../../workloads/runner/backoff.ts';
+import { BackendError } from '../channel.ts';
+
+/** A failed start holds every key back: the process of another client would fail the same way. A later crash only its own. */
+const EVERY_KEY = '';
+const FORGET_AFTER_MS = 60_000;
+
+/** Pauses before a process is started again: 1 s, 2 s, 4 s ... 30 s; a process that lived a minute starts over. */
+export interface RestartPauses {
+  /** @throws BackendError `unavailable` with `retryAfterSeconds` while the pause of `key` is not over */
+  check(key: string): void;
+  startFailed(): void;
+  started(): void;
+  crashed(key: string, aliveMs: number): void;
+}
+
+/** @param longestMs where something else paces the restarts too */
+export function createRestartPauses(now: () => number, longestMs = Infinity): RestartPauses {
+  const crashes = new Map<string, { count: number; until: number }>();
+  const add = (key: string, aliveMs: number) => {
+    for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);
+    const count = countRestart(crashes.get(key)?.count ?? 0, aliveMs);
+    crashes.set(key, { count, until: now() + Math.min(backoffMs(count), longestMs) });
+  };
+  return {
+    check(key) {
+      const until = Math.max(crashes.get(EVERY_KEY)?.until ?? 0, crashes.get(key)?.until ?? 0);
+      const leftMs = until - now();
+      if (leftMs <= 0) return;
+      const retryAfterSeconds = Math.ceil(leftMs / 1_000);
+      const detail = `the process ended or could not be started; the next start is in ${retryAfterSeconds} s`;
+      throw new BackendError({ kind: 'unavailable', detail, retryAfterSeconds });
+    },
+    startFailed: () => {
+      add(EVERY_KEY, 0);
+    },
+    started: () => {
+      crashes.delete(EVERY_KEY);
+    },
+    crashed: add,
+  };
+}

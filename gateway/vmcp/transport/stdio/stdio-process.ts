@@ -1,0 +1,233 @@
+import type { Logger } from 'winston';
+import type { Child, Exit } from '../../../workloads/runner/runner.ts';
+import { afterTimeout, type After } from '../../clock.ts';
+import type {
+  BackendFailure,
+  BackendRequest,
+  Channel,
+  ChannelOwner,
+  ReplySink,
+  RequestHandle,
+  ServerFacts,
+} from '../channel.ts';
+import { BackendError } from '../channel.ts';
+import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { isShared, type Isolation } from '../isolation.ts';
+import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
+import { createLineSplitter, toLine } from './line-splitter.ts';
+import type { PooledProcess } from './process-pool.ts';
+import { requestReply } from '../request-reply.ts';
+
+export interface StdioProcessOptions {
+  /** Backend name, for the log. */
+  readonly name: string;
+  /** Client sessions that may use the process. */
+  readonly isolation: Isolation;
+  readonly clientInfo: ClientInfo;
+  /** Longest wait for the handshake, ms. */
+  readonly initTimeoutMs: number;
+  /** Longest message of the backend; also how much it may leave unread before calls fail. */
+  readonly maxMessageBytes: number;
+  readonly now: () => number;
+  readonly after?: After;
+  readonly log: Logger;
+}
+
+/** A process as its user sees it: a child of our own, or a container that is attached to. */
+export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'stop'> {
+  /** Absent where what it said has a log of its own: it may be a secret. */
+  readonly lastStderr?: Child['lastStderr'];
+  /** `how` says it where there is neither a code nor a signal. */
+  readonly exited: Promise<Exit & { readonly how?: string }>;
+}
+
+/** How long output may still come after the process has ended: a grandchild can hold the pipe open for ever. */
+const LAST_OUTPUT_MS = 500;
+
+/**
+ * Runs the handshake with a child that was just spawned; `child` is stopped when it fails, or when `closing` is aborted
+ * before its end. Rejects with `BackendError`.
+ */
+export async function startStdioProcess(
+  child: ProcessStreams,
+  owner: ChannelOwner,
+  options: StdioProcessOptions,
+  closing: AbortSignal,
+): Promise<StdioProcess> {
+  const process = new StdioProcess(child, options);
+  const stop = () => void process.stop();
+  closing.addEventListener('abort', stop, { once: true });
+  try {
+    await process.initialize(owner);
+    return process;
+  } catch (error) {
+    await process.stop();
+    throw error;
+  } finally {
+    closing.removeEventListener('abort', stop);
+  }
+}
+
+/** One running MCP server on stdin and stdout, initialized once, used by any number of channels. */
+export class StdioProcess implements PooledProcess {
+  readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
+  alive = true;
+  lastUsedAt: number;
+  readonly #child: ProcessStreams;
+  readonly #options: StdioProcessOptions;
+  readonly #peer: JsonRpcPeer;
+  #facts: ServerFacts | undefined;
+  #deliberate = false;
+
+  constructor(child: ProcessStreams, options: StdioProcessOptions) {
+    this.#child = child;
+    this.#options = options;
+    this.lastUsedAt = options.now();
+    const { name, isolation, log } = options;
+    this.#peer = new JsonRpcPeer({
+      backend: name,
+      isolation,
+      log,
+      wire: {
+        request: (message, id) => {
+          if (!this.#write(message)) queueMicrotask(() => this.#peer.failCall(id, UNREAD));
+        },
+        notify: (message) => {
+          if (!this.#write(message)) log.debug('message to backend lost', { backend: name });
+        },
+      },
+    });
+    this.#read();
+    this.ended = this.#watch(this.lastUsedAt);
+  }
+
+  get users(): number {
+    return this.#peer.lanes;
+  }
+
+  get running(): number {
+    return this.#peer.running;
+  }
+
+  async initialize(owner: ChannelOwner): Promise<void> {
+    const { clientInfo, initTimeoutMs, isolation } = this.#options;
+    const onMessage = isShared(isolation) ? () => undefined : owner.onMessage;
+    const lane: Lane = { owner: owner.key, onMessage };
+    this.#peer.join(lane);
+    const params = initializeParams(owner, clientInfo);
+    try {
+      const reply = await requestReply((request, sink) => this.#peer.call(lane, request, sink), {
+        method: 'initialize',
+        params,
+        id: Buffer.from('0'),
+        timeoutMs: initTimeoutMs,
+      });
+      this.#facts = readServerFacts(reply, true);
+    } catch (error) {
+      throw this.#peer.garbage > 0 && error instanceof BackendError && error.failure.kind === 'timeout'
+        ? new BackendError({ kind: 'garbage', detail: 'the process writes to stdout, but no MCP messages' })
+        : error;
+    } finally {
+      this.#peer.leave(lane);
+    }
+    this.#peer.send(INITIALIZED);
+  }
+
+  /** A channel over this process; `onClose` is called once, after the channel was closed. */
+  channel(owner: ChannelOwner, onClose: () => Promise<void>): Channel {
+    const facts = this.#facts;
+    if (!facts) throw new Error('channel before the handshake');
+    const lane: Lane = { owner: owner.key, onMessage: owner.onMessage };
+    this.#peer.join(lane);
+    const isAlive = () => this.alive;
+    let open = true;
+    return {
+      facts,
+      get alive() {
+        return open && isAlive();
+      },
+      request: (request, sink) => this.#request(lane, request, sink),
+      send: (message) => {
+        if (open) this.#peer.send(message);
+      },
+      listen: () => undefined,
+      close: async () => {
+        if (!open) return;
+        open = false;
+        this.#peer.leave(lane);
+        await onClose();
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#deliberate = true;
+    this.#fail({ kind: 'unavailable', detail: 'the process is being stopped' });
+    await this.#child.stop();
+    await this.ended;
+  }
+
+  #request(lane: Lane, request: BackendRequest, sink: ReplySink): RequestHandle {
+    const touch = () => (this.lastUsedAt = this.#options.now());
+    touch();
+    return this.#peer.call(lane, request, {
+      part: (piece) => sink.part(piece),
+      end: () => sink.end(),
+      message: (message, envelope) => sink.message(message, envelope),
+      reply: (message) => {
+        touch();
+        sink.reply(message);
+      },
+      fail: (failure) => {
+        touch();
+        sink.fail(failure);
+      },
+    });
+  }
+
+  #fail(failure: BackendFailure): void {
+    this.alive = false;
+    this.#peer.close(failure);
+  }
+
+  #write(message: Buffer): boolean {
+    const { stdin } = this.#child;
+    if (!stdin?.writable) return false;
+    if (stdin.writableLength > 0 && stdin.writableLength + message.length > this.#options.maxMessageBytes) return false;
+    stdin.write(toLine(message));
+    return true;
+  }
+
+  #read(): void {
+    const { stdout } = this.#child;
+    const lines = createLineSplitter((line) => {
+      this.#peer.receive(line);
+    }, this.#options.maxMessageBytes);
+    stdout.on('data', (chunk: Buffer) => {
+      if (!this.alive) return;
+      try {
+        lines.push(chunk);
+      } catch (error) {
+        if (!(error instanceof BackendError)) throw error;
+        this.#fail(error.failure);
+        void this.#child.stop();
+      }
+    });
+    stdout.on('error', () => undefined);
+    stdout.once('end', () => void this.#child.stop());
+  }
+
+  async #watch(startedAt: number): Promise<{ deliberate: boolean; aliveMs: number }> {
+    const { stdout, exited } = this.#child;
+    const drained = new Promise<void>((resolve) => stdout.once('close', resolve));
+    const { code, signal, how = signal === null ? `with code ${String(code)}` : `by ${signal}` } = await exited;
+    const { now, after = afterTimeout, log, name: backend } = this.#options;
+    await Promise.race([drained, new Promise<void>((resolve) => after(LAST_OUTPUT_MS, resolve))]);
+    this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
+    if (!this.#deliberate)
+      log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr: this.#child.lastStderr?.() });
+    return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
+  }
+}
+
+const UNREAD: BackendFailure = { kind: 'unavailable', detail: 'the process does not read its input' };
