@@ -234,7 +234,7 @@ describe('tokens', () => {
   });
 });
 
-it('row 70: 10,100 visits that are begun and left alone end none that goes on', { timeout: 120_000 }, async () => {
+it('row 70: 10,100 abandoned login attempts end none that continues', { timeout: 120_000 }, async () => {
   const browser = stoppingAt();
   const page = await consentPage(browser);
   const [late, callback] = await toCallback();

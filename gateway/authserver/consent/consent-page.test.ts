@@ -64,7 +64,7 @@ describe('the consent page', () => {
     expect(consentPage(QUESTIONS.document).body).toContain('<strong dir="ltr">claude.ai</strong>');
   });
 
-  it('is answered by a form with the token of its transaction', () => {
+  it('is answered by a form with the token of its login attempt', () => {
     const { body } = consentPage(QUESTIONS.loopback);
     expect(body).toContain('<form method="post" action="/oauth/consent"');
     expect(body).toContain('<input type="hidden" name="transaction" value="q3Jx0bS1v9oX2m8h">');
@@ -128,7 +128,7 @@ describe('foreign texts (row 6)', () => {
     scopes: [{ name: `c${foreign}`, text: `t${foreign}` }],
     resource: { name: `r${foreign}`, uri: `u${foreign}` },
     providers: [{ name: `p${foreign}`, host: `h${foreign}` }],
-    form: { action: `/a${foreign}`, transaction: `i${foreign}`, csrf: `f${foreign}` },
+    form: { action: `/a${foreign}`, attempt: `i${foreign}`, csrf: `f${foreign}` },
   });
   const expected = structure(consentPage(question('')).body);
 

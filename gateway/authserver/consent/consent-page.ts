@@ -40,13 +40,13 @@ export interface ConsentProvider {
 export interface ConsentForm {
   /** Path that the answer is posted to. */
   readonly action: string;
-  readonly transaction: string;
-  /** Bound to the transaction and to the cookie of this browser. */
+  readonly attempt: string;
+  /** Bound to the login attempt and to the cookie of this browser. */
   readonly csrf: string;
 }
 
-/** Names in the posted form; `decision` is one of `DECISIONS`. */
-export const CONSENT_FIELDS = { transaction: 'transaction', csrf: 'csrf', decision: 'decision' } as const;
+/** Field names of the consent form. `transaction` keeps its name, so that pages opened before an upgrade still work. */
+export const CONSENT_FIELDS = { attempt: 'transaction', csrf: 'csrf', decision: 'decision' } as const;
 export const DECISIONS = { approve: 'approve', deny: 'deny' } as const;
 
 const MAX_NAME = 64;
@@ -140,9 +140,9 @@ function providerList(providers: readonly ConsentProvider[]): Html | undefined {
 ${items}</ol>`;
 }
 
-const answerForm = ({ action, transaction, csrf }: ConsentForm): Html =>
+const answerForm = ({ action, attempt, csrf }: ConsentForm): Html =>
   markup`<form method="post" action="${action}" autocomplete="off">
-<input type="hidden" name="${CONSENT_FIELDS.transaction}" value="${transaction}">
+<input type="hidden" name="${CONSENT_FIELDS.attempt}" value="${attempt}">
 <input type="hidden" name="${CONSENT_FIELDS.csrf}" value="${csrf}">
 <div class="answers">
 <button class="primary" type="submit" name="${CONSENT_FIELDS.decision}" value="${DECISIONS.approve}">Approve</button>

@@ -7,7 +7,7 @@ describe('lifespans', () => {
       lifespans: { accessToken: 3_600, refreshToken: 604_800, code: 60 },
       problems: [],
     });
-    expect(FIXED_LIFESPANS).toEqual({ transaction: 1_800, upstreamLeg: 600, usedCode: 1_800 });
+    expect(FIXED_LIFESPANS).toEqual({ loginAttempt: 1_800, upstreamLeg: 600, usedCode: 1_800 });
   });
 
   it.each([

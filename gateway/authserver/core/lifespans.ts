@@ -25,7 +25,7 @@ const BOUNDS: Readonly<Record<keyof Lifespans, Bounds>> = {
 };
 
 /** Lifetimes of a login attempt, of a leg, and of the mark of a used code; in seconds. */
-export const FIXED_LIFESPANS = { transaction: 30 * 60, upstreamLeg: 10 * 60, usedCode: 30 * 60 } as const;
+export const FIXED_LIFESPANS = { loginAttempt: 30 * 60, upstreamLeg: 10 * 60, usedCode: 30 * 60 } as const;
 
 const PATH = 'token_lifespans';
 

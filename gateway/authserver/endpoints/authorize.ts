@@ -17,14 +17,14 @@ import { spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
 import { formOf, queryOf } from '../http/parameters.ts';
 import { isTrusted } from '../consent/remembering.ts';
-import { ask, isAsked, leave } from '../login/approval.ts';
+import { ask, needsConsent, leave } from '../login/approval.ts';
 import { isClientKnown } from '../login/consent-cookie.ts';
-import { giveFlowCookie } from '../login/flow-cookie.ts';
-import { sealVisit } from '../login/sealed-visit.ts';
+import { issueFlowCookie } from '../login/flow-cookie.ts';
+import { sealAttempt } from '../login/sealed-attempt.ts';
 import { newTsid } from '../login/tsid.ts';
 import { begin, bind, stepMs } from '../login/transition.ts';
 import type { AuthServerSettings } from '../settings.ts';
-import type { Transaction } from '../storage/records.ts';
+import type { LoginAttempt } from '../storage/records.ts';
 
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
@@ -125,23 +125,23 @@ const openingOf = ({ urls, consentUrl }: AuthServerSettings): Open =>
   new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? askHere : sendToConsent;
 
 const askHere: Open = async (req, res, { client, request }, context) => {
-  const cookie = giveFlowCookie(req, res, context);
-  const transaction = bind(newVisit(request, context), cookie.hash);
-  if (isAsked(req, transaction, context)) {
-    ask(res, { handle: sealVisit(transaction, context), transaction, cookie }, client, context);
-  } else await leave(req, res, { transaction, cookie }, context);
+  const cookie = issueFlowCookie(req, res, context);
+  const attempt = bind(newAttempt(request, context), cookie.hash);
+  if (needsConsent(req, attempt, context)) {
+    ask(res, { handle: sealAttempt(attempt, context), attempt, cookie }, client, context);
+  } else await leave(req, res, { attempt, cookie }, context);
 };
 
 const sendToConsent: Open = async (_req, res, { request }, context) => {
   const { settings, random, store, now } = context;
-  const transaction = newVisit(request, context);
+  const attempt = newAttempt(request, context);
   const handle = random(HANDLE_BYTES).toString('base64url');
-  const isKept = await store.transactions.put(handle, transaction, stepMs(transaction, now()));
+  const isKept = await store.loginAttempts.put(handle, attempt, stepMs(attempt, now()));
   const url = new URL(settings.consentUrl);
-  url.searchParams.set('transaction', isKept ? handle : sealVisit(transaction, context));
+  url.searchParams.set('transaction', isKept ? handle : sealAttempt(attempt, context));
   redirectTo(res, url.href);
 };
 
-function newVisit(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): Transaction {
+function newAttempt(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): LoginAttempt {
   return begin(request, { tsid: newTsid(random), providers: settings.providers, now: now() });
 }

@@ -31,16 +31,16 @@ const toClient = (error: string, server: BrowserServer) => ({
   error_description: expect.any(String) as string,
 });
 
-/** No code, no token of the visit behind this state. */
+/** No code, no token of the login attempt behind this state. */
 async function nothingKept(server: BrowserServer, tsid: string) {
   expect(await server.store.upstreamTokens.all(tsid)).toEqual([]);
   expect(server.events.map(([event]) => event)).not.toContain('code_issued');
 }
 
 async function tsidOf(server: BrowserServer, location: string): Promise<string> {
-  const transaction = await server.store.transactions.get(handleOf(location, server));
-  if (!transaction) throw new Error('there is no such transaction');
-  return transaction.tsid;
+  const attempt = await server.store.loginAttempts.get(handleOf(location, server));
+  if (!attempt) throw new Error('there is no such login attempt');
+  return attempt.tsid;
 }
 
 describe('consent', () => {
@@ -60,7 +60,7 @@ describe('consent', () => {
     expect(page).not.toContain('<b>Code'); // row 6
   });
 
-  it('row 4: is not taken from another site, from another browser, for another visit, or twice', async () => {
+  it('row 4: is not taken from another site, from another browser, for another login attempt, or twice', async () => {
     const { server } = await single();
     const [browser, stranger] = [server.browser(), server.browser()];
     const mine = await server.toConsent(browser);
@@ -101,7 +101,7 @@ describe('consent', () => {
     expect(browsers.filter((browser) => flowCookies(browser).length > 0)).toHaveLength(1);
   });
 
-  it('denied goes back to the client, and ends the visit', async () => {
+  it('denied goes back to the client, and ends the login attempt', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const { page, url } = await server.toConsent(browser);
@@ -175,7 +175,7 @@ describe('the callback', () => {
     const { corp, server } = await single();
     const [attacker, victim] = [server.browser(), server.browser()];
     const upstreamUrl = await server.toProvider(attacker);
-    await server.toProvider(victim); // has a cookie, of another visit
+    await server.toProvider(victim); // has a cookie, of another login attempt
     const callback = corp.callbackFor(upstreamUrl, { subject: 'victim' });
     for (const browser of [victim, server.browser()]) {
       const answer = await browser.visit(callback);
@@ -188,7 +188,7 @@ describe('the callback', () => {
     expect((await attacker.visit(callback)).location).toContain('&code=vac_');
   });
 
-  it('two visits of one browser, each with a cookie of its own, end in any order', async () => {
+  it('two login attempts of one browser, each with a cookie of its own, end in any order', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const [one, two] = [await server.toProvider(browser), await server.toProvider(browser)];
@@ -225,10 +225,10 @@ describe('the callback', () => {
     const upstreamUrl = await server.toProvider(browser);
     const state = new URL(upstreamUrl).searchParams.get('state') ?? '';
     expect((await browser.visit(`${server.issuer}/oauth/consent?transaction=${state}`)).status).toBe(400);
-    expect(await server.store.transactions.get(state)).toBeDefined();
+    expect(await server.store.loginAttempts.get(state)).toBeDefined();
   });
 
-  it('row 29: with the iss of another provider is a page, and the visit is over', async () => {
+  it('row 29: with the iss of another provider is a page, and the login attempt is over', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -419,11 +419,11 @@ it('row 70: a chain that is given up leaves nothing, and 10,000 more do not hurt
   expect((await browser.visit(git.callbackFor(next.location ?? ''))).status).toBe(400);
   const live = await server.toProvider(browser);
   const flood = Array.from({ length: 9_990 }, (_, index) => index);
-  const { transactions } = server.store;
-  const some = await transactions.get(handleOf(live, server));
-  if (!some) throw new Error('there is no transaction');
-  await Promise.all(flood.map((index) => transactions.put(`flood-${String(index)}`, some, 600_000)));
+  const { loginAttempts } = server.store;
+  const some = await loginAttempts.get(handleOf(live, server));
+  if (!some) throw new Error('there is no login attempt');
+  await Promise.all(flood.map((index) => loginAttempts.put(`flood-${String(index)}`, some, 600_000)));
   expect((await browser.visit(corp.callbackFor(live))).location?.startsWith(git.provider.url('authorize'))).toBe(true);
-  await transactions.put('one too many', some, 600_000);
-  expect(await transactions.get('flood-9989')).toBeDefined();
+  await loginAttempts.put('one too many', some, 600_000);
+  expect(await loginAttempts.get('flood-9989')).toBeDefined();
 });

@@ -158,14 +158,14 @@ describe('the way of a browser', () => {
     const location = await server.toProvider(browser);
     const cookie = [...browser.cookies].find(([name]) => name.includes('flow'))?.[1] ?? 'none';
     const handle = new URL(location).searchParams.get('state') ?? '';
-    const transaction = await server.store.transactions.get(handle);
+    const attempt = await server.store.loginAttempts.get(handle);
     const first = corp.callbackFor(location, { reply: { access_token: 'upstream-secret-1' } });
     const next = await browser.visit(first);
     const end = await browser.visit(
       git.callbackFor(next.location ?? '', { reply: { error: 'boom upstream-secret-2' } }),
     );
     expect(new URL(end.location ?? '').searchParams.get('error')).toBe('server_error');
-    const { tsid = '', leg } = transaction ?? {};
+    const { tsid = '', leg } = attempt ?? {};
     const all = JSON.stringify([server.events, server.logged]);
     expect(server.logged.length).toBeGreaterThan(0);
     for (const secret of [

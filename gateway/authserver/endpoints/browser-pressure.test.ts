@@ -9,7 +9,7 @@ const ROOM = 3;
 /** A server whose store has room for few login attempts, and what a login at its two providers takes. */
 async function smallServer(options: ServerOptions = {}) {
   const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
-  const store = memoryStore(Date.now, { maxTransactions: ROOM });
+  const store = memoryStore(Date.now, { maxLoginAttempts: ROOM });
   const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }), { store, ...options });
   /** The second provider is left out for a user who has logged in before. */
   const finish = async (browser: Browser, atCorp: string): Promise<string> => {

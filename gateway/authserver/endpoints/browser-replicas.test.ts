@@ -27,7 +27,7 @@ async function replicas() {
   return { corp, git, one, two };
 }
 
-it('a visit may go on at any replica, and one of many callbacks at both counts', async () => {
+it('a login attempt may go on at any replica, and one of many callbacks at both counts', async () => {
   const { corp, git, one, two } = await replicas();
   const browser = one.browser();
   const at = (url: string, base: string) => url.replace(new URL(url).origin, base);
@@ -52,7 +52,7 @@ it('a visit may go on at any replica, and one of many callbacks at both counts',
   ]);
 });
 
-it('row 66: what is in Redis while a visit is under way is of no use to who reads it', async () => {
+it('row 66: what is in Redis while a login attempt is under way is of no use to who reads it', async () => {
   const { corp, one } = await replicas();
   const browser = one.browser();
   const page = await browser.visit(one.authorizeUrl());
@@ -60,7 +60,7 @@ it('row 66: what is in Redis while a visit is under way is of no use to who read
   const first = await browser.visit(form.url, form.body);
   const second = await browser.visit(corp.callbackFor(first.location ?? ''));
   const state = new URL(second.location ?? '').searchParams.get('state') ?? '';
-  const transaction = await one.store.transactions.get(handleOf(second.location ?? '', one));
+  const attempt = await one.store.loginAttempts.get(handleOf(second.location ?? '', one));
   const keys = (await redis.cli('--raw', 'KEYS', '*')).split('\n').filter((key) => key !== '');
   const types = await Promise.all(keys.map((key) => redis.cli('TYPE', key)));
   const texts = keys.filter((_, index) => types[index]?.trim() === 'string');
@@ -69,7 +69,7 @@ it('row 66: what is in Redis while a visit is under way is of no use to who read
   expect(texts.length).toBeGreaterThan(2);
   const cookie = [...browser.cookies].find(([name]) => name.includes('flow'))?.[1] ?? '';
   const handle = new URLSearchParams(form.body).get('transaction') ?? '';
-  const { leg } = transaction ?? {};
+  const { leg } = attempt ?? {};
   for (const secret of [
     state,
     handle,

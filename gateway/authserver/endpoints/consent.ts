@@ -8,14 +8,14 @@ import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { PageRefused } from '../http/refused.ts';
 import { formOf, queryOf } from '../http/parameters.ts';
-import { ask, isAsked, leave, type Visit } from '../login/approval.ts';
+import { ask, needsConsent, leave, type PendingAttempt } from '../login/approval.ts';
 import { refusalUrl } from '../login/code.ts';
 import { rememberConsent } from '../login/consent-cookie.ts';
-import { clearFlowCookie, flowCookieOf, giveFlowCookie, isCsrfToken } from '../login/flow-cookie.ts';
-import { isSealed, markAnswered, openSealed, sealVisit } from '../login/sealed-visit.ts';
+import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../login/flow-cookie.ts';
+import { isSealed, markAnswered, openSealed, sealAttempt } from '../login/sealed-attempt.ts';
 import { newTsid } from '../login/tsid.ts';
 import { bind, isBeforeConsent, stepMs } from '../login/transition.ts';
-import type { Transaction } from '../storage/records.ts';
+import type { LoginAttempt } from '../storage/records.ts';
 
 /**
  * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
@@ -25,19 +25,19 @@ export const consentEndpoint = (context: AuthServerContext): readonly Operation[
   {
     ...{ method: 'GET', paths: pathsOf(context), answers: 'page' },
     handle: async (req, res) => {
-      const visit = await openVisit(req, res, context);
-      const client = await clientOf(visit, context);
-      if (isAsked(req, visit.transaction, context)) ask(res, visit, client, context);
-      else await leave(req, res, await take(visit, context, 'sign_in_over'), context);
+      const pending = await openAttempt(req, res, context);
+      const client = await clientOf(pending, context);
+      if (needsConsent(req, pending.attempt, context)) ask(res, pending, client, context);
+      else await leave(req, res, await take(pending, context, 'sign_in_over'), context);
     },
   },
   {
     ...{ method: 'POST', paths: pathsOf(context), answers: 'page' },
     handle: async (req, res) => {
       refuseForeignOrigin(req, context);
-      const { visit, approved } = await answeredVisit(req, context);
-      if (approved) await approve(req, res, visit, context);
-      else await deny(res, visit, context);
+      const { pending, approved } = await answeredAttempt(req, context);
+      if (approved) await approve(req, res, pending, context);
+      else await deny(res, pending, context);
     },
   },
 ];
@@ -47,9 +47,9 @@ const pathsOf = ({ settings }: AuthServerContext): readonly string[] => [
   ...new Set([endpointPath('consent', settings.urls.issuer), new URL(settings.consentUrl).pathname]),
 ];
 
-/** The visit of the page's address: bound to this browser now if to none yet, or before. */
-async function openVisit(req: Request, res: Response, context: AuthServerContext): Promise<Visit> {
-  const { transactions } = context.store;
+/** The login attempt of the page's address: bound to this browser now if to none yet, or before. */
+async function openAttempt(req: Request, res: Response, context: AuthServerContext): Promise<PendingAttempt> {
+  const { loginAttempts } = context.store;
   const handle = queryOf(req).one('transaction');
   if (handle === undefined) throw new PageRefused('bad_request', { parameter: 'transaction' });
   const found = await unanswered(handle, context);
@@ -57,29 +57,29 @@ async function openVisit(req: Request, res: Response, context: AuthServerContext
   if (found.cookieHash !== undefined) {
     const cookie = flowCookieOf(req, found, context);
     if (!cookie) throw foreignBrowser(found, context, 'other_browser');
-    return { handle, transaction: found, cookie };
+    return { handle, attempt: found, cookie };
   }
   if (isSealed(handle)) return beginAnew(req, res, found, context);
-  const unbound = await transactions.take(handle); // of two browsers at once, one gets it
+  const unbound = await loginAttempts.take(handle); // of two browsers at once, one gets it
   if (!unbound) throw new PageRefused('sign_in_over');
-  const cookie = giveFlowCookie(req, res, context);
-  const transaction = bind(unbound, cookie.hash);
-  const isKept = await transactions.put(handle, transaction, stepMs(transaction, context.now()));
-  return { handle: isKept ? handle : sealVisit(transaction, context), transaction, cookie };
+  const cookie = issueFlowCookie(req, res, context);
+  const attempt = bind(unbound, cookie.hash);
+  const isKept = await loginAttempts.put(handle, attempt, stepMs(attempt, context.now()));
+  return { handle: isKept ? handle : sealAttempt(attempt, context), attempt, cookie };
 }
 
 /**
  * A sealed address was never in the store, so that several browsers may open it, as they may the authorization request
  * itself: each begins a login attempt of its own.
  */
-function beginAnew(req: Request, res: Response, found: Transaction, context: AuthServerContext): Visit {
-  const cookie = giveFlowCookie(req, res, context);
-  const transaction = bind({ ...found, tsid: newTsid(context.random) }, cookie.hash);
-  return { handle: sealVisit(transaction, context), transaction, cookie };
+function beginAnew(req: Request, res: Response, found: LoginAttempt, context: AuthServerContext): PendingAttempt {
+  const cookie = issueFlowCookie(req, res, context);
+  const attempt = bind({ ...found, tsid: newTsid(context.random) }, cookie.hash);
+  return { handle: sealAttempt(attempt, context), attempt, cookie };
 }
 
 function foreignBrowser(
-  { clientId }: Transaction,
+  { clientId }: LoginAttempt,
   { emit }: AuthServerContext,
   page: 'other_browser' | 'consent_out_of_date',
 ): PageRefused {
@@ -87,9 +87,9 @@ function foreignBrowser(
   return new PageRefused(page, { client_id: clientId });
 }
 
-async function clientOf({ transaction }: Visit, { clients }: AuthServerContext): Promise<Client> {
-  const client = await clients.known(transaction.clientId);
-  if (!client) throw new PageRefused('unknown_client', { client_id: transaction.clientId });
+async function clientOf({ attempt }: PendingAttempt, { clients }: AuthServerContext): Promise<Client> {
+  const client = await clients.known(attempt.clientId);
+  if (!client) throw new PageRefused('unknown_client', { client_id: attempt.clientId });
   return client;
 }
 
@@ -105,55 +105,59 @@ function refuseForeignOrigin({ headers }: Request, { settings }: AuthServerConte
   throw new PageRefused('consent_out_of_date', { origin, site });
 }
 
-/** The visit that the form is about, and what its user has said. All checks come before anything changes. */
-async function answeredVisit(
+/** The login attempt that the form is about, and what its user has said. All checks come before anything changes. */
+async function answeredAttempt(
   req: Request,
   context: AuthServerContext,
-): Promise<{ readonly visit: Visit; readonly approved: boolean }> {
+): Promise<{ readonly pending: PendingAttempt; readonly approved: boolean }> {
   const form = await formOf(req);
-  const [handle, csrf, decision] = [CONSENT_FIELDS.transaction, CONSENT_FIELDS.csrf, CONSENT_FIELDS.decision].map(
-    (field) => form.one(field),
+  const [handle, csrf, decision] = [CONSENT_FIELDS.attempt, CONSENT_FIELDS.csrf, CONSENT_FIELDS.decision].map((field) =>
+    form.one(field),
   );
   const isDecision = decision === DECISIONS.approve || decision === DECISIONS.deny;
   if (form.duplicated.length > 0 || !isDecision) throw new PageRefused('bad_request');
-  const transaction = await unanswered(handle ?? '', context);
-  if (handle === undefined || !transaction || !isBeforeConsent(transaction))
-    throw new PageRefused('consent_out_of_date');
-  const cookie = flowCookieOf(req, transaction, context);
-  if (!cookie) throw foreignBrowser(transaction, context, 'consent_out_of_date');
+  const attempt = await unanswered(handle ?? '', context);
+  if (handle === undefined || !attempt || !isBeforeConsent(attempt)) throw new PageRefused('consent_out_of_date');
+  const cookie = flowCookieOf(req, attempt, context);
+  if (!cookie) throw foreignBrowser(attempt, context, 'consent_out_of_date');
   if (!isCsrfToken(csrf ?? '', handle, cookie, context)) throw new PageRefused('consent_out_of_date');
-  return { visit: { handle, transaction, cookie }, approved: decision === DECISIONS.approve };
+  return { pending: { handle, attempt, cookie }, approved: decision === DECISIONS.approve };
 }
 
-async function approve(req: Request, res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
-  const { transaction } = visit;
-  const taken = await take(visit, context, 'consent_out_of_date');
-  context.emit('consent_granted', { client_id: transaction.clientId, scopes: transaction.scopes });
-  if (mayRemember(transaction, context.settings.consent.mode)) rememberConsent(req, res, transaction, context);
+async function approve(
+  req: Request,
+  res: Response,
+  pending: PendingAttempt,
+  context: AuthServerContext,
+): Promise<void> {
+  const { attempt } = pending;
+  const taken = await take(pending, context, 'consent_out_of_date');
+  context.emit('consent_granted', { client_id: attempt.clientId, scopes: attempt.scopes });
+  if (mayRemember(attempt, context.settings.consent.mode)) rememberConsent(req, res, attempt, context);
   await leave(req, res, taken, context);
 }
 
-async function deny(res: Response, visit: Visit, context: AuthServerContext): Promise<void> {
-  const taken = await take(visit, context, 'consent_out_of_date');
-  context.emit('consent_denied', { client_id: taken.transaction.clientId });
-  clearFlowCookie(res, visit.cookie.hash, context);
-  redirectTo(res, refusalUrl('consent_denied', taken.transaction, context));
+async function deny(res: Response, pending: PendingAttempt, context: AuthServerContext): Promise<void> {
+  const taken = await take(pending, context, 'consent_out_of_date');
+  context.emit('consent_denied', { client_id: taken.attempt.clientId });
+  clearFlowCookie(res, pending.cookie.hash, context);
+  redirectTo(res, refusalUrl('consent_denied', taken.attempt, context));
 }
 
-const unanswered = async (handle: string, context: AuthServerContext): Promise<Transaction | undefined> =>
-  isSealed(handle) ? openSealed(handle, context) : context.store.transactions.get(handle);
+const unanswered = async (handle: string, context: AuthServerContext): Promise<LoginAttempt | undefined> =>
+  isSealed(handle) ? openSealed(handle, context) : context.store.loginAttempts.get(handle);
 
 /** Once: who answers twice finds nothing the second time. */
 async function take(
-  visit: Visit,
+  pending: PendingAttempt,
   context: AuthServerContext,
   page: 'consent_out_of_date' | 'sign_in_over',
-): Promise<Visit> {
-  if (isSealed(visit.handle)) {
-    if (await markAnswered(visit.handle, context)) return visit;
+): Promise<PendingAttempt> {
+  if (isSealed(pending.handle)) {
+    if (await markAnswered(pending.handle, context)) return pending;
     throw new PageRefused(page);
   }
-  const transaction = await context.store.transactions.take(visit.handle);
-  if (!transaction) throw new PageRefused(page);
-  return { ...visit, transaction };
+  const attempt = await context.store.loginAttempts.take(pending.handle);
+  if (!attempt) throw new PageRefused(page);
+  return { ...pending, attempt };
 }

@@ -112,9 +112,9 @@ function counted(store: Store, calls: string[]): Store {
         };
       },
     });
-  const { transactions, users, locks, live, health, close } = store;
+  const { loginAttempts, users, locks, live, health, close } = store;
   return {
-    ...{ transactions, users, locks, live, health, close },
+    ...{ loginAttempts, users, locks, live, health, close },
     codes: watch(store.codes, 'codes'),
     families: watch(store.families, 'families'),
     clients: watch(store.clients, 'clients'),

@@ -7,34 +7,34 @@ import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
 import { sendPage } from '../http/answers.ts';
 import { Refused } from '../http/refused.ts';
-import type { Transaction } from '../storage/records.ts';
+import type { LoginAttempt } from '../storage/records.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
 import { carryInCookie, clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
-import { goOn, type Way } from './legs.ts';
+import { continueLogin, type NextRedirect } from './legs.ts';
 
-/** A visit before consent, in the browser that it belongs to. */
-export interface Visit {
-  /** Of the store, or the visit itself, sealed. */
+/** A login attempt before consent, in the browser that it belongs to. */
+export interface PendingAttempt {
+  /** Of the store, or the login attempt itself, sealed. */
   readonly handle: string;
-  readonly transaction: Transaction;
+  readonly attempt: LoginAttempt;
   readonly cookie: FlowCookie;
 }
 
 /** Whether the user must answer before anything reaches an identity provider. @see docs/authorization-server.md, Consent */
-export function isAsked(req: Request, transaction: Transaction, context: AuthServerContext): boolean {
+export function needsConsent(req: Request, attempt: LoginAttempt, context: AuthServerContext): boolean {
   const { consent } = context.settings;
-  if (transaction.askConsent === true) return true;
-  if (isTrusted(transaction.clientId, consent)) return false;
-  return !mayRemember(transaction, consent.mode) || !isConsentRemembered(req, transaction, context);
+  if (attempt.askConsent === true) return true;
+  if (isTrusted(attempt.clientId, consent)) return false;
+  return !mayRemember(attempt, consent.mode) || !isConsentRemembered(req, attempt, context);
 }
 
 function questionOf(
-  { handle, transaction, cookie }: Visit,
+  { handle, attempt, cookie }: PendingAttempt,
   client: Client,
   context: AuthServerContext,
 ): ConsentQuestion {
   const { settings, upstreams } = context;
-  const { redirectUri, scopes, resource, remaining } = transaction;
+  const { redirectUri, scopes, resource, remaining } = attempt;
   const { client_id: id, source, metadata } = client;
   return {
     server: new URL(settings.urls.issuer).host,
@@ -43,41 +43,41 @@ function questionOf(
     scopes: describeScopes(scopes),
     resource: { uri: resource, name: settings.ownResource?.uri === resource ? settings.ownResource.name : undefined },
     providers: remaining.map((name) => ({ name, host: upstreams.get(name)?.host })),
-    ...(mayRemember(transaction, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
+    ...(mayRemember(attempt, settings.consent.mode) && { rememberedDays: REMEMBERED_DAYS }),
     form: {
       action: new URL(settings.consentUrl).pathname,
-      transaction: handle,
+      attempt: handle,
       csrf: csrfToken(handle, cookie, context),
     },
   };
 }
 
 /** The answer comes back to the consent endpoint. */
-export function ask(res: Response, visit: Visit, client: Client, context: AuthServerContext): void {
-  sendPage(res, consentPage(questionOf(visit, client, context)));
+export function ask(res: Response, pending: PendingAttempt, client: Client, context: AuthServerContext): void {
+  sendPage(res, consentPage(questionOf(pending, client, context)));
 }
 
 /** To the first provider; back to the client if that cannot be asked. */
 export async function leave(
   req: Request,
   res: Response,
-  { transaction, cookie }: Omit<Visit, 'handle'>,
+  { attempt, cookie }: Omit<PendingAttempt, 'handle'>,
   context: AuthServerContext,
 ): Promise<void> {
-  followWay(req, res, await goOn(context, transaction), cookie, context);
+  redirectBrowser(req, res, await continueLogin(context, attempt), cookie, context);
 }
 
 const BUSY_SECONDS = 5;
 
 /** Sends the browser on, with what it keeps of its login attempt. Throws `Refused` when nobody can keep that. */
-export function followWay(
+export function redirectBrowser(
   req: Request,
   res: Response,
-  { location, over, carried }: Way,
+  { location, isOver, carried }: NextRedirect,
   cookie: FlowCookie,
   context: AuthServerContext,
 ): void {
-  if (over) clearFlowCookie(res, cookie.hash, context);
+  if (isOver) clearFlowCookie(res, cookie.hash, context);
   if (carried !== undefined && !carryInCookie(req, res, cookie, carried, context))
     throw new Refused('rate_limited', { retryAfterSeconds: BUSY_SECONDS });
   redirectTo(res, location);

@@ -1,8 +1,8 @@
 import type { AuthServerContext } from '../context.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
-import type { Transaction, UpstreamRow } from '../storage/records.ts';
+import type { LoginAttempt, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';
-import { leaveOut, postpone, remainingMs } from './transition.ts';
+import { skipLeg, postponeLegs, remainingMs } from './transition.ts';
 
 /** An access token that ends sooner is due for a refresh. */
 const FRESH_MS = 60_000;
@@ -13,19 +13,17 @@ const LOCK_MS = 15_000;
  * taken over before all other legs are done: a sign-in that fails costs the earlier login nothing.
  * @see ../storage/STORAGE.md
  */
-export async function reuseGrants(context: AuthServerContext, transaction: Transaction): Promise<Transaction> {
-  const { login, remaining, forceLogin = false } = transaction;
-  if (!context.settings.reuseUpstreamTokens || !login || forceLogin) return transaction;
-  const found = await Promise.all(
-    remaining.map((provider) => reusableRow(context, transaction, login.userId, provider)),
-  );
+export async function reuseGrants(context: AuthServerContext, attempt: LoginAttempt): Promise<LoginAttempt> {
+  const { login, remaining, forceLogin = false } = attempt;
+  if (!context.settings.reuseUpstreamTokens || !login || forceLogin) return attempt;
+  const found = await Promise.all(remaining.map((provider) => reusableRow(context, attempt, login.userId, provider)));
   const rows = found.filter((row) => row !== undefined);
   if (rows.length < remaining.length) {
     const providers = rows.map(({ provider }) => provider);
-    return postpone(transaction, providers);
+    return postponeLegs(attempt, providers);
   }
-  let left = transaction;
-  for (const row of rows) if (await takeOver(context, transaction, row)) left = leaveOut(left, row.provider);
+  let left = attempt;
+  for (const row of rows) if (await takeOver(context, attempt, row)) left = skipLeg(left, row.provider);
   return left;
 }
 
@@ -56,7 +54,7 @@ const isSpent = ({ dead, challenged, excluded, accessToken }: UpstreamRow): bool
 
 async function reusableRow(
   context: AuthServerContext,
-  { clientId }: Transaction,
+  { clientId }: LoginAttempt,
   userId: string,
   provider: string,
 ): Promise<UpstreamRow | undefined> {
@@ -84,17 +82,17 @@ async function isReplaced(
   if (row.clientId === clientId && (await clients.known(clientId))?.source === 'registered') return true;
   const [live, rows] = await Promise.all([store.live.get(row.tsid), store.upstreamTokens.all(row.tsid)]);
   if (rows.some(({ dead, challenged }) => dead === true || challenged === true)) return true;
-  const begunForMs = (FIXED_LIFESPANS.transaction + settings.lifespans.code) * 1_000;
+  const begunForMs = (FIXED_LIFESPANS.loginAttempt + settings.lifespans.code) * 1_000;
   return live === undefined && now() - row.storedAt > begunForMs; // a younger one may not have fetched its tokens yet
 }
 
 /** False: the tokens are not to be had any more, so that the leg must run. */
-async function takeOver(context: AuthServerContext, transaction: Transaction, row: UpstreamRow): Promise<boolean> {
+async function takeOver(context: AuthServerContext, attempt: LoginAttempt, row: UpstreamRow): Promise<boolean> {
   const { store, now } = context;
   const taken = needsRefreshToken(row) ? await takeRefreshToken(context, row) : withoutRefreshToken(row);
   if (!taken) return false;
-  const mine = { ...taken, tsid: transaction.tsid, storedAt: now() };
-  await store.upstreamTokens.put(mine, remainingMs(transaction, now()));
+  const mine = { ...taken, tsid: attempt.tsid, storedAt: now() };
+  await store.upstreamTokens.put(mine, remainingMs(attempt, now()));
   return true;
 }
 

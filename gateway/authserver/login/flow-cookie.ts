@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { AuthServerContext } from '../context.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, storageKeyOf, tagOf } from '../core/opaque-token.ts';
-import type { Transaction } from '../storage/records.ts';
+import type { LoginAttempt } from '../storage/records.ts';
 import { cookieName, cookiesLike, cookiesNamed, setCookie, type CookieRules } from './cookies.ts';
 
 const NAME = 'vmcp-flow-';
@@ -19,18 +19,18 @@ const MAX_SEALED = 3_600;
 /** Each is a line of the answer's header. */
 const MAX_DROPPED = 32;
 
-/** A visit has a cookie of its own, so that sign-ins in two tabs, or at two servers of one host, do not meet. */
+/** A login attempt has a cookie of its own, so that sign-ins in two tabs, or at two servers of one host, do not meet. */
 const nameOf = (cookieHash: string, rules: CookieRules): string =>
   cookieName(`${NAME}${cookieHash.slice(0, NAME_LENGTH)}`, rules);
 
 export interface FlowCookie {
   readonly value: string;
-  /** What the visit keeps of it. */
+  /** What the login attempt keeps of it. */
   readonly hash: string;
 }
 
 /** A new cookie, set in this browser. */
-export function giveFlowCookie(req: Request, res: Response, context: AuthServerContext): FlowCookie {
+export function issueFlowCookie(req: Request, res: Response, context: AuthServerContext): FlowCookie {
   const value = issueToken('cookie', context.random(RANDOM_BYTES), context.secrets()).reveal();
   const cookie = { value, hash: storageKeyOf(value) };
   setFlowCookie(req, res, cookie, value, context);
@@ -66,7 +66,7 @@ function setFlowCookie(
 ): void {
   const name = nameOf(hash, settings);
   makeRoom(req, res, name, value, settings);
-  setCookie(res, name, value, { ...settings, maxAgeSeconds: FIXED_LIFESPANS.transaction });
+  setCookie(res, name, value, { ...settings, maxAgeSeconds: FIXED_LIFESPANS.loginAttempt });
 }
 
 /** Removes the oldest where there are too many: browsers send the oldest first. @see RFC 6265 §5.4 */
@@ -82,10 +82,10 @@ function makeRoom(req: Request, res: Response, kept: string, value: string, rule
   }
 }
 
-/** The cookie of this visit; undefined when the browser has not got it. */
+/** The cookie of this login attempt; undefined when the browser has not got it. */
 export function flowCookieOf(
   req: Request,
-  { cookieHash }: Pick<Transaction, 'cookieHash'>,
+  { cookieHash }: Pick<LoginAttempt, 'cookieHash'>,
   { secrets, settings }: AuthServerContext,
 ): FlowCookie | undefined {
   if (cookieHash === undefined) return undefined;
@@ -97,7 +97,7 @@ export function flowCookieOf(
   return value === undefined ? undefined : { value, hash: cookieHash };
 }
 
-/** Of all visits that are under way in this browser. */
+/** Of all login attempts that are under way in this browser. */
 export const flowCookieHashes = (req: Request, context: AuthServerContext): readonly string[] =>
   flowCookies(req, context).map(({ hash }) => hash);
 
@@ -118,14 +118,14 @@ const flowCookies = (
 
 const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);
 
-/** The visit is over. */
+/** The login attempt is over. */
 export function clearFlowCookie(res: Response, cookieHash: string, { settings }: AuthServerContext): void {
   setCookie(res, nameOf(cookieHash, settings), '', { ...settings, maxAgeSeconds: 0 });
 }
 
 const csrfText = (handle: string, cookie: FlowCookie): string => `${handle} ${cookie.value}`;
 
-/** Shown on the consent page of this visit in this browser. */
+/** Shown on the consent page of this login attempt in this browser. */
 export const csrfToken = (handle: string, cookie: FlowCookie, { secrets }: AuthServerContext): string =>
   tagOf('csrf', csrfText(handle, cookie), secrets());
 

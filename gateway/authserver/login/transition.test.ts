@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationRequest } from '../core/authorization-request.ts';
-import type { Login, Transaction } from '../storage/records.ts';
+import type { Login, LoginAttempt } from '../storage/records.ts';
 import {
   begin,
   beginLeg,
@@ -8,9 +8,9 @@ import {
   endLeg,
   identify,
   isBeforeConsent,
-  leaveOut,
+  skipLeg,
   nextStep,
-  postpone,
+  postponeLegs,
   remainingMs,
   stepMs,
 } from './transition.ts';
@@ -29,11 +29,11 @@ const REQUEST: AuthorizationRequest = {
 const LOGIN: Login = { userId: 'user-1', authTime: 7 };
 const MINUTE = 60_000;
 
-const begun = (providers: readonly string[], request: Partial<AuthorizationRequest> = {}): Transaction =>
+const begun = (providers: readonly string[], request: Partial<AuthorizationRequest> = {}): LoginAttempt =>
   begin({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000 });
 const leg = (provider: string) => ({ provider, codeVerifier: `v-${provider}`, nonce: `n-${provider}` });
 
-describe('a visit', () => {
+describe('a attempt', () => {
   it('begins with what the client asked for, and belongs to no browser', () => {
     expect(begun(['a', 'b'])).toEqual({
       clientId: 'vcl_1',
@@ -52,11 +52,11 @@ describe('a visit', () => {
   });
 
   it('may take 10 minutes for a step and 30 in all', () => {
-    const visit = begun(['a']);
-    expect(stepMs(visit, 1_000)).toBe(10 * MINUTE);
-    expect(stepMs(visit, 1_000 + 25 * MINUTE)).toBe(5 * MINUTE);
-    expect(stepMs(visit, 1_000 + 30 * MINUTE)).toBe(0);
-    expect(remainingMs(visit, 1_000 + MINUTE)).toBe(29 * MINUTE);
+    const attempt = begun(['a']);
+    expect(stepMs(attempt, 1_000)).toBe(10 * MINUTE);
+    expect(stepMs(attempt, 1_000 + 25 * MINUTE)).toBe(5 * MINUTE);
+    expect(stepMs(attempt, 1_000 + 30 * MINUTE)).toBe(0);
+    expect(remainingMs(attempt, 1_000 + MINUTE)).toBe(29 * MINUTE);
   });
 
   it('belongs to one browser for ever', () => {
@@ -77,8 +77,8 @@ describe('a visit', () => {
   it('is not led past the first provider', () => {
     const bound = bind(begun(['a', 'b']), 'hash');
     expect(() => beginLeg(bound, leg('b'))).toThrow('the first provider comes first');
-    expect(() => leaveOut(bound, 'a')).toThrow('never the first one');
-    expect(() => postpone(bound, ['a'])).toThrow('never for the first one');
+    expect(() => skipLeg(bound, 'a')).toThrow('never the first one');
+    expect(() => postponeLegs(bound, ['a'])).toThrow('never for the first one');
     expect(() => endLeg(beginLeg(bound, leg('a')))).toThrow('must say who the user is');
     expect(() => nextStep(bind(begun([]), 'hash'))).toThrow('no provider has said who the user is');
   });
@@ -115,32 +115,32 @@ it.each(Array.from({ length: 200 }, (_, seed) => seed))('ends after every provid
   const draw = (below: number): number => next.next().value % below;
   const providers = Array.from({ length: 1 + draw(8) }, (_, index) => `p${String(index)}`);
   const allowed = providers.slice(1).filter(() => draw(3) > 0);
-  let visit = bind(begun(providers), 'hash');
+  let attempt = bind(begun(providers), 'hash');
   const visited: string[] = [];
   const skipped: string[] = [];
   for (let rounds = 0; rounds < 50; rounds += 1) {
-    const step = nextStep(visit);
+    const step = nextStep(attempt);
     if (step.kind === 'finish') {
       expect(step.login).toBe(LOGIN);
       break;
     }
-    const late = visit.remaining.filter(() => draw(3) === 0);
+    const late = attempt.remaining.filter(() => draw(3) === 0);
     const [postpones, leavesOut] = [draw(4) === 0, draw(4) === 0];
-    if (visit.login && postpones) visit = postpone(visit, late);
-    else if (visit.login && leavesOut) {
-      visit = leaveOut(visit, step.provider);
+    if (attempt.login && postpones) attempt = postponeLegs(attempt, late);
+    else if (attempt.login && leavesOut) {
+      attempt = skipLeg(attempt, step.provider);
       skipped.push(step.provider);
     } else {
-      const running = beginLeg(visit, leg(step.provider));
+      const running = beginLeg(attempt, leg(step.provider));
       expect(running.leg).toEqual(leg(step.provider));
       visited.push(step.provider);
-      visit = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
-      expect([visit.leg, visit.login]).toEqual([undefined, LOGIN]);
+      attempt = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
+      expect([attempt.leg, attempt.login]).toEqual([undefined, LOGIN]);
     }
   }
-  expect(nextStep(visit)).toEqual({ kind: 'finish', login: LOGIN });
+  expect(nextStep(attempt)).toEqual({ kind: 'finish', login: LOGIN });
   expect(visited[0]).toBe('p0');
   const seen = [...visited, ...skipped];
   expect(seen.toSorted()).toEqual(['p0', ...allowed].toSorted());
-  expect(visit).toEqual({ ...begun(providers), remaining: [], cookieHash: 'hash', login: LOGIN });
+  expect(attempt).toEqual({ ...begun(providers), remaining: [], cookieHash: 'hash', login: LOGIN });
 });

@@ -22,8 +22,8 @@ describe('the filter of providers by a claim of the first one', () => {
     ['the defaults without groups', [], ['wiki'], ['cloud', 'git']],
     ['no defaults when a rule matches', ['hr', 'dev'], ['git'], ['cloud', 'wiki']],
     ['groups by their exact names', ['DEV', 'dev '], ['wiki'], ['cloud', 'git']],
-  ])('visits those of %s', (_what, groups, visited, excluded) => {
-    expect(filtered({ groups })).toEqual({ ok: true, visited, excluded });
+  ])('visits those of %s', (_what, groups, included, excluded) => {
+    expect(filtered({ groups })).toEqual({ ok: true, included, excluded });
   });
 
   it.each([
@@ -39,17 +39,21 @@ describe('the filter of providers by a claim of the first one', () => {
   });
 
   it('adds nothing to the chain', () => {
-    expect(filterUpstreams(FILTER, ['git'], { groups: ['ops'] })).toEqual({ ok: true, visited: ['git'], excluded: [] });
-    expect(filterUpstreams({ ...FILTER, defaultProviders: [] }, LATER, { groups: [] })).toMatchObject({ visited: [] });
+    expect(filterUpstreams(FILTER, ['git'], { groups: ['ops'] })).toEqual({
+      ok: true,
+      included: ['git'],
+      excluded: [],
+    });
+    expect(filterUpstreams({ ...FILTER, defaultProviders: [] }, LATER, { groups: [] })).toMatchObject({ included: [] });
   });
 
   it('visits all when there is none', () => {
-    expect(filterUpstreams(undefined, LATER, {})).toEqual({ ok: true, visited: LATER, excluded: [] });
+    expect(filterUpstreams(undefined, LATER, {})).toEqual({ ok: true, included: LATER, excluded: [] });
   });
 
   it('takes the name of the claim as it is', () => {
     const claim = 'https://corp.example/groups';
-    expect(filtered({ [claim]: ['dev'] }, { ...FILTER, claim })).toMatchObject({ visited: ['git'] });
+    expect(filtered({ [claim]: ['dev'] }, { ...FILTER, claim })).toMatchObject({ included: ['git'] });
     expect(filtered({ groups: ['dev'] }, { ...FILTER, claim: '__proto__' })).toEqual({ ok: false });
   });
 });

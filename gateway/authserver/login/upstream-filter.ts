@@ -2,7 +2,7 @@ import type { UpstreamFilter } from '../settings.ts';
 import type { UpstreamIdentity } from '../upstream/upstream.ts';
 
 export type FilterOutcome =
-  | { readonly ok: true; readonly visited: readonly string[]; readonly excluded: readonly string[] }
+  | { readonly ok: true; readonly included: readonly string[]; readonly excluded: readonly string[] }
   /** The claim is not there, or no list of texts: nobody can tell what the user may have. */
   | { readonly ok: false };
 
@@ -15,14 +15,14 @@ export function filterUpstreams(
   laterProviders: readonly string[],
   claims: UpstreamIdentity['claims'],
 ): FilterOutcome {
-  if (!filter) return { ok: true, visited: laterProviders, excluded: [] };
+  if (!filter) return { ok: true, included: laterProviders, excluded: [] };
   const groups = textsOf(Object.hasOwn(claims, filter.claim) ? claims[filter.claim] : undefined);
   if (!groups) return { ok: false };
   const matching = filter.rules.filter((rule) => rule.groups.some((group) => groups.includes(group)));
   const wanted = matching.length > 0 ? matching.flatMap((rule) => rule.providers) : filter.defaultProviders;
   return {
     ok: true,
-    visited: laterProviders.filter((name) => wanted.includes(name)),
+    included: laterProviders.filter((name) => wanted.includes(name)),
     excluded: laterProviders.filter((name) => !wanted.includes(name)),
   };
 }

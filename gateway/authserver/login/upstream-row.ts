@@ -1,10 +1,10 @@
-import type { Login, Transaction, UpstreamRow } from '../storage/records.ts';
+import type { Login, LoginAttempt, UpstreamRow } from '../storage/records.ts';
 import type { Upstream, UpstreamLogin } from '../upstream/upstream.ts';
 
 type Owner = Pick<UpstreamRow, 'tsid' | 'provider' | 'userId' | 'clientId' | 'upstreamClientId' | 'storedAt'>;
 
 const ownerOf = (
-  { tsid, clientId }: Transaction,
+  { tsid, clientId }: LoginAttempt,
   { userId }: Login,
   { name, clientId: upstreamClientId }: Pick<Upstream, 'name' | 'clientId'>,
   storedAt: number,
@@ -12,7 +12,7 @@ const ownerOf = (
 
 /** What a leg leaves behind. */
 export function loginRow(
-  transaction: Transaction,
+  attempt: LoginAttempt,
   login: Login,
   upstream: Pick<Upstream, 'name' | 'clientId'>,
   { grant, identity }: UpstreamLogin,
@@ -20,7 +20,7 @@ export function loginRow(
 ): UpstreamRow {
   const { accessToken, refreshToken, idToken, scope, expiresAt, idTokenExpiresAt } = grant;
   return {
-    ...ownerOf(transaction, login, upstream, now),
+    ...ownerOf(attempt, login, upstream, now),
     upstreamSubject: identity.subject,
     accessToken: accessToken.reveal(),
     ...(refreshToken && { refreshToken: refreshToken.reveal() }),
@@ -33,11 +33,11 @@ export function loginRow(
 
 /** In place of tokens, where the user's logins leave the provider out: another login would not bring them. */
 export const excludedRow = (
-  transaction: Transaction,
+  attempt: LoginAttempt,
   login: Login,
   upstream: Pick<Upstream, 'name' | 'clientId'>,
 ): UpstreamRow => ({
-  ...ownerOf(transaction, login, upstream, login.authTime),
+  ...ownerOf(attempt, login, upstream, login.authTime),
   upstreamSubject: '',
   accessToken: '',
   excluded: true,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { memoryStore } from './memory.ts';
 import { StoreUnavailable } from './store.ts';
-import { family, HOUR_MS, SPANS, transaction, unique } from './testdata/samples.ts';
+import { family, HOUR_MS, SPANS, attempt, unique } from './testdata/samples.ts';
 import { storeConformance } from './testdata/store-conformance.ts';
 
 const START = 1_700_000_000_000;
@@ -16,38 +16,38 @@ storeConformance('memory', async () => {
 });
 
 it('keeps 10,000 login attempts and drops none of them for a newer one', async () => {
-  const { transactions } = memoryStore(() => START);
+  const { loginAttempts } = memoryStore(() => START);
   const first = unique();
-  expect(await transactions.put(first, transaction(), HOUR_MS)).toBe(true);
+  expect(await loginAttempts.put(first, attempt(), HOUR_MS)).toBe(true);
   for (let count = 0; count < 10_050; count += 1)
-    expect(await transactions.put(`flood-${String(count)}`, transaction(), HOUR_MS)).toBe(count < 9_999);
-  expect(await transactions.get(first)).toBeDefined();
-  expect(await transactions.take('flood-0')).toBeDefined();
-  expect(await transactions.put('later', transaction(), HOUR_MS)).toBe(true);
+    expect(await loginAttempts.put(`flood-${String(count)}`, attempt(), HOUR_MS)).toBe(count < 9_999);
+  expect(await loginAttempts.get(first)).toBeDefined();
+  expect(await loginAttempts.take('flood-0')).toBeDefined();
+  expect(await loginAttempts.put('later', attempt(), HOUR_MS)).toBe(true);
 });
 
 it('limits login attempts that a browser has opened apart from those that none has', async () => {
-  const { transactions } = memoryStore(() => START, { maxTransactions: 3 });
-  const { cookieHash: _none, ...unopened } = transaction();
-  const mine = transaction();
+  const { loginAttempts } = memoryStore(() => START, { maxLoginAttempts: 3 });
+  const { cookieHash: _none, ...unopened } = attempt();
+  const mine = attempt();
   const handles = ['a', 'b', 'c', 'd'];
   const kept = [];
-  for (const handle of handles) kept.push(await transactions.put(handle, unopened, HOUR_MS));
+  for (const handle of handles) kept.push(await loginAttempts.put(handle, unopened, HOUR_MS));
   expect(kept).toEqual([true, true, true, false]);
-  expect(await transactions.put('mine', mine, HOUR_MS)).toBe(true);
-  expect(await transactions.put('mine', unopened, HOUR_MS)).toBe(false);
-  expect(await transactions.take('mine')).toEqual(mine);
+  expect(await loginAttempts.put('mine', mine, HOUR_MS)).toBe(true);
+  expect(await loginAttempts.put('mine', unopened, HOUR_MS)).toBe(false);
+  expect(await loginAttempts.take('mine')).toEqual(mine);
 });
 
 it('does not count expired login attempts', async () => {
   let now = START;
-  const { transactions } = memoryStore(() => now, { maxTransactions: 2 });
-  await transactions.put('old', transaction(), 1_000);
+  const { loginAttempts } = memoryStore(() => now, { maxLoginAttempts: 2 });
+  await loginAttempts.put('old', attempt(), 1_000);
   now += 2_000;
-  await transactions.put('first', transaction(), HOUR_MS);
-  await transactions.put('second', transaction(), HOUR_MS);
-  expect(await transactions.get('first')).toBeDefined();
-  expect(await transactions.get('second')).toBeDefined();
+  await loginAttempts.put('first', attempt(), HOUR_MS);
+  await loginAttempts.put('second', attempt(), HOUR_MS);
+  expect(await loginAttempts.get('first')).toBeDefined();
+  expect(await loginAttempts.get('second')).toBeDefined();
 });
 
 it('rejects a family beyond the limit as unavailable, and drops none', async () => {

@@ -3,8 +3,8 @@ import { Closed } from '../../contract/fields.ts';
 import type { Client } from './client.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { memoryFamilies } from './memory-families.ts';
-import type { CodeGrant, FamilyRef, Transaction, UpstreamRow, User } from './records.ts';
-import type { Clients, Codes, Locks, Rates, Store, Transactions, UpstreamRows, Users } from './store.ts';
+import type { CodeGrant, FamilyRef, LoginAttempt, UpstreamRow, User } from './records.ts';
+import type { Clients, Codes, Locks, Rates, Store, LoginAttempts, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
 import { defineStore } from './variant.ts';
 
@@ -26,21 +26,21 @@ export const memory = defineStore({
 
 export interface MemoryLimits {
   /** Most login attempts that a browser has opened, and most that none has. */
-  readonly maxTransactions: number;
+  readonly maxLoginAttempts: number;
   readonly maxFamilies: number;
   readonly maxRateKeys: number;
 }
 
 /** Logins remembered per user. */
 const LOGINS_KEPT = 256;
-const LIMITS: MemoryLimits = { maxTransactions: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
+const LIMITS: MemoryLimits = { maxLoginAttempts: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
 
 /** Returns a store in the memory of this process. @param now ms since the epoch. */
 export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
-  const { maxTransactions, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
+  const { maxLoginAttempts, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
   const locks = memoryLocks(now);
   return {
-    transactions: memoryTransactions(now, maxTransactions),
+    loginAttempts: memoryLoginAttempts(now, maxLoginAttempts),
     codes: memoryCodes(now),
     ...memoryFamilies(now, maxFamilies),
     clients: memoryClients(now),
@@ -57,27 +57,26 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
  * Keeps login attempts, and limits those that a browser has opened apart from the others. The store never drops one: an
  * attempt for which there is no room is kept by the browser, sealed.
  */
-function memoryTransactions(now: () => number, max: number): Transactions {
-  const unopened = new ExpiringMap<Transaction>(now);
-  const opened = new ExpiringMap<Transaction>(now);
+function memoryLoginAttempts(now: () => number, max: number): LoginAttempts {
+  const unopened = new ExpiringMap<LoginAttempt>(now);
+  const opened = new ExpiringMap<LoginAttempt>(now);
   return {
-    async put(handle, transaction, ttlMs) {
+    async put(handle, attempt, ttlMs) {
       if (unopened.has(handle) || opened.has(handle)) return false;
-      const items = transaction.cookieHash === undefined ? unopened : opened;
+      const items = attempt.cookieHash === undefined ? unopened : opened;
       if (!items.hasRoom(max)) return false;
-      items.set(handle, transaction, ttlMs);
+      items.set(handle, attempt, ttlMs);
       return true;
     },
     get: async (handle) => unopened.get(handle) ?? opened.get(handle),
     take: async (handle) => unopened.take(handle) ?? opened.take(handle),
     async takeOwn(handle, cookieHashes) {
-      const transaction = unopened.get(handle) ?? opened.get(handle);
-      if (!transaction) return { kind: 'unknown' };
-      const { leg, cookieHash } = transaction;
-      if (!leg || cookieHash === undefined || !cookieHashes.includes(cookieHash))
-        return { kind: 'foreign', transaction };
+      const attempt = unopened.get(handle) ?? opened.get(handle);
+      if (!attempt) return { kind: 'unknown' };
+      const { leg, cookieHash } = attempt;
+      if (!leg || cookieHash === undefined || !cookieHashes.includes(cookieHash)) return { kind: 'foreign', attempt };
       opened.delete(handle);
-      return { kind: 'taken', transaction };
+      return { kind: 'taken', attempt };
     },
   };
 }

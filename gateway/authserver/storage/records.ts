@@ -20,7 +20,7 @@ export interface Authorization {
 }
 
 /** Login attempt: from the authorization request until the code is issued. */
-export interface Transaction extends Authorization {
+export interface LoginAttempt extends Authorization {
   readonly redirectUri: string;
   /** `state` of the client. */
   readonly state?: string | undefined;

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import type { CodeGrant, Family, FamilyRef, Liveness, Transaction, UpstreamRow, User } from './records.ts';
+import type { CodeGrant, Family, FamilyRef, Liveness, LoginAttempt, UpstreamRow, User } from './records.ts';
 
 /**
  * The store did not answer, or its answer cannot be trusted. Endpoints answer 503 with Retry-After, never 401.
@@ -18,7 +18,7 @@ export class StoreUnavailable extends Error {
  * in clear; only their SHA-256 leaves the process. Expired records are treated as missing.
  */
 export interface Store {
-  readonly transactions: Transactions;
+  readonly loginAttempts: LoginAttempts;
   readonly codes: Codes;
   readonly families: Families;
   readonly live: LivenessReader;
@@ -32,22 +32,22 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export type OwnTransaction =
-  | { readonly kind: 'taken'; readonly transaction: Transaction }
+export type OwnLoginAttempt =
+  | { readonly kind: 'taken'; readonly attempt: LoginAttempt }
   /** Not taken: no leg is running, or the attempt belongs to another browser. */
-  | { readonly kind: 'foreign'; readonly transaction: Transaction }
+  | { readonly kind: 'foreign'; readonly attempt: LoginAttempt }
   | { readonly kind: 'unknown' };
 
 /** Login attempts by handle. The handle changes with every step: the id of the consent page, then the `state` of each leg. */
-export interface Transactions {
+export interface LoginAttempts {
   /** Returns false and writes nothing when the handle is in use or there is no room. Never evicts another attempt. */
-  put(handle: string, transaction: Transaction, ttlMs: number): Promise<boolean>;
+  put(handle: string, attempt: LoginAttempt, ttlMs: number): Promise<boolean>;
   /** Reads an attempt without taking it, for pages that may be reloaded. */
-  get(handle: string): Promise<Transaction | undefined>;
+  get(handle: string): Promise<LoginAttempt | undefined>;
   /** Removes and returns an attempt. Exactly one of several concurrent callers gets it. */
-  take(handle: string): Promise<Transaction | undefined>;
+  take(handle: string): Promise<LoginAttempt | undefined>;
   /** Takes an attempt with a running leg for the browser that it belongs to, which has a cookie with one of these hashes. */
-  takeOwn(handle: string, cookieHashes: readonly string[]): Promise<OwnTransaction>;
+  takeOwn(handle: string, cookieHashes: readonly string[]): Promise<OwnLoginAttempt>;
 }
 
 export type TakenCode =

@@ -9,7 +9,7 @@ const BASE = {
     { name: 'Example Login', host: 'login.example.com' },
     { name: 'GitHub', host: 'github.com' },
   ],
-  form: { action: '/oauth/consent', transaction: 'q3Jx0bS1v9oX2m8h', csrf: 'n5Yb2QkGm1c4uX7d' },
+  form: { action: '/oauth/consent', attempt: 'q3Jx0bS1v9oX2m8h', csrf: 'n5Yb2QkGm1c4uX7d' },
 } as const satisfies Partial<ConsentQuestion>;
 
 /** A question for each kind of client, as it is shown in the documentation. */

@@ -1,7 +1,7 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
 import { sha256, texts, whole, type Records } from './sealed-records.ts';
-import type { CodeGrant, Transaction } from '../records.ts';
-import type { Codes, OwnTransaction, TakenCode, Transactions } from '../store.ts';
+import type { CodeGrant, LoginAttempt } from '../records.ts';
+import type { Codes, OwnLoginAttempt, TakenCode, LoginAttempts } from '../store.ts';
 
 /** GETDEL, which servers older than 6.2 do not have. */
 const TAKE: Script = {
@@ -46,17 +46,18 @@ redis.call('SET', KEYS[2], string.match(value, '^%S+ %S+'), 'PX', ARGV[1])
 return {'taken', value}`,
 };
 
-export function kvstoreTransactions(records: Records): Transactions {
+export function kvstoreLoginAttempts(records: Records): LoginAttempts {
+  // the name stays: another one would end the logins that run during an upgrade
   const keyOf = (handle: string): string => records.key('txn', sha256(handle));
-  const read = (key: string, text: unknown): Transaction | undefined => {
+  const read = (key: string, text: unknown): LoginAttempt | undefined => {
     const [, sealed = ''] = typeof text === 'string' ? text.split(' ') : [];
-    return records.unseal(key, sealed) as Transaction | undefined;
+    return records.unseal(key, sealed) as LoginAttempt | undefined;
   };
   return {
-    put: (handle, transaction, ttlMs) => {
+    put: (handle, attempt, ttlMs) => {
       const key = keyOf(handle);
-      const owner = (transaction.leg && transaction.cookieHash) ?? NOBODY;
-      return records.set(key, `${owner} ${records.seal(key, transaction)}`, ttlMs, 'NX');
+      const owner = (attempt.leg && attempt.cookieHash) ?? NOBODY;
+      return records.set(key, `${owner} ${records.seal(key, attempt)}`, ttlMs, 'NX');
     },
     async get(handle) {
       const key = keyOf(handle);
@@ -66,11 +67,11 @@ export function kvstoreTransactions(records: Records): Transactions {
       const key = keyOf(handle);
       return read(key, await records.run(TAKE, [key]));
     },
-    async takeOwn(handle, cookieHashes): Promise<OwnTransaction> {
+    async takeOwn(handle, cookieHashes): Promise<OwnLoginAttempt> {
       const key = keyOf(handle);
       const [kind, text] = texts(await records.run(TAKE_OWN, [key], ...cookieHashes));
-      const transaction = read(key, text);
-      return transaction && (kind === 'taken' || kind === 'foreign') ? { kind, transaction } : { kind: 'unknown' };
+      const attempt = read(key, text);
+      return attempt && (kind === 'taken' || kind === 'foreign') ? { kind, attempt } : { kind: 'unknown' };
     },
   };
 }

@@ -8,17 +8,7 @@ import { createSealer } from '../sealing.ts';
 import { upstreamLock, type Store } from '../store.ts';
 import { everyMethod } from '../testdata/every-method.ts';
 import { redisFixture, redisStore, settingsOf, silent, single } from '../testdata/redis-store.ts';
-import {
-  client,
-  codeGrant,
-  family,
-  HOUR_MS,
-  SPANS,
-  transaction,
-  unique,
-  upstreamRow,
-  user,
-} from '../testdata/samples.ts';
+import { client, codeGrant, family, HOUR_MS, SPANS, attempt, unique, upstreamRow, user } from '../testdata/samples.ts';
 import { storeConformance } from '../testdata/store-conformance.ts';
 
 const scope = blockScope();
@@ -60,11 +50,11 @@ it('lets one of two processes take a code, and shares all records between them',
 async function fill(store: Store): Promise<readonly string[]> {
   const secrets = Array.from({ length: 6 }, (_, index) => `secret-${String(index)}-${unique()}`);
   const [state = '', code = '', usedCode = '', refresh = '', successor = '', consent = ''] = secrets;
-  const visit = transaction();
+  const stored = attempt();
   const row = upstreamRow({ idToken: `eyJ-${unique()}` });
   const made = family(Date.now());
-  await store.transactions.put(state, visit, HOUR_MS);
-  await store.transactions.put(consent, transaction({ leg: undefined }), HOUR_MS);
+  await store.loginAttempts.put(state, stored, HOUR_MS);
+  await store.loginAttempts.put(consent, attempt({ leg: undefined }), HOUR_MS);
   await store.codes.put(code, codeGrant(), HOUR_MS);
   await store.codes.put(usedCode, codeGrant(), HOUR_MS);
   await store.codes.take(usedCode, HOUR_MS);
@@ -77,7 +67,7 @@ async function fill(store: Store): Promise<readonly string[]> {
   await store.locks.acquire(upstreamLock(row.tsid, row.provider), HOUR_MS);
   await store.rates.take('register', '192.0.2.1', { capacity: 1, perSecond: 0.001 });
   const upstream = [row.accessToken, row.refreshToken ?? '', row.idToken ?? ''];
-  return [...secrets, ...upstream, visit.leg?.codeVerifier ?? '', visit.leg?.nonce ?? '', visit.state ?? ''];
+  return [...secrets, ...upstream, stored.leg?.codeVerifier ?? '', stored.leg?.nonce ?? '', stored.state ?? ''];
 }
 
 /** Returns every key with its content. */
@@ -139,13 +129,13 @@ it('treats records sealed by a removed secret as missing, and keeps the others',
   const [before, after] = [await redisStore(settings), await redisStore(settings, [Buffer.alloc(32, 'another')])];
   const [code, refresh, handle] = [unique(), unique(), unique()];
   const [row, made, known, person] = [upstreamRow(), family(Date.now()), client(), user()];
-  await before.transactions.put(handle, transaction(), HOUR_MS);
+  await before.loginAttempts.put(handle, attempt(), HOUR_MS);
   await before.codes.put(code, codeGrant(), HOUR_MS);
   await before.families.create(made, refresh, SPANS);
   await before.upstreamTokens.put(row, HOUR_MS);
   await before.clients.register(known, HOUR_MS, 0);
   await before.users.resolve(person);
-  expect(await after.transactions.take(handle)).toBeUndefined();
+  expect(await after.loginAttempts.take(handle)).toBeUndefined();
   expect(await after.codes.take(code, HOUR_MS)).toEqual({ kind: 'unknown' });
   expect(await after.families.find(refresh)).toBeUndefined();
   expect(await after.upstreamTokens.all(row.tsid)).toEqual([]);

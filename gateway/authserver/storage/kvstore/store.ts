@@ -1,6 +1,6 @@
 import type { KeyValueStore } from '../../../kvstore/key-value-store.ts';
 import { kvstoreClients, kvstoreUsers } from './clients.ts';
-import { kvstoreCodes, kvstoreTransactions } from './codes.ts';
+import { kvstoreCodes, kvstoreLoginAttempts } from './codes.ts';
 import { kvstoreFamilies } from './families.ts';
 import { kvstoreLocks, kvstoreRates } from './locks.ts';
 import { Records } from './sealed-records.ts';
@@ -15,7 +15,7 @@ import type { Store } from '../store.ts';
 export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => number): Store {
   const records = new Records(store, sealer, now);
   return {
-    transactions: kvstoreTransactions(records),
+    loginAttempts: kvstoreLoginAttempts(records),
     codes: kvstoreCodes(records),
     ...kvstoreFamilies(records),
     clients: kvstoreClients(records),

@@ -1,5 +1,5 @@
 import type { Store } from '../store.ts';
-import { client, codeGrant, family, HOUR_MS, SPANS, transaction, upstreamRow, user } from './samples.ts';
+import { client, codeGrant, family, HOUR_MS, SPANS, attempt, upstreamRow, user } from './samples.ts';
 
 /** A call of every method of a store but `close`. */
 export function everyMethod(store: Store): readonly (readonly [string, () => Promise<unknown>])[] {
@@ -7,10 +7,10 @@ export function everyMethod(store: Store): readonly (readonly [string, () => Pro
   const lock = { name: 'up:tsid:github', fence: 'fence' };
   const row = upstreamRow({ tsid: 'tsid' });
   return [
-    ['transactions.put', () => store.transactions.put('handle', transaction(), HOUR_MS)],
-    ['transactions.get', () => store.transactions.get('handle')],
-    ['transactions.take', () => store.transactions.take('handle')],
-    ['transactions.takeOwn', () => store.transactions.takeOwn('handle', ['hash'])],
+    ['loginAttempts.put', () => store.loginAttempts.put('handle', attempt(), HOUR_MS)],
+    ['loginAttempts.get', () => store.loginAttempts.get('handle')],
+    ['loginAttempts.take', () => store.loginAttempts.take('handle')],
+    ['loginAttempts.takeOwn', () => store.loginAttempts.takeOwn('handle', ['hash'])],
     ['codes.put', () => store.codes.put('code', codeGrant(), HOUR_MS)],
     ['codes.take', () => store.codes.take('code', HOUR_MS)],
     ['families.create', () => store.families.create(made, 'token', SPANS)],

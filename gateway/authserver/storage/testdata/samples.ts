@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '../client.ts';
-import type { CodeGrant, Family, Transaction, UpstreamRow, User } from '../records.ts';
+import type { CodeGrant, Family, LoginAttempt, UpstreamRow, User } from '../records.ts';
 
 export const HOUR_MS = 3_600_000;
 export const unique = (): string => randomBytes(16).toString('base64url');
@@ -14,7 +14,7 @@ const authorization = {
 };
 const login = { userId: 'user-1', authTime: 1_700_000_000_000, name: 'Ada', email: 'ada@example.com' };
 
-export const transaction = (over: Partial<Transaction> = {}): Transaction => ({
+export const attempt = (over: Partial<LoginAttempt> = {}): LoginAttempt => ({
   ...authorization,
   tsid: unique(),
   redirectUri: 'http://127.0.0.1:8123/callback',
@@ -28,8 +28,8 @@ export const transaction = (over: Partial<Transaction> = {}): Transaction => ({
 });
 
 /** As the authorization request leaves it: no browser has opened the consent page. */
-export const unboundTransaction = (): Transaction => {
-  const { cookieHash: _none, leg: _neither, ...begun } = transaction();
+export const unboundAttempt = (): LoginAttempt => {
+  const { cookieHash: _none, leg: _neither, ...begun } = attempt();
   return begun;
 };
 

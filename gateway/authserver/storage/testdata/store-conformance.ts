@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RotationRequest } from '../store.ts';
 import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
 import { clientConformance, rateConformance, upstreamConformance, userConformance } from './store-conformance-rest.ts';
-import { codeGrant, family, HOUR_MS, SPANS, transaction, unboundTransaction, unique } from './samples.ts';
+import { codeGrant, family, HOUR_MS, SPANS, attempt, unboundAttempt, unique } from './samples.ts';
 
 const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
@@ -18,7 +18,7 @@ export function storeConformance(name: string, open: () => Promise<Fixture>): vo
     const current = (): Fixture => fixture;
 
     it('says that it is there', () => fixture.store.health());
-    transactionConformance(current);
+    loginAttemptConformance(current);
     codeConformance(current);
     familyConformance(current);
     rotationConformance(current);
@@ -30,69 +30,69 @@ export function storeConformance(name: string, open: () => Promise<Fixture>): vo
   });
 }
 
-function transactionConformance(current: () => Fixture): void {
-  it('gives a transaction to exactly one of many concurrent takers', async () => {
-    const { transactions } = current().store;
-    const [handle, given] = [unique(), transaction()];
-    expect(await transactions.put(handle, given, HOUR_MS)).toBe(true);
-    expect(await transactions.get(handle)).toEqual(given);
-    const taken = await times(50, () => transactions.take(handle));
+function loginAttemptConformance(current: () => Fixture): void {
+  it('gives a login attempt to exactly one of many concurrent takers', async () => {
+    const { loginAttempts } = current().store;
+    const [handle, given] = [unique(), attempt()];
+    expect(await loginAttempts.put(handle, given, HOUR_MS)).toBe(true);
+    expect(await loginAttempts.get(handle)).toEqual(given);
+    const taken = await times(50, () => loginAttempts.take(handle));
     expect(taken.filter((each) => each !== undefined)).toEqual([given]);
-    expect(await transactions.get(handle)).toBeUndefined();
+    expect(await loginAttempts.get(handle)).toBeUndefined();
   });
 
   it('gives a leg that is under way to exactly one of many takers of its browser', async () => {
-    const { transactions } = current().store;
+    const { loginAttempts } = current().store;
     const [handle, cookieHash] = [unique(), unique()];
-    const given = transaction({ cookieHash });
-    await transactions.put(handle, given, HOUR_MS);
+    const given = attempt({ cookieHash });
+    await loginAttempts.put(handle, given, HOUR_MS);
     for (const hashes of [[], [unique()], [unique(), '.', '', handle]])
-      expect(await transactions.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', transaction: given });
-    const taken = await times(50, () => transactions.takeOwn(handle, [unique(), cookieHash]));
-    expect(taken.filter(({ kind }) => kind !== 'unknown')).toEqual([{ kind: 'taken', transaction: given }]);
-    expect(await transactions.get(handle)).toBeUndefined();
+      expect(await loginAttempts.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', attempt: given });
+    const taken = await times(50, () => loginAttempts.takeOwn(handle, [unique(), cookieHash]));
+    expect(taken.filter(({ kind }) => kind !== 'unknown')).toEqual([{ kind: 'taken', attempt: given }]);
+    expect(await loginAttempts.get(handle)).toBeUndefined();
   });
 
-  it('gives to no browser a transaction in which no leg is under way', async () => {
-    const { transactions } = current().store;
-    const { leg: _none, ...before } = transaction();
-    for (const given of [before, unboundTransaction()]) {
+  it('gives to no browser a login attempt in which no leg is under way', async () => {
+    const { loginAttempts } = current().store;
+    const { leg: _none, ...before } = attempt();
+    for (const given of [before, unboundAttempt()]) {
       const handle = unique();
-      await transactions.put(handle, given, HOUR_MS);
+      await loginAttempts.put(handle, given, HOUR_MS);
       const hashes = [before.cookieHash ?? '', '.', '', 'undefined'];
-      expect(await transactions.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', transaction: given });
-      expect(await transactions.take(handle)).toEqual(given);
+      expect(await loginAttempts.takeOwn(handle, hashes)).toEqual({ kind: 'foreign', attempt: given });
+      expect(await loginAttempts.take(handle)).toEqual(given);
     }
-    expect(await transactions.takeOwn(unique(), [])).toEqual({ kind: 'unknown' });
+    expect(await loginAttempts.takeOwn(unique(), [])).toEqual({ kind: 'unknown' });
   });
 
-  it('keeps a transaction as it is when its handle is used again', async () => {
-    const { transactions } = current().store;
-    const [handle, given] = [unique(), transaction()];
-    await transactions.put(handle, given, HOUR_MS);
-    expect(await transactions.put(handle, transaction(), HOUR_MS)).toBe(false);
-    expect(await transactions.take(handle)).toEqual(given);
+  it('keeps a login attempt as it is when its handle is used again', async () => {
+    const { loginAttempts } = current().store;
+    const [handle, given] = [unique(), attempt()];
+    await loginAttempts.put(handle, given, HOUR_MS);
+    expect(await loginAttempts.put(handle, attempt(), HOUR_MS)).toBe(false);
+    expect(await loginAttempts.take(handle)).toEqual(given);
   });
 
-  it('keeps a transaction that belongs to no browser yet, and under the same handle the one that does', async () => {
-    const { transactions } = current().store;
-    const [handle, unbound] = [unique(), unboundTransaction()];
-    await transactions.put(handle, unbound, HOUR_MS);
-    const taken = await transactions.take(handle);
+  it('keeps a login attempt that belongs to no browser yet, and under the same handle the one that does', async () => {
+    const { loginAttempts } = current().store;
+    const [handle, unbound] = [unique(), unboundAttempt()];
+    await loginAttempts.put(handle, unbound, HOUR_MS);
+    const taken = await loginAttempts.take(handle);
     expect(taken).toEqual(unbound);
     expect(Object.keys(taken ?? {})).not.toContain('cookieHash');
     const bound = { ...unbound, cookieHash: unique() };
-    expect(await transactions.put(handle, bound, HOUR_MS)).toBe(true);
-    expect(await transactions.get(handle)).toEqual(bound);
+    expect(await loginAttempts.put(handle, bound, HOUR_MS)).toBe(true);
+    expect(await loginAttempts.get(handle)).toEqual(bound);
   });
 
-  it('forgets a transaction when its time is over, and knows none that was never put', async () => {
+  it('forgets a login attempt when its time is over, and knows none that was never put', async () => {
     const { store, elapse } = current();
     const handle = unique();
-    await store.transactions.put(handle, transaction(), SHORT_MS);
+    await store.loginAttempts.put(handle, attempt(), SHORT_MS);
     await elapse(PAST_SHORT_MS);
-    expect(await store.transactions.take(handle)).toBeUndefined();
-    expect(await store.transactions.take(unique())).toBeUndefined();
+    expect(await store.loginAttempts.take(handle)).toBeUndefined();
+    expect(await store.loginAttempts.take(unique())).toBeUndefined();
   });
 }
 

@@ -8,7 +8,7 @@ const UUID_BYTES = 16;
  * Who the first provider says has logged in. A user is a provider and a subject there, never an e-mail address; who has
  * a made-up subject is nobody that is known again.
  */
-export async function whoLoggedIn(
+export async function resolveUser(
   { store, now, random }: AuthServerContext,
   provider: string,
   { subject, synthetic, name, email }: UpstreamIdentity,
