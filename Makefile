@@ -6,7 +6,7 @@ INSTALLED := node_modules/.package-lock.json
 BUILT := dist/.built
 PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
-GENERATED := ':(glob)crds/*.yaml' docs/reference charts/vmcp-crds/files
+GENERATED := ':(glob)crds/*.yaml' docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Where the binaries of the test cluster are.
@@ -46,7 +46,7 @@ verify: generate ## fail if a generated file is not the one that is committed or
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: install ## write crds/*.yaml (and their copy in charts/) and docs/reference from crds/kinds
+generate: install ## write crds/*.yaml, their copies and _kinds.tpl in charts/, and docs/reference from crds/kinds
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)

@@ -29,12 +29,13 @@ describe('the generated files', () => {
     expect(await generatedFiles()).toEqual(files);
   });
 
-  it('are a definition (here and in its chart) and a reference per kind, and the reference of the Run configuration', () => {
+  it('are a definition and a reference per kind, the reference of the Run configuration and the resources in the chart', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [
         ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),
         ...KINDS.map(({ plural }) => `charts/vmcp-crds/files/${plural}.yaml`),
         ...KINDS.map(({ singular }) => `docs/reference/${singular}.md`),
+        'charts/vmcp/templates/_kinds.tpl',
         'docs/reference/run-config.md',
       ].toSorted(),
     );

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { format } from 'prettier';
 import { RunConfig } from '../gateway/contract/run-config.ts';
+import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { KINDS } from './kinds/index.ts';
 import { kindReference, runConfigReference } from './reference.ts';
@@ -28,6 +29,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
       })),
     ),
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
+    { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
     { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];
   return Promise.all(files.map(formatted));

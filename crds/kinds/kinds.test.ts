@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { mapValues, type Shape } from './defaults.ts';
+import { mapValues, type Shape } from './schema/defaults.ts';
 import { KINDS } from './index.ts';
-import type { Kind } from './kind.ts';
+import type { Kind } from './schema/kind.ts';
 
 /** Public fields of each kind: kind, path below `spec`, type. `[]` marks a list, `{}` a map. */
 const SPECIFICATION = `

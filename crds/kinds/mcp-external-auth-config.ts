@@ -3,8 +3,8 @@ import { Closed, HOST_AND_PORT_PATTERN } from '../../gateway/contract/fields.ts'
 import { ATOMIC, text, texts } from '../../gateway/contract/optional.ts';
 import { union } from '../../gateway/contract/rule.ts';
 import { STRATEGIES } from '../../gateway/outgoing/index.ts';
-import { defineKind, statusFields, type ObjectOf } from './kind.ts';
-import { variantMembers, variantRules } from './variants.ts';
+import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { variantMembers, variantRules } from './fields/variants.ts';
 
 const described = STRATEGIES.map(({ type, description }) => `\`${type}\`: ${description}`).join(' ');
 
@@ -15,7 +15,7 @@ export const MCPExternalAuthConfig = defineKind({
   role: 'config',
   referencedAs: { fields: ['externalAuthConfigRef', 'authServerRef'] },
   shortNames: ['extauth', 'mcpextauth'],
-  description: 'How the gateway obtains the credential for a backend.',
+  description: 'Method by which the gateway obtains the credential for a backend.',
   spec: Closed(
     {
       type: Type.Enum(
@@ -24,14 +24,14 @@ export const MCPExternalAuthConfig = defineKind({
       ),
       ...variantMembers(STRATEGIES),
       allowedHosts: texts(
-        'Hosts that the credential may be sent to: `HOST`, `HOST:PORT` or `*.DOMAIN`. When absent: MCPServers of this namespace, and each MCPServerEntry that `outgoingAuth.backends` of the VirtualMCPServer names.',
+        'Hosts that may receive the credential: `HOST`, `HOST:PORT` or `*.DOMAIN`. When absent, these are the MCPServers of this namespace and each MCPServerEntry listed in `outgoingAuth.backends` of the VirtualMCPServer.',
         { maxItems: 64, ...ATOMIC },
         { pattern: HOST_AND_PORT_PATTERN, maxLength: 259 },
       ),
     },
-    { description: 'What is wanted.' },
+    { description: 'Desired state.' },
   ),
-  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'What was found.' }),
+  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'Observed state.' }),
   rules: [
     ...union(
       '',
@@ -41,14 +41,14 @@ export const MCPExternalAuthConfig = defineKind({
     ...variantRules(STRATEGIES),
   ],
   columns: [
-    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Strategy.' },
+    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Authentication strategy.' },
     {
       name: 'Valid',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Whether it can be used.',
+      description: 'Status of condition Valid.',
     },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
   ],
 });
 export type MCPExternalAuthConfig = ObjectOf<typeof MCPExternalAuthConfig>;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { block, text, whole } from '../../gateway/contract/optional.ts';
-import { defineKind, statusFields, statusNames, type ObjectOf } from './kind.ts';
+import { defineKind, statusFields, statusNames, type ObjectOf } from './schema/kind.ts';
 
 const count = (description: string) => whole(description, { format: 'int32' });
 
@@ -13,12 +13,14 @@ export const MCPGroup = defineKind({
   // Members refer to their group as well, but work without it.
   referencedAs: { fields: ['groupRef'], protectedFrom: ['VirtualMCPServer'] },
   shortNames: ['mcpg'],
-  description: 'Servers that belong together. Servers name the group, not the other way round.',
-  spec: block('What is wanted.', { description: text('What the group is for.', { maxLength: 4096 }) }),
+  description: 'Group of MCP servers. Each server names its group.',
+  spec: block('Desired state.', { description: text('Purpose of the group.', { maxLength: 4096 }) }),
   status: Closed(
     {
       ...statusFields,
-      phase: Type.Optional(Type.Enum(['Pending', 'Ready', 'Failed'], { default: 'Pending', description: 'Summary.' })),
+      phase: Type.Optional(
+        Type.Enum(['Pending', 'Ready', 'Failed'], { default: 'Pending', description: 'Summary of the conditions.' }),
+      ),
       servers: statusNames('MCPServers of the group.'),
       serverCount: count('Number of MCPServers.'),
       remoteProxies: statusNames('Remote proxies of the group.'),
@@ -26,19 +28,19 @@ export const MCPGroup = defineKind({
       entries: statusNames('MCPServerEntries of the group.'),
       entryCount: count('Number of MCPServerEntries.'),
     },
-    { description: 'What was found.' },
+    { description: 'Observed state.' },
   ),
   columns: [
-    { name: 'Servers', type: 'integer', jsonPath: '.status.serverCount', description: 'MCPServers.' },
-    { name: 'Entries', type: 'integer', jsonPath: '.status.entryCount', description: 'MCPServerEntries.' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary.' },
+    { name: 'Servers', type: 'integer', jsonPath: '.status.serverCount', description: 'Number of MCPServers.' },
+    { name: 'Entries', type: 'integer', jsonPath: '.status.entryCount', description: 'Number of MCPServerEntries.' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
     {
       name: 'Checked',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="MCPServersChecked")].status',
-      description: 'Whether the members could be listed.',
+      description: 'Status of condition MCPServersChecked.',
     },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
   ],
 });
 export type MCPGroup = ObjectOf<typeof MCPGroup>;

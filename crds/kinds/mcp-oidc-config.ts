@@ -4,7 +4,7 @@ import { block, text } from '../../gateway/contract/optional.ts';
 import { at, atMostOne, rule, union } from '../../gateway/contract/rule.ts';
 import { issuerFields, issuerRules } from '../../gateway/incoming/inline.ts';
 import { serviceAccountFields, serviceAccountRules } from '../../gateway/incoming/kubernetes.ts';
-import { defineKind, statusFields, type ObjectOf } from './kind.ts';
+import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 const CLUSTER = ['kubernetes', 'kubernetesServiceAccount'] as const;
 
@@ -22,19 +22,20 @@ export const MCPOIDCConfig = defineKind({
   role: 'config',
   referencedAs: { fields: ['oidcConfigRef'] },
   shortNames: ['mcpoidc'],
-  description: 'Whose tokens are accepted, said once for several servers.',
+  description: 'Token issuer settings shared by several servers.',
   spec: Closed(
     {
       type: Type.Enum(['inline', ...CLUSTER], {
-        description: '`inline`: an external identity provider. `kubernetes`: in-cluster service account tokens.',
+        description:
+          '`inline`: tokens of an external identity provider. `kubernetes`: service account tokens of the cluster.',
       }),
       inline: block('Set when `type` is `inline`.', issuerFields),
-      kubernetes: block('May be set when `type` is `kubernetes`.', serviceAccountFields),
+      kubernetes: block('Optional settings for `type: kubernetes`.', serviceAccountFields),
       kubernetesServiceAccount: block('Alias of `kubernetes`.', serviceAccountFields),
     },
-    { description: 'What is wanted.' },
+    { description: 'Desired state.' },
   ),
-  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'What was found.' }),
+  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'Observed state.' }),
   rules: [
     ...union('', 'type', [{ type: 'inline', member: 'inline' }]),
     ...CLUSTER.map((member) =>
@@ -50,14 +51,14 @@ export const MCPOIDCConfig = defineKind({
     ...CLUSTER.flatMap((member) => at(member, serviceAccountRules)),
   ],
   columns: [
-    { name: 'Source', type: 'string', jsonPath: '.spec.type', description: 'Where tokens come from.' },
+    { name: 'Source', type: 'string', jsonPath: '.spec.type', description: 'Source of the tokens.' },
     {
       name: 'Valid',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Whether it can be used.',
+      description: 'Status of condition Valid.',
     },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
   ],
 });
 export type MCPOIDCConfig = ObjectOf<typeof MCPOIDCConfig>;

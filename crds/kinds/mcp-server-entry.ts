@@ -3,8 +3,8 @@ import { Closed, HttpUrl } from '../../gateway/contract/fields.ts';
 import { flag, text } from '../../gateway/contract/optional.ts';
 import { caBundleRef, NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { safeUrl } from '../../gateway/contract/rule.ts';
-import { headerForward, headerForwardRules } from './header-fields.ts';
-import { defineKind, labelName, statusFields, type ObjectOf } from './kind.ts';
+import { headerForward, headerForwardRules } from './fields/header-fields.ts';
+import { defineKind, labelName, statusFields, type ObjectOf } from './schema/kind.ts';
 
 /** A backend that already runs somewhere. */
 export const MCPServerEntry = defineKind({
@@ -12,37 +12,39 @@ export const MCPServerEntry = defineKind({
   collection: 'entries',
   role: 'member',
   shortNames: ['mcpentry'],
-  description: 'An MCP server that already runs somewhere, a member of a group.',
+  description: 'Remote MCP server that already runs. It belongs to a group.',
   spec: Closed(
     {
-      groupRef: NameRef('MCPGroup that the server belongs to.'),
+      groupRef: NameRef('MCPGroup of the server.'),
       remoteUrl: HttpUrl('MCP endpoint of the server.', { maxLength: 2048 }),
-      transport: Type.Enum(['streamable-http', 'sse'], { description: 'How the server is spoken to.' }),
-      externalAuthConfigRef: nameRef('MCPExternalAuthConfig: how the gateway authenticates to this server.'),
+      transport: Type.Enum(['streamable-http', 'sse'], { description: 'Transport of the server.' }),
+      externalAuthConfigRef: nameRef('MCPExternalAuthConfig that the gateway uses for this server.'),
       headerForward: headerForward(),
       caBundleRef: caBundleRef(),
-      allowPrivateEndpoint: flag('Let the endpoint resolve to a private address.', { default: false }),
+      allowPrivateEndpoint: flag('Allow the endpoint to resolve to a private address.', { default: false }),
       allowPrivateIPs: flag('Alias of `allowPrivateEndpoint`.'),
-      insecureAllowHTTP: flag('Let the endpoint be spoken to without TLS.', { default: false }),
+      insecureAllowHTTP: flag('Allow http URLs for the endpoint.', { default: false }),
     },
-    { description: 'What is wanted.' },
+    { description: 'Desired state.' },
   ),
   status: Closed(
     {
       ...statusFields,
-      phase: Type.Optional(Type.Enum(['Pending', 'Valid', 'Failed'], { default: 'Pending', description: 'Summary.' })),
-      message: text('Why the phase is what it is.'),
+      phase: Type.Optional(
+        Type.Enum(['Pending', 'Valid', 'Failed'], { default: 'Pending', description: 'Summary of the conditions.' }),
+      ),
+      message: text('Reason for the phase.'),
     },
-    { description: 'What was found.' },
+    { description: 'Observed state.' },
   ),
   rules: [safeUrl('', 'remoteUrl'), ...headerForwardRules('headerForward')],
   objectRules: [labelName()],
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary.' },
-    { name: 'Transport', type: 'string', jsonPath: '.spec.transport', description: 'Transport.' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
+    { name: 'Transport', type: 'string', jsonPath: '.spec.transport', description: 'Transport of the server.' },
     { name: 'Remote URL', type: 'string', jsonPath: '.spec.remoteUrl', description: 'MCP endpoint.' },
-    { name: 'Group', type: 'string', jsonPath: '.spec.groupRef.name', description: 'Group.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    { name: 'Group', type: 'string', jsonPath: '.spec.groupRef.name', description: 'Group of the server.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
   ],
 });
 export type MCPServerEntry = ObjectOf<typeof MCPServerEntry>;

@@ -30,7 +30,7 @@ const env = (description: string) =>
     Type.Array(
       Closed({
         name: Type.String({ ...ENV_NAME, description: 'Name.' }),
-        value: Type.String({ description: 'Value. It can be read by whoever reads this resource.' }),
+        value: Type.String({ description: 'Value. Everyone who can read this object can read it.' }),
       }),
       { maxItems: 256, description, ...mapBy('name') },
     ),
@@ -41,9 +41,13 @@ const secrets = Type.Optional(
     Closed({
       name: RefName('Name of the Secret.'),
       key: required(253, 'Key in the Secret.'),
-      targetEnvName: text('Environment variable; the key when absent.', ENV_NAME),
+      targetEnvName: text('Name of the environment variable. Defaults to the key.', ENV_NAME),
     }),
-    { maxItems: 256, description: 'Environment of the server from Secrets.', ...mapBy('name', 'key') },
+    {
+      maxItems: 256,
+      description: 'Environment variables of the server, with values from Secrets.',
+      ...mapBy('name', 'key'),
+    },
   ),
 );
 
@@ -53,86 +57,90 @@ const volumes = Type.Optional(
       name: required(63, 'Name.'),
       hostPath: required(4096, 'Path on the host.'),
       mountPath: required(4096, 'Path in the container.'),
-      readOnly: flag('Mount read-only.', { default: false }),
+      readOnly: flag('Mount the path read-only.', { default: false }),
     }),
-    { maxItems: 64, description: 'Host paths in the container.', ...mapBy('name') },
+    { maxItems: 64, description: 'Host paths to mount in the container.', ...mapBy('name') },
   ),
 );
 
 const metadata = {
-  annotations: textMap('Further annotations.', { maxProperties: 64 }),
-  labels: textMap('Further labels.', { maxProperties: 64 }),
+  annotations: textMap('Additional annotations.', { maxProperties: 64 }),
+  labels: textMap('Additional labels.', { maxProperties: 64 }),
 };
 
-const resourceOverrides = block('Additions to the objects that the operator makes.', {
-  proxyDeployment: block('The Deployment or StatefulSet.', {
+const resourceOverrides = block('Additions to the objects that the operator creates.', {
+  proxyDeployment: block('Additions to the Deployment or StatefulSet.', {
     ...metadata,
-    env: env('Further environment.'),
+    env: env('Additional environment variables.'),
     imagePullSecrets: Type.Optional(
-      Type.Array(NameRef('Secret of a registry.'), { maxItems: 32, description: 'Secrets of registries.', ...ATOMIC }),
+      Type.Array(NameRef('Image pull secret.'), { maxItems: 32, description: 'Image pull secrets.', ...ATOMIC }),
     ),
-    podTemplateMetadataOverrides: block('The pods.', metadata),
+    podTemplateMetadataOverrides: block('Additions to the metadata of the pods.', metadata),
   }),
-  proxyService: block('The Service.', metadata),
+  proxyService: block('Additions to the Service.', metadata),
 });
 
-const permissionProfile = block('What the server may reach. Ignored in a cluster.', {
+const permissionProfile = block('Network permissions of the server. Ignored in a cluster.', {
   type: Type.Optional(
-    Type.Enum(['builtin', 'configmap'], { default: 'builtin', description: 'Where the profile stands.' }),
+    Type.Enum(['builtin', 'configmap'], { default: 'builtin', description: 'Source of the profile.' }),
   ),
-  name: required(253, '`none` or `network` when built in, else the name of the ConfigMap.'),
+  name: required(253, '`none` or `network` for a built-in profile, otherwise the name of the ConfigMap.'),
   key: text('Key in the ConfigMap.', { minLength: 1, maxLength: 253 }),
 });
 
 /** How the server itself is run. */
 export const workloadFields = {
-  image: required(2048, 'Container image; on a laptop also `npx://PACKAGE[@VERSION]` or `uvx://PACKAGE[==VERSION]`.'),
+  image: required(
+    2048,
+    'Container image. Local mode also accepts `npx://PACKAGE[@VERSION]` and `uvx://PACKAGE[==VERSION]`.',
+  ),
   transport: Type.Optional(
-    Type.Enum(['stdio', 'streamable-http', 'sse'], { default: 'stdio', description: 'How the server is spoken to.' }),
+    Type.Enum(['stdio', 'streamable-http', 'sse'], { default: 'stdio', description: 'Transport of the server.' }),
   ),
   args: texts('Arguments of the server.', { maxItems: 256, ...ATOMIC }),
-  env: env('Environment of the server.'),
+  env: env('Environment variables of the server.'),
   secrets,
   volumes,
-  mcpPort: whole('Port that the server listens on; 8080 when absent.', port),
+  mcpPort: whole('Port that the server listens on. Defaults to 8080.', port),
   proxyPort: whole('Port of the Service.', { default: 8080, ...port }),
   proxyMode: Type.Optional(
     Type.Enum(['streamable-http', 'sse'], {
       default: 'streamable-http',
-      description: 'How a stdio server is exposed.',
+      description: 'Transport through which a stdio server is exposed.',
     }),
   ),
-  endpointPrefix: text('Accepted and without effect: the endpoint event of SSE names a path without a prefix.', {
+  endpointPrefix: text('No effect. The endpoint event of SSE always contains a path without a prefix.', {
     maxLength: 2048,
   }),
-  trustProxyHeaders: flag('Accepted and without effect: X-Forwarded-* headers change nothing.', { default: false }),
-  maxRequestBodySize: whole('In bytes. Accepted and without effect: a request body has at most 8 MiB.', {
+  trustProxyHeaders: flag('No effect. X-Forwarded-* headers are ignored.', { default: false }),
+  maxRequestBodySize: whole('No effect. The limit for request bodies is 8 MiB.', {
     minimum: 0,
     format: 'int64',
   }),
-  proxyReadTimeout: duration('Accepted and without effect: a request is read for at most 30s.', { maxLength: 64 }),
+  proxyReadTimeout: duration('No effect. The timeout for reading a request is 30s.', { maxLength: 64 }),
   isolation: Type.Optional(
     Type.Enum(['principal', 'session', 'shared'], {
-      description: 'stdio: who shares one child process; `principal` when absent.',
+      description:
+        'Isolation of a stdio server: one child process per principal, one per session, or one for all. Defaults to `principal`.',
     }),
   ),
-  maxProcesses: whole('stdio: most child processes at once; 16 when absent.', {
+  maxProcesses: whole('Maximum number of child processes of a stdio server. Defaults to 16.', {
     minimum: 1,
     maximum: 1024,
     format: 'int32',
   }),
-  replicas: whole('Pods; absent leaves the number to an autoscaler. stdio has one.', count),
-  backendReplicas: whole('Instances of the server, where they are counted apart from the proxy.', count),
+  replicas: whole('Number of pods. When absent, an autoscaler may set it. A stdio server has one pod.', count),
+  backendReplicas: whole('Number of server instances, if it differs from the number of proxies.', count),
   permissionProfile,
   podTemplateSpec: freeObject('Strategic-merge patch of the pod template; the container is named `mcp`.'),
-  resources: block('Resources of the container.', {
-    limits: quantities('Most that it may use.'),
-    requests: quantities('What it is scheduled with.'),
+  resources: block('Compute resources of the container.', {
+    limits: quantities('Upper limits.'),
+    requests: quantities('Requests for scheduling.'),
   }),
   resourceOverrides,
-  serviceAccount: text('ServiceAccount of the server.', { minLength: 1, maxLength: 253 }),
+  serviceAccount: text('ServiceAccount of the pods.', { minLength: 1, maxLength: 253 }),
   sessionAffinity: Type.Optional(
-    Type.Enum(['ClientIP', 'None'], { default: 'ClientIP', description: 'Affinity of the Service.' }),
+    Type.Enum(['ClientIP', 'None'], { default: 'ClientIP', description: 'Session affinity of the Service.' }),
   ),
 };
 

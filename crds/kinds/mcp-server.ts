@@ -1,15 +1,14 @@
 import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
-import { block, flag } from '../../gateway/contract/optional.ts';
+import { block, flag, text, whole } from '../../gateway/contract/optional.ts';
 import { nameRef, RefName } from '../../gateway/contract/references.ts';
 import { rule, type Rule } from '../../gateway/contract/rule.ts';
-import { authzFields, authzRules, telemetryConfigRef } from './authz.ts';
-import { defineKind, workloadName, type ObjectOf } from './kind.ts';
-import { mcpServerStatus } from './mcp-server-status.ts';
+import { authzFields, authzRules, telemetryConfigRef } from './fields/authz.ts';
+import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
 import { workloadFields, workloadRules } from './mcp-server-workload.ts';
-import { oidcConfigRef } from './oidc.ts';
-import { limitsUsers, limitsUsersCel, rateLimiting, rateLimitingRules } from './rate-limiting.ts';
-import { sessionStorage, sessionStorageRules } from './session-storage.ts';
+import { oidcConfigRef } from './fields/oidc.ts';
+import { limitsUsers, limitsUsersCel, rateLimiting, rateLimitingRules } from './fields/rate-limiting.ts';
+import { sessionStorage, sessionStorageRules } from './fields/session-storage.ts';
 
 const authServerRef = Type.Optional(
   Closed(
@@ -19,7 +18,7 @@ const authServerRef = Type.Optional(
       ),
       name: RefName('Name of the object.'),
     },
-    { description: 'Authorization server in front of this server.' },
+    { description: 'Authorization server for this server.' },
   ),
 );
 
@@ -58,6 +57,31 @@ const stdioName: Rule = rule<NamedServer>('', {
   check: ({ metadata, spec }) => spec.transport !== 'stdio' || metadata.name.length <= 48,
 });
 
+const digest = (what: string) => text(`Digest of the ${what} in use.`);
+
+const mcpServerStatus = Closed(
+  {
+    ...statusFields,
+    phase: Type.Optional(
+      Type.Enum(['Pending', 'Ready', 'Failed', 'Terminating', 'Stopped'], {
+        default: 'Pending',
+        description: 'Summary of the conditions.',
+      }),
+    ),
+    message: text('Reason for the phase.'),
+    url: text('MCP endpoint inside the cluster.'),
+    readyReplicas: whole('Number of ready pods.', { format: 'int32' }),
+    toolConfigHash: digest('tool configuration'),
+    externalAuthConfigHash: digest('MCPExternalAuthConfig'),
+    authServerConfigHash: digest('authorization server configuration'),
+    authzConfigHash: digest('policies'),
+    oidcConfigHash: digest('MCPOIDCConfig'),
+    telemetryConfigHash: digest('telemetry configuration'),
+    webhookConfigHash: digest('webhook configuration'),
+  },
+  { description: 'Observed state.' },
+);
+
 /** One MCP server that is run for you. */
 export const MCPServer = defineKind({
   kind: 'MCPServer',
@@ -65,25 +89,25 @@ export const MCPServer = defineKind({
   role: 'member',
   hasWorkload: true,
   shortNames: [],
-  description: 'One MCP server that is run here, a member of a group.',
+  description: 'MCP server that the operator runs. It belongs to a group.',
   spec: Closed(
     {
-      groupRef: nameRef('MCPGroup that the server belongs to.'),
+      groupRef: nameRef('MCPGroup of the server.'),
       ...workloadFields,
-      externalAuthConfigRef: nameRef('MCPExternalAuthConfig: how the gateway authenticates to this server.'),
+      externalAuthConfigRef: nameRef('MCPExternalAuthConfig that the gateway uses for this server.'),
       oidcConfigRef: oidcConfigRef(),
       authServerRef,
       ...authzFields,
-      audit: block('The audit stream of this server.', {
+      audit: block('Audit log of this server.', {
         enabled: flag('Write audit events.', { default: false }),
       }),
       rateLimiting: rateLimiting(),
       sessionStorage: sessionStorage(),
       telemetryConfigRef: telemetryConfigRef(),
-      toolConfigRef: nameRef('A shared tool configuration.'),
-      webhookConfigRef: nameRef('A shared webhook configuration.'),
+      toolConfigRef: nameRef('Shared tool configuration.'),
+      webhookConfigRef: nameRef('Shared webhook configuration.'),
     },
-    { description: 'What is wanted.' },
+    { description: 'Desired state.' },
   ),
   status: mcpServerStatus,
   rules: [
@@ -95,16 +119,16 @@ export const MCPServer = defineKind({
   ],
   objectRules: [...workloadName(), stdioName],
   columns: [
-    { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Summary.' },
+    { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
     {
       name: 'Ready',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Whether it serves.',
+      description: 'Status of condition Ready.',
     },
-    { name: 'Replicas', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Ready pods.' },
+    { name: 'Replicas', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Number of ready pods.' },
     { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
   ],
 });
 export type MCPServer = ObjectOf<typeof MCPServer>;

@@ -1,5 +1,5 @@
 import { KINDS } from './index.ts';
-import type { Kind, Role } from './kind.ts';
+import type { Kind, Role } from './schema/kind.ts';
 
 /** Kinds that other kinds refer to by name. */
 export type ReferencedKind = Extract<(typeof KINDS)[number], { readonly role: 'group' | 'config' }>['kind'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { KINDS } from './index.ts';
-import { pathText, type Steps } from './object-path.ts';
+import { pathText, type Steps } from './schema/object-path.ts';
 import { validateObject, withDefaults } from './validate.ts';
 
 const samples = (folder: string) => {

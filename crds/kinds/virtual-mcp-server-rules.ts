@@ -1,10 +1,10 @@
 import { at, rule, safeHeaders, union, type Rule } from '../../gateway/contract/rule.ts';
-import { authServerRules } from './auth-server-config.ts';
-import { authzRules } from './authz.ts';
-import { audienceRules, oidcConfigRules } from './oidc.ts';
-import { limitsUsers, limitsUsersCel } from './rate-limiting.ts';
-import { sessionStorageRules } from './session-storage.ts';
-import { vmcpConfigRules } from './vmcp-config-rules.ts';
+import { authServerRules } from './fields/auth-server-config.ts';
+import { authzRules } from './fields/authz.ts';
+import { audienceRules, oidcConfigRules } from './fields/oidc.ts';
+import { limitsUsers, limitsUsersCel } from './fields/rate-limiting.ts';
+import { sessionStorageRules } from './fields/session-storage.ts';
+import { vmcpConfigRules } from './fields/vmcp-config.ts';
 
 type Set = Readonly<Record<string, unknown>>;
 

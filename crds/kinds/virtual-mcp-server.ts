@@ -1,124 +1,144 @@
 import { Type } from 'typebox';
 import { Closed, SCOPE_PATTERN } from '../../gateway/contract/fields.ts';
-import { ATOMIC, block, flag, freeObject, text, texts, whole } from '../../gateway/contract/optional.ts';
+import {
+  ATOMIC,
+  block,
+  flag,
+  freeObject,
+  mapBy,
+  text,
+  textMap,
+  texts,
+  whole,
+} from '../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { INCOMING } from '../../gateway/incoming/index.ts';
-import { authServerConfig } from './auth-server-config.ts';
-import { authzFields, telemetryConfigRef } from './authz.ts';
-import { headerNames } from './header-fields.ts';
-import { defineKind, workloadName, type ObjectOf } from './kind.ts';
-import { oidcConfig, oidcConfigRef } from './oidc.ts';
-import { sessionStorage } from './session-storage.ts';
+import { authServerConfig } from './fields/auth-server-config.ts';
+import { authzFields, telemetryConfigRef } from './fields/authz.ts';
+import { headerNames } from './fields/header-fields.ts';
+import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
+import { oidcConfig, oidcConfigRef } from './fields/oidc.ts';
+import { sessionStorage } from './fields/session-storage.ts';
 import { virtualMCPServerObjectRules, virtualMCPServerRules } from './virtual-mcp-server-rules.ts';
-import { virtualMCPServerStatus } from './virtual-mcp-server-status.ts';
-import { vmcpConfig } from './vmcp-config.ts';
+import { vmcpConfig } from './fields/vmcp-config.ts';
 
 const incomingAuth = Closed(
   {
     type: Type.Enum(
       INCOMING.map(({ type }) => type),
-      { description: '`anonymous`: no check at all, development only. `oidc`: a bearer token is required.' },
+      {
+        description:
+          '`anonymous`: clients are not authenticated, for development only. `oidc`: clients must send a bearer token.',
+      },
     ),
     oidcConfig: oidcConfig(),
     oidcConfigRef: oidcConfigRef(),
-    audience: text('Expected `aud` with `oidcConfigRef`; a URL is also the `resource` of this server.', {
-      minLength: 1,
-      maxLength: 2048,
-    }),
+    audience: text(
+      'Expected `aud` claim when `oidcConfigRef` is set. If it is a URL, it is also the `resource` of this server.',
+      {
+        minLength: 1,
+        maxLength: 2048,
+      },
+    ),
     ...authzFields,
     requiredScopes: texts(
       'Scopes that every token must have.',
       { maxItems: 64, ...ATOMIC },
       { pattern: SCOPE_PATTERN, minLength: 1, maxLength: 256 },
     ),
-    clockSkewSeconds: whole('Tolerance for `exp`, `nbf` and `iat`; 30 when absent.', {
+    clockSkewSeconds: whole('Clock tolerance in seconds for `exp`, `nbf` and `iat`. Defaults to 30.', {
       minimum: 0,
       maximum: 300,
       format: 'int32',
     }),
-    requireClientId: flag('Refuse tokens whose `azp` or `client_id` is not the configured client.'),
+    requireClientId: flag('Reject tokens whose `azp` or `client_id` is not the configured client.'),
     allowedOrigins: texts(
-      'Exact origins that browsers may call from, beside that of this server.',
+      'Exact origins that browsers may send requests from, in addition to the origin of this server.',
       { maxItems: 64, ...ATOMIC },
       { pattern: '^https?://[^\\s/?#]+$', maxLength: 255 },
     ),
     allowedHosts: texts(
-      'Exact Host headers that are served, with the port where it is not the default.',
+      'Exact Host headers that the server accepts, with the port if it is not the default.',
       { maxItems: 64, ...ATOMIC },
       { pattern: '^[^\\s/?#*]+$', maxLength: 255 },
     ),
     trustedProxies: texts(
-      'Networks of proxies, such as an Ingress, whose `X-Forwarded-For` is believed, such as 10.0.0.0/8. Without it, limits per client address are off in a cluster.',
+      'Networks of trusted proxies such as an Ingress, for example 10.0.0.0/8. Their `X-Forwarded-For` header is used. When absent, limits per client address are off in a cluster.',
       { maxItems: 32, ...ATOMIC },
       { pattern: '^[0-9a-fA-F:.]+/[0-9]{1,3}$', maxLength: 64 },
     ),
   },
-  { description: 'How clients authenticate (boundary 1).' },
+  { description: 'Authentication of clients.' },
 );
 
 const backendAuth = (description: string) =>
   Closed(
     {
       type: Type.Enum(['discovered', 'externalAuthConfigRef'], {
-        description: '`discovered`: what the backend itself refers to. `externalAuthConfigRef`: the object named here.',
+        description:
+          '`discovered`: use the MCPExternalAuthConfig that the backend refers to. `externalAuthConfigRef`: use the one named here.',
       }),
       externalAuthConfigRef: nameRef('MCPExternalAuthConfig; set when `type` is `externalAuthConfigRef`.'),
     },
     { description },
   );
 
-const outgoingAuth = block('How backends are authenticated to (boundary 2).', {
+const outgoingAuth = block('Authentication to backends.', {
   source: Type.Optional(
     Type.Enum(['discovered', 'inline'], {
       default: 'discovered',
       description:
-        '`discovered`: what each backend refers to. `inline`: only `backends` and `default`; others get no credential.',
+        '`discovered`: each backend uses the MCPExternalAuthConfig that it refers to. `inline`: only `backends` and `default` apply; other backends get no credential.',
     }),
   ),
   backends: Type.Optional(
-    Type.Record(Type.String(), backendAuth('One backend.'), {
+    Type.Record(Type.String(), backendAuth('Authentication to this backend.'), {
       maxProperties: 256,
-      description: 'By name of the backend.',
+      description: 'Authentication to single backends, by name of the backend.',
     }),
   ),
-  default: Type.Optional(backendAuth('Every backend that has nothing else.')),
+  default: Type.Optional(backendAuth('Authentication to backends that have no other configuration.')),
 });
 
 const upstreamNames = (description: string) => texts(description, { maxItems: 8, ...ATOMIC }, { maxLength: 63 });
 
-const authServerUpstreamFilter = block('Which upstream providers a user visits after the first, by groups.', {
-  claim: text('Claim of the first provider that holds groups.', { default: 'groups', minLength: 1, maxLength: 253 }),
+const authServerUpstreamFilter = block('Selection of the upstream providers after the first, by groups of the user.', {
+  claim: text('Claim of the first provider that holds the groups.', {
+    default: 'groups',
+    minLength: 1,
+    maxLength: 253,
+  }),
   rules: Type.Array(
     Closed({
       groups: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
         minItems: 1,
         maxItems: 100,
-        description: 'Members of any of these groups.',
+        description: 'Groups that the rule applies to. One of them is enough.',
         ...ATOMIC,
       }),
       upstreamProviders: Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
         minItems: 1,
         maxItems: 8,
-        description: 'Visit these providers.',
+        description: 'Providers that these users log in to.',
         ...ATOMIC,
       }),
     }),
-    { minItems: 1, maxItems: 100, description: 'Every matching rule counts.', ...ATOMIC },
+    { minItems: 1, maxItems: 100, description: 'Rules. Every rule that matches applies.', ...ATOMIC },
   ),
-  defaultUpstreams: upstreamNames('Providers of users whom no rule matches.'),
+  defaultUpstreams: upstreamNames('Providers for users that no rule applies to.'),
 });
 
 const deployment = {
-  replicas: whole('Pods; absent leaves the number to an autoscaler.', {
+  replicas: whole('Number of pods. When absent, an autoscaler may set it.', {
     minimum: 0,
     maximum: 2147483647,
     format: 'int32',
   }),
   podTemplateSpec: freeObject('Strategic-merge patch of the pod template; the container is named `vmcp`.'),
   imagePullSecrets: Type.Optional(
-    Type.Array(NameRef('Secret of a registry.'), { maxItems: 32, description: 'Secrets of registries.', ...ATOMIC }),
+    Type.Array(NameRef('Image pull secret.'), { maxItems: 32, description: 'Image pull secrets.', ...ATOMIC }),
   ),
-  serviceAccount: text('Existing ServiceAccount to use instead of one made for this server.', {
+  serviceAccount: text('Existing ServiceAccount to use instead of a generated one.', {
     minLength: 1,
     maxLength: 253,
   }),
@@ -126,9 +146,71 @@ const deployment = {
     Type.Enum(['ClusterIP', 'NodePort', 'LoadBalancer'], { default: 'ClusterIP', description: 'Type of the Service.' }),
   ),
   sessionAffinity: Type.Optional(
-    Type.Enum(['ClientIP', 'None'], { default: 'ClientIP', description: 'Affinity of the Service.' }),
+    Type.Enum(['ClientIP', 'None'], { default: 'ClientIP', description: 'Session affinity of the Service.' }),
   ),
 };
+
+const count = (description: string) => whole(description, { format: 'int32' });
+
+const discoveredBackends = Type.Optional(
+  Type.Array(
+    Closed({
+      name: Type.String({ description: 'Name of the backend.' }),
+      url: text('MCP endpoint of the backend.'),
+      status: Type.Optional(
+        Type.Enum(['ready', 'degraded', 'unavailable', 'unauthenticated', 'unknown'], {
+          description: 'Health of the backend.',
+        }),
+      ),
+      authType: text('Authentication strategy for the backend.'),
+      authConfigRef: text('MCPExternalAuthConfig used for the backend.'),
+      mcpRevision: text('MCP revision of the backend.'),
+      lastHealthCheck: text('Time of the last probe.', { format: 'date-time' }),
+      message: text('Reason why the backend is not ready.'),
+      circuitBreakerState: Type.Optional(
+        Type.Enum(['closed', 'open', 'half-open'], { description: 'State of the circuit breaker.' }),
+      ),
+      circuitLastChanged: text('Time when the circuit breaker last changed its state.', { format: 'date-time' }),
+      consecutiveFailures: count('Number of consecutive failed probes.'),
+    }),
+    { description: 'Backends with their health. Written by the gateway.', ...mapBy('name') },
+  ),
+);
+
+const runtimeProblems = Type.Optional(
+  Type.Array(
+    Closed({
+      reason: Type.String({ description: 'Reason in CamelCase.' }),
+      path: text('Field that has the problem.'),
+      message: Type.String({ description: 'Problem and solution in one sentence.' }),
+    }),
+    { description: 'Problems that only the running gateway can detect. Written by the gateway.', ...ATOMIC },
+  ),
+);
+
+/** Conditions, phase and url are the operator's; what its descriptions name otherwise is the gateway's. */
+const virtualMCPServerStatus = Closed(
+  {
+    ...statusFields,
+    phase: Type.Optional(
+      Type.Enum(['Pending', 'Ready', 'Degraded', 'Failed'], {
+        default: 'Pending',
+        description: 'Summary of the conditions.',
+      }),
+    ),
+    message: text('Reason for the phase.'),
+    url: text('MCP endpoint inside the cluster.'),
+    backendCount: count('Number of backends that receive calls. Written by the gateway.'),
+    discoveredBackends,
+    runtimeProblems,
+    oidcConfigHash: text('Digest of the MCPOIDCConfig in use.'),
+    authzConfigHash: text('Digest of the policies in use.'),
+    telemetryConfigHash: text('Digest of the telemetry configuration in use.'),
+    externalAuthHashes: textMap('Digests of the MCPExternalAuthConfigs in use, by backend.'),
+    secretHash: text('Digest of the versions of the Secrets in use.'),
+  },
+  { description: 'Observed state.' },
+);
 
 /** One endpoint over the servers of a group. */
 export const VirtualMCPServer = defineKind({
@@ -137,7 +219,7 @@ export const VirtualMCPServer = defineKind({
   role: 'virtualServer',
   hasWorkload: true,
   shortNames: ['vmcp', 'virtualmcp'],
-  description: 'One MCP endpoint over the servers of a group.',
+  description: 'MCP endpoint that aggregates the servers of a group.',
   spec: Closed(
     {
       groupRef: NameRef('MCPGroup whose members are the backends.'),
@@ -146,27 +228,32 @@ export const VirtualMCPServer = defineKind({
       authServerConfig: authServerConfig(),
       authServerUpstreamFilter,
       config: vmcpConfig(),
-      passthroughHeaders: headerNames('Client headers that are copied to every backend request.'),
+      passthroughHeaders: headerNames('Headers of client requests to copy to every backend request.'),
       sessionStorage: sessionStorage(),
       telemetryConfigRef: telemetryConfigRef(),
       embeddingServerRef: nameRef('Embedding server of the optimizer.'),
       ...deployment,
     },
-    { description: 'What is wanted.' },
+    { description: 'Desired state.' },
   ),
   status: virtualMCPServerStatus,
   rules: virtualMCPServerRules,
   objectRules: [...workloadName(), ...virtualMCPServerObjectRules],
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary.' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
     { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint.' },
-    { name: 'Backends', type: 'integer', jsonPath: '.status.backendCount', description: 'Backends in use.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' },
+    {
+      name: 'Backends',
+      type: 'integer',
+      jsonPath: '.status.backendCount',
+      description: 'Number of backends that receive calls.',
+    },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
     {
       name: 'Ready',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Whether it serves.',
+      description: 'Status of condition Ready.',
     },
   ],
 });

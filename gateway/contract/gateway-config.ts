@@ -66,12 +66,12 @@ export const Backend = Closed({
 });
 
 const ToolOverride = Closed({
-  name: Type.Optional(Type.String({ minLength: 1, description: 'Name under which the tool is advertised.' })),
-  description: Type.Optional(Type.String({ description: 'Description under which the tool is advertised.' })),
+  name: Type.Optional(Type.String({ minLength: 1, description: 'Advertised name of the tool.' })),
+  description: Type.Optional(Type.String({ description: 'Advertised description of the tool.' })),
   annotations: Type.Optional(
     Closed(
       {
-        title: Type.Optional(Type.String({ description: 'Title.' })),
+        title: Type.Optional(Type.String({ description: 'Title of the tool.' })),
         readOnlyHint: Bool('readOnlyHint.'),
         destructiveHint: Bool('destructiveHint.'),
         idempotentHint: Bool('idempotentHint.'),
@@ -100,22 +100,22 @@ export const Aggregation = Closed({
   }),
   exclude_all_tools: Bool('Hide every backend tool.'),
   max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
-  tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Rules by backend.' })),
+  tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
 });
 
 export const Operational = Closed({
-  log_level: Type.Optional(Type.Enum(['debug'], { description: 'More log lines.' })),
+  log_level: Type.Optional(Type.Enum(['debug'], { description: '`debug` writes more log lines.' })),
   timeouts: Closed({
     default: Duration('Longest wait for a backend’s answer.'),
     backend_init: Type.Optional(Duration('Longest wait for opening one backend.')),
-    per_workload: Type.Optional(Type.Record(Type.String(), Duration('Wins over `default` for that backend.'))),
+    per_workload: Type.Optional(Type.Record(Type.String(), Duration('Timeout for this backend. Overrides `default`.'))),
   }),
   failure_handling: Closed({
-    health_check_interval: Duration('Time between two probes of a backend.'),
-    health_check_timeout: Duration('Longest wait for a probe.'),
+    health_check_interval: Duration('Interval between two probes of a backend.'),
+    health_check_timeout: Duration('Timeout for a probe.'),
     unhealthy_threshold: Type.Integer({
       minimum: 1,
-      description: 'Failed probes in a row that make a backend unhealthy.',
+      description: 'Number of consecutive failed probes after which a backend is unhealthy.',
     }),
     partial_failure_mode: Type.Optional(
       Type.Enum(['fail', 'best_effort'], {
@@ -123,15 +123,15 @@ export const Operational = Closed({
       }),
     ),
     circuit_breaker: Closed({
-      enabled: Type.Boolean({ description: 'Fail calls at once while a backend keeps failing.' }),
+      enabled: Type.Boolean({ description: 'Enable the circuit breaker.' }),
       failure_threshold: Type.Integer({ minimum: 1, description: 'Failures in a row that open the circuit.' }),
-      timeout: Duration('Time until one trial call is let through.'),
+      timeout: Duration('Time until the open circuit lets one trial call through.'),
     }),
   }),
   list_changed: Type.Optional(
     Closed({
       enabled: Bool('Subscribe to `list_changed` of backends.'),
-      disabled_workloads: Type.Optional(Strings('Backends not subscribed to.')),
+      disabled_workloads: Type.Optional(Strings('Backends without a subscription.')),
     }),
   ),
 });
@@ -193,7 +193,7 @@ export interface OutgoingEntry {
 /** The registry of strategies says the rest: `readGatewayConfig` checks it. */
 const OutgoingEntry = Type.Unsafe<OutgoingEntry>(
   Type.Object(
-    { type: Type.String({ description: 'Strategy.' }) },
+    { type: Type.String({ description: 'Authentication strategy.' }) },
     { additionalProperties: true, description: 'Strategy and its members.' },
   ),
 );
@@ -206,7 +206,7 @@ export const Cluster = Closed(
       description: 'ConfigMap whose key `backends.json` holds the backends and the credentials for them.',
     }),
     virtual_mcp_server: Type.String({ minLength: 1, description: 'VirtualMCPServer whose status is reported to.' }),
-    reporting_interval: Duration('Shortest time between two status reports.'),
+    reporting_interval: Duration('Minimum interval between two status reports.'),
     mounted_folders: Type.Optional(
       Strings('Folders that files may be named in; when absent, those that the operator mounts.'),
     ),
@@ -227,7 +227,7 @@ export const Vmcp = Closed({
   aggregation: Aggregation,
   operational: Operational,
   passthrough_headers: Type.Optional(Strings('Client headers copied to every backend request.')),
-  metadata: Type.Optional(StringMap('Free text by name, shown in `/status`.')),
+  metadata: Type.Optional(StringMap('Arbitrary text values by name, shown in `/status`.')),
   session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
   cluster: Type.Optional(Cluster),
 });

@@ -33,10 +33,10 @@ export interface BundleRef {
 
 /** Further certificate authorities from a ConfigMap. */
 export const caBundleRef = () =>
-  block('PEM certificates trusted beside the system roots.', {
-    configMapRef: block('The ConfigMap.', {
+  block('PEM certificates trusted in addition to the system roots.', {
+    configMapRef: block('ConfigMap that holds the certificates.', {
       name: name('Name of the ConfigMap.'),
       key: Type.Optional(Type.String({ ...KEY, default: 'ca.crt', description: 'Key in the ConfigMap.' })),
-      optional: flag('Start without the bundle when the ConfigMap or the key is missing.'),
+      optional: flag('Start without the certificates when the ConfigMap or the key is missing.'),
     }),
   });

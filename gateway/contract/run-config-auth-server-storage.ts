@@ -4,7 +4,7 @@ import { block, duration, flag, text, texts, whole } from './optional.ts';
 
 const tls = (description: string) =>
   block(description, {
-    ca_cert_file: text('PEM bundle trusted beside the system roots.'),
+    ca_cert_file: text('PEM certificates trusted in addition to the system roots.'),
     insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
   });
 
@@ -19,17 +19,17 @@ export const kvstoreConfig = Closed(
       username_file: text('Path of the file that holds the user name.'),
     }),
     auth_type: text('`aclUser`.'),
-    dial_timeout: duration('Longest wait for a connection.'),
-    read_timeout: duration('Longest wait for an answer.'),
-    write_timeout: duration('Longest wait for a write.'),
+    dial_timeout: duration('Timeout for opening a connection.'),
+    read_timeout: duration('Timeout for reading a response.'),
+    write_timeout: duration('Timeout for writing a request.'),
     key_prefix: text('Put before every key.'),
-    sentinel_config: block('Sentinels that name the current master.', {
+    sentinel_config: block('Sentinels that report the current master.', {
       db: whole('Database number.'),
       master_name: text('Name of the master set.'),
-      sentinel_addrs: texts('host:port of each sentinel.'),
+      sentinel_addrs: texts('Addresses of the sentinels, `host:port`.'),
     }),
-    sentinel_tls: tls('TLS to the sentinels.'),
-    tls: tls('TLS to the store.'),
+    sentinel_tls: tls('TLS for connections to the sentinels.'),
+    tls: tls('TLS for connections to the store.'),
   },
   { description: 'The key-value store.' },
 );
@@ -37,11 +37,11 @@ export const kvstoreConfig = Closed(
 /** Members that every store has. */
 export const storageMembers = {
   type: text('`memory` (lost on restart) or `kvstore`.'),
-  max_dcr_clients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', { minimum: 0 }),
+  max_dcr_clients: whole('Maximum number of registered clients. Defaults to 10000; 0 means no limit.', { minimum: 0 }),
 };
 
 const members = { ...storageMembers, kvstore_config: Type.Optional(kvstoreConfig) };
-const options = { description: 'Where sessions, codes and upstream tokens are kept.' };
+const options = { description: 'Storage of sessions, codes and upstream tokens.' };
 const storageConfig = Closed(members, options);
 
 export const storage = Type.Optional(storageConfig);

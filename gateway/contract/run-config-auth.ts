@@ -3,18 +3,18 @@ import { block, blocks, duration, flag, text, textMap, texts, whole } from './op
 /** Boundary 1: which bearer tokens are accepted. */
 export const oidcConfig = block('Which bearer tokens are accepted.', {
   issuer: text('Compared exactly with `iss`.'),
-  audience: text('Expected `aud`.'),
+  audience: text('Expected `aud` claim.'),
   clientID: text('Client identifier, used for introspection.'),
   clientSecret: text('Client secret as a value: read, never written; `clientSecretFile` stands in for it.'),
   clientSecretFile: text('Path of the file that holds the client secret.'),
-  jwksurl: text('Key set; found by discovery when absent.'),
+  jwksurl: text('URL of the JSON Web Key Set. Discovered when absent.'),
   introspectionURL: text('RFC 7662 endpoint for opaque tokens.'),
   resourceURL: text('RFC 9728 `resource` of this server.'),
   scopes: texts('Scopes advertised in the protected resource metadata.'),
   authTokenFile: text('Path of the file whose bearer token is sent to the key set and introspection endpoints.'),
-  cacertPath: text('PEM bundle trusted beside the system roots.'),
+  cacertPath: text('PEM certificates trusted in addition to the system roots.'),
   allowPrivateIP: flag('Let the issuer resolve to a private address.'),
-  insecureAllowHTTP: flag('Let the issuer be spoken to without TLS.'),
+  insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
 });
 
 /** How a remote server is logged in to. */
@@ -23,9 +23,9 @@ export const remoteAuthConfig = block('How a remote server is logged in to.', {
   token_url: text('Token endpoint.'),
   issuer: text('Issuer whose discovery document names the endpoints.'),
   resource: text('RFC 8707 resource.'),
-  scopes: texts('Scopes asked for.'),
+  scopes: texts('Scopes to request.'),
   scope_param_name: text('Name of the scope parameter, where it is not `scope`.'),
-  oauth_params: textMap('Further parameters of the authorization request.'),
+  oauth_params: textMap('Additional parameters of the authorization request.'),
   client_id: text('Client identifier.'),
   client_secret: text('Reference `NAME,target=TARGET` to the client secret.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
@@ -45,9 +45,9 @@ export const remoteAuthConfig = block('How a remote server is logged in to.', {
 
 /** RFC 8693 exchange of the caller's token. */
 export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s token.', {
-  token_url: text('Exchange endpoint.'),
+  token_url: text('Token endpoint for the exchange.'),
   audience: text('`audience` of the request; left out when empty.'),
-  scopes: texts('`scope` of the request.'),
+  scopes: texts('`scope` parameter of the request.'),
   client_id: text('Client identifier.'),
   client_secret: text('Client secret as a value: read, never written; `client_secret_file` stands in for it.'),
   client_secret_file: text('Path of the file that holds the client secret.'),

@@ -6,10 +6,10 @@ import { block, blocks, flag, text, textMap, texts } from './optional.ts';
 const userInfo = (description: string) =>
   Closed(
     {
-      additional_headers: textMap('Header name to value, sent with the request.'),
-      endpoint_url: text('URL that answers who the user is.'),
+      additional_headers: textMap('Additional headers of the request, by header name.'),
+      endpoint_url: text('Userinfo endpoint.'),
       http_method: text('GET or POST.'),
-      field_mapping: block('Which members of the answer mean what; the first present one counts.', {
+      field_mapping: block('Members of the response that identify the user. The first one present is used.', {
         email_fields: texts('Members, or dot paths, that may hold the e-mail address.'),
         name_fields: texts('Members, or dot paths, that may hold the display name.'),
         subject_fields: texts('Members, or dot paths, that may hold the subject.'),
@@ -24,25 +24,25 @@ const common = {
   client_secret_env_var: text('Environment variable that holds the client secret.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
   redirect_uri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.'),
-  scopes: texts('Scopes asked for.'),
-  additional_authorization_params: textMap('Further parameters of the authorization request.'),
-  additional_token_params: textMap('Further parameters of token requests: for a code, and for a refresh.'),
+  scopes: texts('Scopes to request.'),
+  additional_authorization_params: textMap('Additional parameters of the authorization request.'),
+  additional_token_params: textMap('Additional parameters of token requests, for a code and for a refresh.'),
   omit_scope_on_refresh: flag(
-    'Never send `scopes` with a refresh; when absent, they are sent where the provider said that it granted them all.',
+    'Never send `scopes` with a refresh. By default they are sent if the provider granted all of them.',
   ),
-  allow_private_ips: flag('Let the provider resolve to private addresses.'),
-  insecure_allow_http: flag('Let the provider be spoken to without TLS.'),
+  allow_private_ips: flag('Allow the provider to resolve to private addresses.'),
+  insecure_allow_http: flag('Allow http URLs for the provider.'),
   ca_file: text('PEM bundle trusted beside the system roots, for this provider.'),
 };
 
 export const oauth2ProviderConfig = Closed(
   {
-    authorization_endpoint: text('URL that the user is redirected to.'),
-    token_endpoint: text('URL that gives tokens for codes.'),
-    revocation_endpoint: text('URL that takes tokens back (RFC 7009).'),
+    authorization_endpoint: text('Authorization endpoint, to which the user is redirected.'),
+    token_endpoint: text('Token endpoint.'),
+    revocation_endpoint: text('Revocation endpoint (RFC 7009).'),
     issuer: text('`iss` of the callbacks (RFC 9207); of the origin of one of the endpoints when absent.'),
     ...common,
-    token_response_mapping: block('Dot paths into a token response that is not RFC 6749 §5.1.', {
+    token_response_mapping: block('Dot paths into a token response that deviates from RFC 6749, section 5.1.', {
       access_token_path: text('Path of the access token.'),
       expires_in_path: text('Path of the lifetime in seconds.'),
       refresh_token_path: text('Path of the refresh token.'),
@@ -55,20 +55,20 @@ export const oauth2ProviderConfig = Closed(
     }),
     userinfo: Type.Optional(userInfo('How the user is identified.')),
   },
-  { description: 'A provider without discovery.' },
+  { description: 'Provider without discovery.' },
 );
 
 export const oidcProviderConfig = Closed(
   {
     issuer_url: text('Issuer of the provider.'),
     ...common,
-    subject_claim: text('Claim used as the subject; `sub` when absent.'),
-    userinfo_override: Type.Optional(userInfo('Used in place of the discovered userinfo endpoint.')),
+    subject_claim: text('Claim used as the subject. Defaults to `sub`.'),
+    userinfo_override: Type.Optional(userInfo('Replacement for the discovered userinfo endpoint.')),
   },
-  { description: 'A provider with OpenID Connect discovery.' },
+  { description: 'Provider with OpenID Connect discovery.' },
 );
 
-export const upstreams = blocks('Identity providers, in the order in which the user visits them.', {
+export const upstreams = blocks('Identity providers, in the order of the login.', {
   name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
   type: text('`oauth2` or `oidc`: which of the two members below is read.'),
   oauth2_config: Type.Optional(oauth2ProviderConfig),

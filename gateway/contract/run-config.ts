@@ -13,8 +13,8 @@ export { SCHEMA_VERSION };
 
 const bucket = (description: string) =>
   block(description, {
-    maxTokens: whole('Calls that fit in at once.'),
-    refillPeriod: duration('Time in which an empty bucket is full again.'),
+    maxTokens: whole('Maximum number of calls in a burst.'),
+    refillPeriod: duration('Time until an empty bucket is full again.'),
   });
 
 const webhooks = (description: string) =>
@@ -25,7 +25,7 @@ const webhooks = (description: string) =>
     failure_policy: text('What an unreachable webhook means.'),
     hmac_secret_ref: text('Name of the secret, or absolute path of the file, that signs the request.'),
     tls_config: block('TLS to the webhook.', {
-      ca_bundle_path: text('PEM bundle trusted beside the system roots.'),
+      ca_bundle_path: text('PEM certificates trusted in addition to the system roots.'),
       client_cert_path: text('Client certificate.'),
       client_key_path: text('Key of the client certificate.'),
       insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
@@ -43,7 +43,7 @@ const server = {
   registry_server_name: text('Name of the entry in the registry.'),
   registry_url: text('Registry file the entry came from.'),
   cmd_args: texts('Arguments of the server.'),
-  env_vars: textMap('Environment of the server.'),
+  env_vars: textMap('Environment variables of the server.'),
   env_file_dir: text('Directory of environment files.'),
   secrets: texts('Secrets of the server, each `NAME,target=ENVIRONMENT_VARIABLE`.'),
   volumes: texts('Mounts, each `host:container[:ro]`.'),
@@ -79,8 +79,8 @@ const endpoint = {
   }),
   tools_filter: texts('Advertise these tools only.'),
   tools_override: blockMap('Tools advertised under another name or description, by original name.', {
-    name: text('Name under which the tool is advertised.'),
-    description: text('Description under which the tool is advertised.'),
+    name: text('Advertised name of the tool.'),
+    description: text('Advertised description of the tool.'),
   }),
   scaling_config: block('Replicas and what they share.', {
     backend_replicas: whole('Instances of the server; absent leaves the number to an autoscaler.'),
@@ -96,7 +96,7 @@ const endpoint = {
 const auth = {
   oidc_config: oidcConfig,
   jwks_auth_token_file: text('Path of the file whose bearer token is sent to the key set endpoint.'),
-  cli_ca_bundle: text('PEM bundle trusted beside the system roots.'),
+  cli_ca_bundle: text('PEM certificates trusted in addition to the system roots.'),
   remote_auth_config: remoteAuthConfig,
   token_exchange_config: tokenExchangeConfig,
   upstream_swap_config: upstreamSwapConfig,
@@ -110,13 +110,13 @@ const policy = {
     version: text('Version of the policy format.'),
   }),
   authz_config_path: text('File that holds the policy.'),
-  rate_limit_config: block('How often tools may be called.', {
-    perUser: bucket('One bucket per user.'),
-    shared: bucket('One bucket for all.'),
-    tools: blocks('Buckets of single tools.', {
-      name: text('Tool.'),
-      perUser: bucket('One bucket per user.'),
-      shared: bucket('One bucket for all.'),
+  rate_limit_config: block('Rate limits for tool calls.', {
+    perUser: bucket('Limit for each user.'),
+    shared: bucket('Limit for all users together.'),
+    tools: blocks('Limits for individual tools.', {
+      name: text('Name of the tool.'),
+      perUser: bucket('Limit for each user.'),
+      shared: bucket('Limit for all users together.'),
     }),
   }),
   rate_limit_namespace: text('First part of the bucket keys.'),
@@ -131,22 +131,22 @@ const policy = {
 };
 
 const observation = {
-  debug: flag('More log lines.'),
-  audit_config: block('The audit stream.', {
+  debug: flag('Write more log lines.'),
+  audit_config: block('Audit log.', {
     enabled: flag('Write audit events.'),
     component: text('Component named in each event.'),
-    eventTypes: texts('Write these types only.'),
-    excludeEventTypes: texts('Never write these types; wins over `eventTypes`.'),
+    eventTypes: texts('Event types to write. All types when absent.'),
+    excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.'),
     includeRequestData: flag('Write request bodies.'),
     includeResponseData: flag('Write response bodies.'),
-    logFile: text('File that events are written to; standard output when absent.'),
-    maxDataSize: whole('Most bytes of a body that are written.'),
+    logFile: text('File for events. Defaults to standard output.'),
+    maxDataSize: whole('Maximum number of bytes to write of a body.'),
   }),
   audit_config_path: text('File that holds the audit configuration.'),
   telemetry_config: block('Traces and metrics.', {
     endpoint: text('OTLP endpoint.'),
     headers: textMap('Headers sent to the endpoint.'),
-    caCertPath: text('PEM bundle trusted beside the system roots.'),
+    caCertPath: text('PEM certificates trusted in addition to the system roots.'),
     insecure: flag('Speak to the endpoint without TLS.'),
     serviceName: text('service.name.'),
     serviceVersion: text('service.version.'),

@@ -10,24 +10,26 @@ import { defineSource, type ResolvedSource, type SourceScope } from './mode.ts';
 
 /** The issuer itself: what a shared MCPOIDCConfig says once for all its users. */
 export const issuerFields = {
-  issuer: HttpUrl('Token issuer, compared exactly with `iss`.', { maxLength: 2048 }),
-  clientId: text('Client identifier, used for introspection and by `requireClientId`.', { maxLength: 256 }),
-  clientSecretRef: secretKeyRef('Client secret; switches on RFC 7662 introspection of opaque tokens.'),
-  jwksUrl: Type.Optional(HttpUrl('Key set; found by discovery when absent.', { maxLength: 2048 })),
-  introspectionUrl: Type.Optional(HttpUrl('RFC 7662 endpoint; found by discovery when absent.', { maxLength: 2048 })),
+  issuer: HttpUrl('Issuer of the tokens. Must equal the `iss` claim exactly.', { maxLength: 2048 }),
+  clientId: text('Client identifier for introspection and for `requireClientId`.', { maxLength: 256 }),
+  clientSecretRef: secretKeyRef('Client secret. Enables introspection of opaque tokens (RFC 7662).'),
+  jwksUrl: Type.Optional(HttpUrl('URL of the JSON Web Key Set. Discovered when absent.', { maxLength: 2048 })),
+  introspectionUrl: Type.Optional(
+    HttpUrl('Introspection endpoint (RFC 7662). Discovered when absent.', { maxLength: 2048 }),
+  ),
   introspection: introspectionField(),
   caBundleRef: caBundleRef(),
   jwksAuthTokenPath: text(
-    'File whose bearer token is sent to the key set endpoint; in a cluster below `/etc/vmcp/tokens`, where `podTemplateSpec` can mount it.',
+    'File that holds the bearer token for the key set endpoint. In a cluster, mount it below `/etc/vmcp/tokens` with `podTemplateSpec`.',
     {
       pattern: '^/.+$',
       maxLength: 4096,
     },
   ),
-  allowPrivateIPs: flag('Let the issuer’s endpoints resolve to private addresses.'),
+  allowPrivateIPs: flag('Allow the endpoints of the issuer to resolve to private addresses.'),
   jwksAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
   protectedResourceAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
-  insecureAllowHTTP: flag('Let the issuer be spoken to without TLS.'),
+  insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
 };
 
 export const issuerRules = [
@@ -84,8 +86,8 @@ export const inline = defineSource({
   spec: Closed(
     {
       ...issuerFields,
-      audience: text('Expected `aud`.', { minLength: 1, maxLength: 2048 }),
-      scopes: texts('Scopes advertised in the protected resource metadata; none when absent.', {
+      audience: text('Expected `aud` claim.', { minLength: 1, maxLength: 2048 }),
+      scopes: texts('Scopes advertised in the protected resource metadata. None when absent.', {
         maxItems: 64,
         ...ATOMIC,
       }),

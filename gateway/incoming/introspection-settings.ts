@@ -6,21 +6,24 @@ import { needs } from '../contract/rule.ts';
 
 const members = {
   cacheTtl: duration(
-    'How long an answer that accepts a token is kept, from 0s to 5m: so long a token may outlive its revocation.',
+    'Lifetime of a cached response that accepts a token, 0s to 5m. A revoked token stays valid for this long.',
     { default: '60s' },
   ),
   allowMissingAudience: flag(
-    'Accept answers without `aud`. Only where the issuer introspects no token of another service for this client.',
+    'Accept responses without `aud`. Safe only if the issuer never introspects tokens of other services for this client.',
   ),
-  subjectClaim: text('Member of the answer that says who the user is; unique, and never given to another user.', {
-    default: 'sub',
-    pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
-    maxLength: 128,
-  }),
+  subjectClaim: text(
+    'Response member that identifies the user. It must be unique and never be reassigned to another user.',
+    {
+      default: 'sub',
+      pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
+      maxLength: 128,
+    },
+  ),
 };
 
 /** How answers about opaque tokens are judged. */
-export const introspectionField = () => block('How answers about opaque tokens are judged.', members);
+export const introspectionField = () => block('Rules for introspection responses about opaque tokens.', members);
 
 /** Of the block that holds the field. */
 export const introspectionRules = [

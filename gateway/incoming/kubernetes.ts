@@ -9,20 +9,26 @@ import { createServiceAccountValidator } from './service-account-validator.ts';
 /** The cluster's own service account tokens: what a shared MCPOIDCConfig says once for all its users. */
 export const serviceAccountFields = {
   issuer: Type.Optional(
-    HttpUrl('Issuer; read from the API server when absent. Required outside a cluster.', { maxLength: 2048 }),
+    HttpUrl('Issuer of the tokens. Read from the API server when absent. Required outside a cluster.', {
+      maxLength: 2048,
+    }),
   ),
   jwksUrl: Type.Optional(
-    HttpUrl('Key set; that of the API server when absent. Required outside a cluster.', { maxLength: 2048 }),
+    HttpUrl('URL of the JSON Web Key Set. Defaults to the key set of the API server. Required outside a cluster.', {
+      maxLength: 2048,
+    }),
   ),
-  introspectionUrl: Type.Optional(HttpUrl('RFC 7662 endpoint.', { maxLength: 2048 })),
+  introspectionUrl: Type.Optional(HttpUrl('Introspection endpoint (RFC 7662).', { maxLength: 2048 })),
   serviceAccount: text(
-    'Accept tokens of this service account only: `NAME` of `namespace`, where absent of the namespace of the VirtualMCPServer, or `NAMESPACE:NAME`.',
+    'Accept tokens of this service account only: `NAME` or `NAMESPACE:NAME`. A bare name is in `namespace`, or in the namespace of the VirtualMCPServer when that is absent.',
     { minLength: 1, maxLength: 253 },
   ),
   namespace: Type.Optional(DnsLabel('Accept tokens of this namespace only.')),
-  allowPrivateIPs: flag('Let the endpoints resolve to private addresses; those of the API server always may.'),
-  insecureAllowHTTP: flag('Let the endpoints be spoken to without TLS.'),
-  useClusterAuth: flag('Use the pod’s CA file and token towards the API server.', { default: true }),
+  allowPrivateIPs: flag(
+    'Allow the endpoints to resolve to private addresses. The endpoints of the API server always may.',
+  ),
+  insecureAllowHTTP: flag('Allow http URLs for the endpoints.'),
+  useClusterAuth: flag('Use the CA file and the token of the pod for requests to the API server.', { default: true }),
 };
 
 /** Expected `aud` of service account tokens where nobody says another one. */
@@ -79,9 +85,9 @@ export const kubernetes = defineSource({
   spec: Closed(
     {
       ...serviceAccountFields,
-      audience: text('Expected `aud`.', { default: SERVICE_AUDIENCE, minLength: 1, maxLength: 2048 }),
+      audience: text('Expected `aud` claim.', { default: SERVICE_AUDIENCE, minLength: 1, maxLength: 2048 }),
     },
-    { description: 'May be set when `type` is `kubernetes`.' },
+    { description: 'Optional settings for `type: kubernetes`.' },
   ),
   rules: serviceAccountRules,
   resolve: resolveServiceAccount,

@@ -15,7 +15,7 @@ const config = Closed({
 /** Sends a fixed header from a Secret. */
 export const headerInjection = defineStrategy({
   type: 'headerInjection',
-  description: 'A fixed header from a Secret.',
+  description: 'A fixed header is sent, with its value from a Secret.',
   perUser: false,
   spec: Closed(
     {

@@ -9,14 +9,14 @@ export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as con
 
 /** `token_exchange` in `vmcp.outgoing_auth`. */
 export const tokenExchangeConfig = Closed({
-  token_url: Type.String({ minLength: 1, description: 'Exchange endpoint.' }),
+  token_url: Type.String({ minLength: 1, description: 'Token endpoint for the exchange.' }),
   client_id: text('Client identifier.', { minLength: 1 }),
   client_secret_file: text('Path of the file that holds the client secret.', { minLength: 1 }),
   audience: text('`audience` of the request; left out when empty.'),
-  resource: text('`resource` of the request (RFC 8707); left out when absent.', { minLength: 1 }),
-  scopes: texts('`scope` of the request.'),
+  resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', { minLength: 1 }),
+  scopes: texts('`scope` parameter of the request.'),
   subject_provider_name: text('Upstream provider whose stored token is the subject; the caller’s token when absent.'),
-  subject_token_type: text('`subject_token_type` of the request, short or as URN.'),
+  subject_token_type: text('`subject_token_type` parameter of the request, as a short name or a URN.'),
   requested_token_type: text('`requested_token_type` of the request, short or as URN; access_token when absent.'),
   token_endpoint_auth_method: Type.Optional(
     Type.Enum([...AUTH_METHODS], {
@@ -28,8 +28,8 @@ export const tokenExchangeConfig = Closed({
     Type.Enum(['replace', 'custom'], { default: 'replace', description: '`replace` is Authorization.' }),
   ),
   external_token_header_name: text('Header that carries the exchanged token when the strategy is `custom`.'),
-  allow_private_ips: flag('Let the endpoint resolve to a private address.'),
-  insecure_allow_http: flag('Let the endpoint be spoken to without TLS.'),
+  allow_private_ips: flag('Allow the endpoint to resolve to a private address.'),
+  insecure_allow_http: flag('Allow http URLs for the endpoint.'),
 });
 
 export type TokenExchangeConfig = Static<typeof tokenExchangeConfig>;

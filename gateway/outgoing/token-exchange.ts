@@ -29,34 +29,41 @@ const RESOURCE_PATTERN = '^[A-Za-z][A-Za-z0-9+.-]*:[^\\s#]+$';
 
 const spec = Closed(
   {
-    tokenUrl: HttpUrl('Exchange endpoint.', { maxLength: 2048 }),
+    tokenUrl: HttpUrl('Token endpoint for the exchange.', { maxLength: 2048 }),
     clientId: text('Client identifier.', { maxLength: 256 }),
     clientSecretRef: secretKeyRef('Client secret.'),
-    audience: text('`audience` of the request; left out when absent.', { maxLength: 2048 }),
-    resource: text('`resource` of the request (RFC 8707); left out when absent.', {
+    audience: text('`audience` parameter of the request. Omitted when absent.', { maxLength: 2048 }),
+    resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', {
       pattern: RESOURCE_PATTERN,
       maxLength: 2048,
     }),
-    scopes: texts('`scope` of the request.', { maxItems: 64, ...ATOMIC }),
+    scopes: texts('`scope` parameter of the request.', { maxItems: 64, ...ATOMIC }),
     subjectProviderName: Type.Optional(
-      DnsLabel('Upstream provider whose stored token is the subject; the JWT issued by the gateway when absent.'),
+      DnsLabel(
+        'Upstream provider whose stored token is exchanged. When absent, the JWT that the gateway issued is exchanged.',
+      ),
     ),
-    subjectTokenType: text('`subject_token_type` of the request, short or as URN.', { pattern: TOKEN_TYPE_PATTERN }),
-    requestedTokenType: text('`requested_token_type` of the request, short or as URN; `access_token` when absent.', {
+    subjectTokenType: text('`subject_token_type` parameter of the request, as a short name or a URN.', {
       pattern: TOKEN_TYPE_PATTERN,
     }),
+    requestedTokenType: text(
+      '`requested_token_type` parameter of the request, as a short name or a URN. Defaults to `access_token`.',
+      {
+        pattern: TOKEN_TYPE_PATTERN,
+      },
+    ),
     tokenEndpointAuthMethod: Type.Optional(
       Type.Enum([...AUTH_METHODS], {
         description:
-          'Where the client secret is put: into Authorization (`client_secret_basic`, the default) or into the form.',
+          'Client authentication: in the Authorization header (`client_secret_basic`, the default) or in the form (`client_secret_post`).',
       }),
     ),
-    externalTokenHeaderName: text('Header that carries the exchanged token in place of Authorization.', {
+    externalTokenHeaderName: text('Header that carries the exchanged token instead of Authorization.', {
       pattern: HEADER_NAME_PATTERN,
       maxLength: 255,
     }),
-    allowPrivateIPs: flag('Let the endpoint resolve to a private address.'),
-    insecureAllowHTTP: flag('Let the endpoint be spoken to without TLS.'),
+    allowPrivateIPs: flag('Allow the endpoint to resolve to a private address.'),
+    insecureAllowHTTP: flag('Allow http URLs for the endpoint.'),
   },
   { description: 'Set when `type` is `tokenExchange`.' },
 );
@@ -68,7 +75,7 @@ const spec = Closed(
  */
 export const tokenExchange = defineStrategy({
   type: 'tokenExchange',
-  description: 'RFC 8693 exchange for a token that the backend accepts.',
+  description: 'The token is exchanged for one that the backend accepts (RFC 8693).',
   perUser: true,
   spec,
   rules: [

@@ -19,7 +19,7 @@ const config = Closed({
 /** Sends the upstream token stored at login in place of the caller's own. */
 export const upstreamInject = defineStrategy({
   type: 'upstreamInject',
-  description: 'The upstream token stored at login replaces the caller’s own.',
+  description: 'The user’s upstream token, stored at login, replaces the token of the client.',
   perUser: true,
   needsAuthServer: true,
   spec: Closed(

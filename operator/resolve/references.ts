@@ -1,4 +1,4 @@
-import { pathText } from '../../crds/kinds/object-path.ts';
+import { pathText } from '../../crds/kinds/schema/object-path.ts';
 import { isOwnKind, REFERENCE_FIELDS, type ReferencedKind } from '../../crds/kinds/roles.ts';
 import type { FieldPath } from './fields/field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';

@@ -5,7 +5,7 @@ import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
 import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
-import type { ObjectOf } from '../../crds/kinds/kind.ts';
+import type { ObjectOf } from '../../crds/kinds/schema/kind.ts';
 
 export type { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
 

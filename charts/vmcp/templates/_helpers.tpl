@@ -89,26 +89,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- dict "env" $env | toJson }}
 {{- end }}
 
-{{/* What the operator may do in a namespace. It must hold every right that the Roles of its gateways give on. */}}
+{{/* Rules of the operator in a namespace. It must hold every right that it grants to gateways in their Roles. */}}
 {{- define "vmcp.rules" -}}
 - apiGroups: [vmcp.dev]
-  resources: [virtualmcpservers, mcpservers, mcpserverentries, mcpgroups, mcpoidcconfigs, mcpexternalauthconfigs]
+  resources: {{ include "vmcp.kinds" . }}
   verbs: [get, list, watch]
 - apiGroups: [vmcp.dev]
-  resources:
-    - virtualmcpservers/status
-    - mcpservers/status
-    - mcpserverentries/status
-    - mcpgroups/status
-    - mcpoidcconfigs/status
-    - mcpexternalauthconfigs/status
+  resources: {{ include "vmcp.kindStatuses" . }}
   verbs: [get, patch, update]
-# Finalizers of what others refer to; and owner references that block the deletion of their owner.
+# The finalizer that protects objects while others refer to them.
 - apiGroups: [vmcp.dev]
-  resources: [mcpgroups, mcpoidcconfigs, mcpexternalauthconfigs]
+  resources: {{ include "vmcp.protectedKinds" . }}
   verbs: [patch]
+# Owner references with blockOwnerDeletion.
 - apiGroups: [vmcp.dev]
-  resources: [virtualmcpservers/finalizers, mcpservers/finalizers]
+  resources: {{ include "vmcp.ownerFinalizers" . }}
   verbs: [update]
 - apiGroups: ['']
   resources: [configmaps, services, serviceaccounts]
@@ -125,14 +120,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, patch, delete]
-# Referenced Secrets are looked at for their keys and versions; their values go nowhere.
+# Keys and versions of referenced Secrets. The operator never uses or stores their values.
 - apiGroups: ['']
   resources: [secrets]
   verbs: [get, list, watch]
 - apiGroups: ['']
   resources: [events]
   verbs: [create, patch]
-# Why a pod does not start; and what gateways of stdio servers are given.
+# Pods: reasons why one does not start. Attach: a right that the operator grants to gateways of stdio servers.
 - apiGroups: ['']
   resources: [pods]
   verbs: [get, list]
@@ -141,7 +136,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [get, create]
 {{- end }}
 
-{{/* Selects the operator's own series: their names are those that other operators use too. */}}
+{{/* Selects the series of this operator. Other operators use the same metric names. */}}
 {{- define "vmcp.series" -}}
 {job="{{ include "vmcp.fullname" . }}",namespace="{{ .Release.Namespace }}"}
 {{- end }}

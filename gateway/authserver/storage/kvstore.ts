@@ -14,29 +14,29 @@ const timeout = (description: string, value: string) => duration(description, { 
 
 const spec = Closed(
   {
-    addr: text('host:port of a single store or of a cluster.', { minLength: 1, maxLength: 512 }),
+    addr: text('Address of a single store or of a cluster, `host:port`.', { minLength: 1, maxLength: 512 }),
     clusterMode: flag('`addr` is a member of a cluster.'),
     aclUserConfig: block('User and password of the store.', {
       usernameSecretRef: secretKeyRef('User name.'),
       passwordSecretRef: SecretKeyRef('Password.'),
     }),
-    dialTimeout: timeout('Longest wait for a connection.', '5s'),
-    readTimeout: timeout('Longest wait for an answer.', '3s'),
-    writeTimeout: timeout('Longest wait for a write.', '3s'),
-    sentinelConfig: block('Sentinels that name the current master.', {
+    dialTimeout: timeout('Timeout for opening a connection.', '5s'),
+    readTimeout: timeout('Timeout for reading a response.', '3s'),
+    writeTimeout: timeout('Timeout for writing a request.', '3s'),
+    sentinelConfig: block('Sentinels that report the current master.', {
       masterName: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the master set.' }),
       db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
-      sentinelAddrs: texts('host:port of each sentinel.', { minItems: 1, maxItems: 16, ...ATOMIC }),
-      sentinelService: block('A Service in front of the sentinels.', {
+      sentinelAddrs: texts('Addresses of the sentinels, `host:port`.', { minItems: 1, maxItems: 16, ...ATOMIC }),
+      sentinelService: block('Service in front of the sentinels.', {
         name: RefName('Name of the Service.'),
-        namespace: text('Namespace of the Service; that of this object when absent.', { maxLength: 63 }),
+        namespace: text('Namespace of the Service. Defaults to the namespace of this object.', { maxLength: 63 }),
         port: whole('Port of the Service.', { default: 26379, minimum: 1, maximum: 65535, format: 'int32' }),
       }),
     }),
-    sentinelTls: storeTls('TLS to the sentinels.'),
-    tls: storeTls('TLS to the store.'),
+    sentinelTls: storeTls('TLS for connections to the sentinels.'),
+    tls: storeTls('TLS for connections to the store.'),
   },
-  { description: 'The key-value store; set when `type` is `kvstore`.' },
+  { description: 'Key-value store. Set when `type` is `kvstore`.' },
 );
 
 type Spec = Static<typeof spec>;

@@ -5,7 +5,7 @@ import { rule, type Rule } from '../../contract/rule.ts';
 /** Optional TLS settings of a connection to a store, in a resource. */
 export const storeTls = (description: string) =>
   block(description, {
-    caCertSecretRef: secretKeyRef('PEM bundle trusted beside the system roots.'),
+    caCertSecretRef: secretKeyRef('PEM certificates trusted in addition to the system roots.'),
     insecureSkipVerify: flag('Do not verify the certificate. Development only.'),
   });
 

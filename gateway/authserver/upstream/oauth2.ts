@@ -46,14 +46,14 @@ const dcrUrl = (description: string) => text(description, { pattern: '^https://[
 
 const spec = Closed(
   {
-    authorizationEndpoint: url('URL that the user is redirected to.'),
-    tokenEndpoint: url('URL that gives tokens for codes.'),
-    revocationEndpoint: Type.Optional(url('URL that takes tokens back (RFC 7009).')),
-    issuer: Type.Optional(url('`iss` of the callbacks (RFC 9207), where it is not of the origin of an endpoint.')),
+    authorizationEndpoint: url('Authorization endpoint, to which the user is redirected.'),
+    tokenEndpoint: url('Token endpoint.'),
+    revocationEndpoint: Type.Optional(url('Revocation endpoint (RFC 7009).')),
+    issuer: Type.Optional(url('Value of `iss` in callbacks (RFC 9207), if its origin is not that of an endpoint.')),
     clientId: text('Client identifier.', { minLength: 1, maxLength: 256 }),
     ...commonSpec,
-    userInfo: userInfoSpec('How the user is identified; a made-up subject when absent.'),
-    tokenResponseMapping: block('Dot paths into a token response that is not RFC 6749 §5.1.', {
+    userInfo: userInfoSpec('Identification of the user. When absent, the user gets a generated subject.'),
+    tokenResponseMapping: block('Dot paths into a token response that deviates from RFC 6749, section 5.1.', {
       accessTokenPath: requiredPath('Path of the access token.'),
       scopePath: path('Path of the granted scope.'),
       refreshTokenPath: path('Path of the refresh token.'),
@@ -64,21 +64,21 @@ const spec = Closed(
       namePath: path('Path of the display name.'),
       emailPath: path('Path of the e-mail address.'),
     }),
-    dcrConfig: block('Obtain the client by RFC 7591 registration.', {
-      discoveryUrl: dcrUrl('Metadata document that names the registration endpoint.'),
+    dcrConfig: block('Dynamic client registration (RFC 7591) at the provider.', {
+      discoveryUrl: dcrUrl('URL of the metadata document that contains the registration endpoint.'),
       registrationEndpoint: dcrUrl('Registration endpoint.'),
-      initialAccessTokenRef: secretKeyRef('Token that allows the registration.'),
-      softwareId: text('`software_id` of the registration.', { maxLength: 255 }),
-      softwareStatement: text('`software_statement` of the registration.', { maxLength: 16384 }),
+      initialAccessTokenRef: secretKeyRef('Initial access token for the registration.'),
+      softwareId: text('`software_id` parameter of the registration.', { maxLength: 255 }),
+      softwareStatement: text('`software_statement` parameter of the registration.', { maxLength: 16384 }),
     }),
   },
-  { description: 'A provider without discovery.' },
+  { description: 'Provider without discovery.' },
 );
 
 /** A provider without discovery: GitHub, Slack and others that know OAuth 2.0 more or less. @see RFC 6749 §4.1 */
 export const oauth2 = defineUpstream({
   type: 'oauth2',
-  description: 'A provider without discovery.',
+  description: 'Provider without discovery.',
   spec,
   rules: [
     safeUrl('', 'authorizationEndpoint'),

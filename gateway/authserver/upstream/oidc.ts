@@ -40,16 +40,16 @@ const spec = Closed(
     issuerUrl: HttpUrl('Issuer of the provider.', { maxLength: 2048 }),
     clientId: Type.String({ minLength: 1, maxLength: 256, description: 'Client identifier.' }),
     ...commonSpec,
-    userInfoOverride: userInfoSpec('Used in place of the discovered userinfo endpoint.'),
-    subjectClaim: text('Claim used as the subject; `sub` when absent.', { pattern: CLAIM_PATTERN, maxLength: 128 }),
+    userInfoOverride: userInfoSpec('Replacement for the discovered userinfo endpoint.'),
+    subjectClaim: text('Claim used as the subject. Defaults to `sub`.', { pattern: CLAIM_PATTERN, maxLength: 128 }),
   },
-  { description: 'A provider with OpenID Connect discovery.' },
+  { description: 'Provider with OpenID Connect discovery.' },
 );
 
 /** A provider with OpenID Connect discovery. @see OpenID Connect Core 1.0, OpenID Connect Discovery 1.0 */
 export const oidc = defineUpstream({
   type: 'oidc',
-  description: 'A provider with OpenID Connect discovery.',
+  description: 'Provider with OpenID Connect discovery.',
   spec,
   rules: [safeUrl('', 'issuerUrl'), ...parameterRules, safeUserInfoUrl('userInfoOverride')],
   config: oidcProviderConfig,

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../crds/kinds/object-path.ts';
+import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { canonicalQuantity } from './quantity.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';

@@ -1,4 +1,4 @@
-import { pathText, type Steps } from '../../../crds/kinds/object-path.ts';
+import { pathText, type Steps } from '../../../crds/kinds/schema/object-path.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import { canonicalTemplate } from './canonical.ts';

@@ -1,4 +1,4 @@
-import { pathText, type Steps } from '../../../crds/kinds/object-path.ts';
+import { pathText, type Steps } from '../../../crds/kinds/schema/object-path.ts';
 
 /** Steps from an object's root: a member name, or an index of a list. */
 export type FieldPath = Steps;

@@ -1,4 +1,4 @@
-import { pathText, places } from '../../../crds/kinds/object-path.ts';
+import { pathText, places } from '../../../crds/kinds/schema/object-path.ts';
 
 /**
  * A set of fields of a kind: a path in which `[]` stands for every index and `{}` for every member of a map, such as

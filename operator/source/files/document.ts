@@ -11,7 +11,7 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml';
-import { pathText } from '../../../crds/kinds/object-path.ts';
+import { pathText } from '../../../crds/kinds/schema/object-path.ts';
 import type { FieldPath } from '../../resolve/fields/field-path.ts';
 import { DOCUMENT, type LocatedProblem, type Position } from './located.ts';
 import { syntaxMessage } from './syntax-message.ts';

@@ -11,25 +11,25 @@ import { urlProblems } from '../../../contract/url-problems.ts';
 
 /** What every type of provider has, in a resource. */
 export const commonSpec = {
-  clientSecretRef: secretKeyRef('Client secret; absent for a public client.'),
-  scopes: texts('Scopes asked for.', { maxItems: 64, ...ATOMIC }),
+  clientSecretRef: secretKeyRef('Client secret. Absent for a public client.'),
+  scopes: texts('Scopes to request.', { maxItems: 64, ...ATOMIC }),
   redirectUri: text(
-    'Where the provider sends the user back to. When absent: `<issuer>/oauth/callback`, followed by `/<name>` for a provider that is not the first one and does not promise `iss` (RFC 9207).',
+    'Redirect URI of the callback. Defaults to `<issuer>/oauth/callback`, followed by `/<name>` for every provider after the first that does not support `iss` in callbacks (RFC 9207).',
     {
       pattern: '^https?://[^\\s#]+$',
       maxLength: 2048,
     },
   ),
-  additionalAuthorizationParams: textMap('Further parameters of the authorization request.', { maxProperties: 16 }),
-  additionalTokenParams: textMap('Further parameters of token requests: for a code, and for a refresh.', {
+  additionalAuthorizationParams: textMap('Additional parameters of the authorization request.', { maxProperties: 16 }),
+  additionalTokenParams: textMap('Additional parameters of token requests, for a code and for a refresh.', {
     maxProperties: 16,
   }),
   omitScopeOnRefresh: flag(
-    'Never send `scopes` with a refresh; when absent, they are sent where the provider said that it granted them all.',
+    'Never send `scopes` with a refresh. By default they are sent if the provider granted all of them.',
   ),
   caBundleRef: caBundleRef(),
-  allowPrivateIPs: flag('Let the provider resolve to private addresses.'),
-  insecureAllowHTTP: flag('Let the provider be spoken to without TLS.'),
+  allowPrivateIPs: flag('Allow the provider to resolve to private addresses.'),
+  insecureAllowHTTP: flag('Allow http URLs for the provider.'),
 };
 
 interface CommonSpec {

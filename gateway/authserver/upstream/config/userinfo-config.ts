@@ -13,10 +13,10 @@ const fields = (description: string) => texts(description, { maxItems: 16, ...AT
 /** Of a resource. */
 export const userInfoSpec = (description: string) =>
   block(description, {
-    endpointUrl: HttpUrl('URL that answers who the user is.', { maxLength: 2048 }),
-    httpMethod: Type.Optional(Type.Enum(['GET', 'POST'], { description: 'Method of the request; GET when absent.' })),
-    additionalHeaders: textMap('Header name to value, sent with the request.', { maxProperties: 32 }),
-    fieldMapping: block('Which members of the answer mean what; the first present one counts.', {
+    endpointUrl: HttpUrl('Userinfo endpoint.', { maxLength: 2048 }),
+    httpMethod: Type.Optional(Type.Enum(['GET', 'POST'], { description: 'Method of the request. Defaults to GET.' })),
+    additionalHeaders: textMap('Additional headers of the request, by header name.', { maxProperties: 32 }),
+    fieldMapping: block('Members of the response that identify the user. The first one present is used.', {
       subjectFields: fields('Members that may hold the subject.'),
       nameFields: fields('Members that may hold the display name.'),
       emailFields: fields('Members that may hold the e-mail address.'),

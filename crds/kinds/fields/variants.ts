@@ -1,5 +1,5 @@
 import { Type, type TObject, type TOptional } from 'typebox';
-import { at, type Rule } from '../../gateway/contract/rule.ts';
+import { at, type Rule } from '../../../gateway/contract/rule.ts';
 
 interface Member {
   readonly type: string;

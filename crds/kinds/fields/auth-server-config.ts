@@ -2,55 +2,85 @@ import { Type } from 'typebox';
 import {
   BASE_URL_PATTERN,
   Closed,
+  DnsLabel,
   durationMs,
   HOST_PATTERN,
   HttpUrl,
   SCOPE_PATTERN,
-} from '../../gateway/contract/fields.ts';
-import { ATOMIC, block, duration, flag, texts, whole } from '../../gateway/contract/optional.ts';
-import { SecretKeyRef } from '../../gateway/contract/references.ts';
-import { at, rule, safeUrl, type Rule } from '../../gateway/contract/rule.ts';
+} from '../../../gateway/contract/fields.ts';
+import { ATOMIC, block, duration, flag, mapBy, texts, whole } from '../../../gateway/contract/optional.ts';
+import { SecretKeyRef } from '../../../gateway/contract/references.ts';
+import { at, rule, safeUrl, union, type Rule } from '../../../gateway/contract/rule.ts';
 import { delegateClients, trustedIssuerRules, trustedIssuers } from './auth-server-trust.ts';
-import { upstreamProviders, upstreamRules } from './auth-server-upstreams.ts';
+import { UPSTREAMS } from '../../../gateway/authserver/upstream/index.ts';
 import { storage, storageRules } from './auth-server-storage.ts';
-import { between, minimum } from '../../gateway/contract/duration-rules.ts';
+import { between, minimum } from '../../../gateway/contract/duration-rules.ts';
 import { providerName } from './provider-name.ts';
+
+const [oauth2, oidc] = UPSTREAMS;
+
+/** Identity providers, in the order in which the user visits them. */
+export const upstreamProviders = Type.Array(
+  Closed({
+    name: DnsLabel('Name that `providerName` and `subjectProviderName` refer to.'),
+    type: Type.Enum(
+      UPSTREAMS.map(({ type }) => type),
+      { description: 'Type of the provider. Set `oauth2Config` or `oidcConfig` accordingly.' },
+    ),
+    oauth2Config: Type.Optional(oauth2.spec),
+    oidcConfig: Type.Optional(oidc.spec),
+  }),
+  {
+    minItems: 1,
+    maxItems: 8,
+    description: 'Identity providers, in the order of the login.',
+    ...mapBy('name'),
+  },
+);
 
 const BASE_URL = { pattern: BASE_URL_PATTERN, maxLength: 2048 };
 
 const keys = (description: string) =>
-  Type.Optional(Type.Array(SecretKeyRef('One key.'), { maxItems: 5, description, ...ATOMIC }));
+  Type.Optional(Type.Array(SecretKeyRef('Key in a Secret.'), { maxItems: 5, description, ...ATOMIC }));
 
 const identity = {
-  issuer: HttpUrl('Issuer of the tokens; every endpoint derives from it.', BASE_URL),
+  issuer: HttpUrl('Issuer of the tokens. The URLs of all endpoints start with it.', BASE_URL),
   authorizationEndpointBaseUrl: Type.Optional(
     HttpUrl('Replaces the issuer in `authorization_endpoint` of the discovery document.', BASE_URL),
   ),
   signingKeySecretRefs: keys(
-    'PEM keys: the first signs, the others verify. New keys at every start when absent; keep some for production.',
+    'PEM keys: the first one signs, the others only verify. When absent, keys are generated at every start; set keys in production.',
   ),
   hmacSecretRefs: keys(
-    'Secrets of codes and refresh tokens, the current one first. New ones at every start when absent.',
+    'Secrets for codes and refresh tokens, the current one first. When absent, secrets are generated at every start.',
   ),
-  tokenLifespans: block('How long what is issued lives.', {
-    accessTokenLifespan: duration('Access token, 1m to 24h; 1h when absent.', { maxLength: 64 }),
-    refreshTokenLifespan: duration('Refresh token, 1h to 720h; 168h when absent.', { maxLength: 64 }),
-    authCodeLifespan: duration('Authorization code, 30s to 10m; 60s when absent.', { maxLength: 64 }),
+  tokenLifespans: block('Lifetimes of tokens and codes.', {
+    accessTokenLifespan: duration('Lifetime of access tokens, 1m to 24h. Defaults to 1h.', { maxLength: 64 }),
+    refreshTokenLifespan: duration('Lifetime of refresh tokens, 1h to 720h. Defaults to 168h.', { maxLength: 64 }),
+    authCodeLifespan: duration('Lifetime of authorization codes, 30s to 10m. Defaults to 60s.', { maxLength: 64 }),
   }),
-  refreshGraceSeconds: whole('How long a refresh token gets the same answer again; 60 when absent, 0 for never.', {
-    minimum: 0,
-    maximum: 300,
-    format: 'int32',
-  }),
-  allowEphemeralKeys: flag('Let keys that only one process has go with replicas and with a store that outlives it.', {
+  refreshGraceSeconds: whole(
+    'Seconds in which a used refresh token returns the same response again. Defaults to 60; 0 turns this off.',
+    {
+      minimum: 0,
+      maximum: 300,
+      format: 'int32',
+    },
+  ),
+  allowEphemeralKeys: flag('Allow keys generated at start together with several replicas or with a persistent store.', {
     default: false,
   }),
   upstreamProviders,
-  reuseUpstreamTokens: flag('Skip later providers whose tokens of an earlier login with the same client live.', {
-    default: true,
-  }),
+  reuseUpstreamTokens: flag(
+    'Skip a later provider if its tokens from an earlier login with the same client are still valid.',
+    {
+      default: true,
+    },
+  ),
   storage,
-  primaryUpstreamProvider: providerName('Provider whose claims policies see; the first when absent.'),
+  primaryUpstreamProvider: providerName(
+    'Provider whose claims are available to policies. Defaults to the first provider.',
+  ),
 };
 
 const hosts = (description: string) =>
@@ -59,12 +89,12 @@ const hosts = (description: string) =>
 const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000, format: 'int32' });
 
 const limits = {
-  rateLimits: block('What may be asked in a minute, before 429.', {
-    authorizationsPerMinute: perMinute('Of one address; 60 when absent.'),
-    registrationsPerMinute: perMinute('Of one address; 5 when absent.'),
-    registrationsPerMinuteOverall: perMinute('Of all addresses; 120 when absent.'),
-    documentFetchesPerMinute: perMinute('Metadata documents for one address; 10 when absent.'),
-    failuresPerMinute: perMinute('Wrong secrets and codes of one client and address; 10 when absent.'),
+  rateLimits: block('Rate limits of the authorization server. Further requests get status 429.', {
+    authorizationsPerMinute: perMinute('Authorization requests per minute from one address. Defaults to 60.'),
+    registrationsPerMinute: perMinute('Registrations per minute from one address. Defaults to 5.'),
+    registrationsPerMinuteOverall: perMinute('Registrations per minute from all addresses. Defaults to 120.'),
+    documentFetchesPerMinute: perMinute('Metadata documents fetched per minute for one address. Defaults to 10.'),
+    failuresPerMinute: perMinute('Wrong secrets and codes per minute from one client and address. Defaults to 10.'),
   }),
 };
 
@@ -74,35 +104,37 @@ const clients = {
     { maxItems: 10, ...ATOMIC },
     { pattern: SCOPE_PATTERN, minLength: 1, maxLength: 256 },
   ),
-  allowConfidentialClientRegistration: flag('Registration may issue client secrets.', { default: false }),
+  allowConfidentialClientRegistration: flag('Allow registration to issue client secrets.', { default: false }),
   forceConfidentialRedirectUris: texts(
     'Redirect URIs that must register as confidential.',
     { maxItems: 10, ...ATOMIC },
     { pattern: '^https://[^\\s?#]+$', maxLength: 2048 },
   ),
-  cimd: block('Clients that are identified by a metadata document.', {
-    enabled: flag('Accept them.', { default: true }),
-    cacheMaxSize: whole('Most documents that are remembered.', {
+  cimd: block('Clients identified by a client ID metadata document.', {
+    enabled: flag('Accept such clients.', { default: true }),
+    cacheMaxSize: whole('Maximum number of cached documents.', {
       minimum: 1,
       maximum: 2147483647,
       format: 'int32',
     }),
-    cacheFallbackTtl: duration('How long a document without its own lifetime is remembered.', { maxLength: 64 }),
-    allowedHosts: hosts('Hosts of documents, or `*.` and a domain for all below it; all when absent.'),
-    deniedHosts: hosts('Hosts of documents that are refused.'),
-    allowCrossOriginRedirects: flag('Let a document name redirect URIs of other sites.', { default: true }),
-    allowLoopbackHTTP: flag('Let documents stand on loopback hosts, over http. Development only.', { default: false }),
+    cacheFallbackTtl: duration('Cache time for a document that states none.', { maxLength: 64 }),
+    allowedHosts: hosts(
+      'Hosts that documents may be fetched from; `*.DOMAIN` means every subdomain. All hosts when absent.',
+    ),
+    deniedHosts: hosts('Hosts that documents may not be fetched from.'),
+    allowCrossOriginRedirects: flag('Allow a document to list redirect URIs of other sites.', { default: true }),
+    allowLoopbackHTTP: flag('Allow documents on loopback hosts over http. Development only.', { default: false }),
   }),
-  consent: block('When users are asked whether a client may act for them.', {
+  consent: block('Consent of users to clients.', {
     mode: Type.Optional(
       Type.Enum(['always', 'remember', 'trusted-only'], {
         default: 'remember',
         description:
-          '`always`; `remember`: once in 30 days and browser; `trusted-only`: as `remember`, but not for `trustedClients`.',
+          '`always`: ask at every login. `remember`: ask once per browser every 30 days. `trusted-only`: like `remember`, but never ask for `trustedClients`.',
       }),
     ),
     trustedClients: texts(
-      'Client identifiers that the operator vouches for.',
+      'Identifiers of clients that need no consent with `trusted-only`.',
       { maxItems: 64, ...ATOMIC },
       { minLength: 1, maxLength: 2048 },
     ),
@@ -119,13 +151,15 @@ export const authServerConfig = () =>
         ...identity,
         ...clients,
         ...limits,
-        disableUpstreamTokenInjection: flag('Do not attach upstream tokens to identities.', { default: false }),
-        insecureAllowHTTP: flag('Allow an http issuer on a host that is not loopback.', { default: false }),
+        disableUpstreamTokenInjection: flag('Do not attach upstream tokens to the identity of the user.', {
+          default: false,
+        }),
+        insecureAllowHTTP: flag('Allow an http issuer on a host other than loopback.', { default: false }),
         insecureAllowConfidentialOverLoopbackHTTP: flag('Allow client secrets over http on loopback.', {
           default: false,
         }),
       },
-      { description: 'The authorization server that runs inside the gateway.' },
+      { description: 'Authorization server inside the gateway.' },
     ),
   );
 
@@ -188,6 +222,15 @@ const clientRules: Rule[] = [
       self.primaryUpstreamProvider === undefined ||
       self.upstreamProviders.some(({ name }) => name === self.primaryUpstreamProvider),
   }),
+];
+
+export const upstreamRules: Rule[] = [
+  ...union(
+    '',
+    'type',
+    UPSTREAMS.map(({ type }) => ({ type, member: `${type}Config` })),
+  ),
+  ...UPSTREAMS.flatMap(({ type, rules }) => at(`${type}Config`, rules)),
 ];
 
 export const authServerRules = (path: string): Rule[] =>

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { Closed, Duration } from '../../gateway/contract/fields.ts';
-import { freeObject, freeValue, mapBy } from '../../gateway/contract/optional.ts';
-import { rule } from '../../gateway/contract/rule.ts';
+import { Closed, Duration } from '../../../gateway/contract/fields.ts';
+import { freeObject, freeValue, mapBy } from '../../../gateway/contract/optional.ts';
+import { rule } from '../../../gateway/contract/rule.ts';
 import { structural } from './structural.ts';
 
 describe('structural', () => {

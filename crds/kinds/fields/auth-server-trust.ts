@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { Closed, Duration, HttpUrl } from '../../gateway/contract/fields.ts';
-import { ATOMIC, block, flag, text, texts } from '../../gateway/contract/optional.ts';
-import { SecretKeyRef } from '../../gateway/contract/references.ts';
-import { needs, rule, safeUrl, type Rule } from '../../gateway/contract/rule.ts';
+import { Closed, Duration, HttpUrl } from '../../../gateway/contract/fields.ts';
+import { ATOMIC, block, flag, text, texts } from '../../../gateway/contract/optional.ts';
+import { SecretKeyRef } from '../../../gateway/contract/references.ts';
+import { needs, rule, safeUrl, type Rule } from '../../../gateway/contract/rule.ts';
 
 const bounded = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const some = (maxLength: number, description: string) =>
@@ -14,21 +14,21 @@ export const delegateClients = Type.Optional(
     Closed({
       clientId: bounded(256, 'Client identifier.'),
       clientSecretRef: SecretKeyRef('Client secret.'),
-      audiences: some(2048, 'Audiences that the client may ask for.'),
-      scopes: some(256, 'Scopes that the client may ask for.'),
+      audiences: some(2048, 'Audiences that the client may request.'),
+      scopes: some(256, 'Scopes that the client may request.'),
     }),
     { maxItems: 10, description: 'Static confidential clients that may exchange and delegate tokens.', ...ATOMIC },
   ),
 );
 
 const jwtBearerGrant = block('Accept assertions of this issuer as RFC 7523 grants.', {
-  maxAssertionAge: Duration('Oldest assertion that is accepted.', { maxLength: 64 }),
+  maxAssertionAge: Duration('Maximum age of an accepted assertion.', { maxLength: 64 }),
   subjectBindings: Type.Array(
     Closed({
       subject: bounded(256, 'Subject of the assertion.'),
-      allowedResources: texts('Resources that the subject may ask for.', { maxItems: 64, ...ATOMIC }),
+      allowedResources: texts('Resources that the subject may request.', { maxItems: 64, ...ATOMIC }),
     }),
-    { minItems: 1, maxItems: 64, description: 'Who may use the grant, for what.', ...ATOMIC },
+    { minItems: 1, maxItems: 64, description: 'Subjects that may use the grant, with their resources.', ...ATOMIC },
   ),
   acceptedAudiences: texts('Audiences that an assertion may have.', { maxItems: 16, ...ATOMIC }),
 });
@@ -37,9 +37,9 @@ const jwtBearerGrant = block('Accept assertions of this issuer as RFC 7523 grant
 export const trustedIssuers = Type.Optional(
   Type.Array(
     Closed({
-      issuerUrl: HttpUrl('Issuer.', { maxLength: 2048 }),
-      jwksUrl: Type.Optional(HttpUrl('Key set; found by discovery when absent.', { maxLength: 2048 })),
-      expectedAudience: text('Expected `aud`.', { minLength: 1, maxLength: 2048 }),
+      issuerUrl: HttpUrl('Issuer of the tokens.', { maxLength: 2048 }),
+      jwksUrl: Type.Optional(HttpUrl('URL of the JSON Web Key Set. Discovered when absent.', { maxLength: 2048 })),
+      expectedAudience: text('Expected `aud` claim.', { minLength: 1, maxLength: 2048 }),
       allowedActors: texts('Actors that may act for the subject.', { maxItems: 64, ...ATOMIC }, { maxLength: 256 }),
       allowedDelegateClients: texts(
         'Delegate clients that may present these tokens; `*` alone means all.',
@@ -47,13 +47,13 @@ export const trustedIssuers = Type.Optional(
         { maxLength: 256 },
       ),
       actorClaim: text('Claim that names the actor.', { minLength: 1, maxLength: 128 }),
-      actorMatcher: text('Expression that the actor must match.', { minLength: 1, maxLength: 1024 }),
-      allowMayAct: flag('Honour the `may_act` claim.'),
-      allowPrivateIPs: flag('Let the key set resolve to a private address.'),
-      insecureAllowHTTP: flag('Let the issuer be spoken to without TLS.'),
+      actorMatcher: text('Regular expression that the actor must match.', { minLength: 1, maxLength: 1024 }),
+      allowMayAct: flag('Respect the `may_act` claim.'),
+      allowPrivateIPs: flag('Allow the key set URL to resolve to a private address.'),
+      insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
       jwtBearerGrant,
     }),
-    { maxItems: 20, description: 'Foreign issuers whose tokens may be exchanged here.', ...ATOMIC },
+    { maxItems: 20, description: 'Other issuers whose tokens may be exchanged.', ...ATOMIC },
   ),
 );
 

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { Rule } from '../../gateway/contract/rule.ts';
+import type { Rule } from '../../../gateway/contract/rule.ts';
 
 /** What a node of a structural schema may hold, as apiextensions/v1 JSONSchemaProps. */
 export interface StructuralSchema {

@@ -1,8 +1,15 @@
 import { Type } from 'typebox';
-import { Closed } from '../../gateway/contract/fields.ts';
-import { ATOMIC, block, mapBy, texts } from '../../gateway/contract/optional.ts';
-import { SecretKeyRef } from '../../gateway/contract/references.ts';
-import { at, HEADER_NAME_PATTERN, OWN_CREDENTIAL, rule, safeHeaders, type Rule } from '../../gateway/contract/rule.ts';
+import { Closed } from '../../../gateway/contract/fields.ts';
+import { ATOMIC, block, mapBy, texts } from '../../../gateway/contract/optional.ts';
+import { SecretKeyRef } from '../../../gateway/contract/references.ts';
+import {
+  at,
+  HEADER_NAME_PATTERN,
+  OWN_CREDENTIAL,
+  rule,
+  safeHeaders,
+  type Rule,
+} from '../../../gateway/contract/rule.ts';
 
 const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
 
@@ -15,16 +22,16 @@ export const headerForward = () =>
     addPlaintextHeaders: Type.Optional(
       Type.Record(Type.String(), Type.String({ pattern: '^[^\\x00-\\x08\\x0A-\\x1F\\x7F]*$', maxLength: 8192 }), {
         maxProperties: 32,
-        description: 'Header name to value. The value can be read by whoever reads this resource.',
+        description: 'Values of headers, by header name. Everyone who can read this object can read them.',
       }),
     ),
     addHeadersFromSecret: Type.Optional(
       Type.Array(
         Closed({
-          headerName: Type.String({ ...HEADER_NAME, description: 'Header name.' }),
+          headerName: Type.String({ ...HEADER_NAME, description: 'Name of the header.' }),
           valueSecretRef: SecretKeyRef('Value of the header.'),
         }),
-        { maxItems: 32, description: 'Headers whose value stands in a Secret.', ...mapBy('headerName') },
+        { maxItems: 32, description: 'Headers with values from Secrets.', ...mapBy('headerName') },
       ),
     ),
   });

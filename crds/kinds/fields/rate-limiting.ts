@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { Closed, Duration } from '../../gateway/contract/fields.ts';
-import { block, mapBy } from '../../gateway/contract/optional.ts';
-import { at, rule, type Rule } from '../../gateway/contract/rule.ts';
+import { Closed, Duration } from '../../../gateway/contract/fields.ts';
+import { block, mapBy } from '../../../gateway/contract/optional.ts';
+import { at, rule, type Rule } from '../../../gateway/contract/rule.ts';
 
 const bucket = (description: string) =>
   block(description, {
@@ -9,24 +9,24 @@ const bucket = (description: string) =>
       format: 'int32',
       minimum: 1,
       maximum: 2147483647,
-      description: 'Calls that fit in at once.',
+      description: 'Maximum number of calls in a burst.',
     }),
-    refillPeriod: Duration('Time in which an empty bucket is full again.', { maxLength: 64 }),
+    refillPeriod: Duration('Time until an empty bucket is full again.', { maxLength: 64 }),
   });
 
 /** How often tools may be called. */
 export const rateLimiting = () =>
-  block('How often tools may be called.', {
-    perUser: bucket('One bucket per user.'),
-    shared: bucket('One bucket for all.'),
+  block('Rate limits for tool calls.', {
+    perUser: bucket('Limit for each user.'),
+    shared: bucket('Limit for all users together.'),
     tools: Type.Optional(
       Type.Array(
         Closed({
-          name: Type.String({ minLength: 1, maxLength: 253, description: 'Tool.' }),
-          perUser: bucket('One bucket per user.'),
-          shared: bucket('One bucket for all.'),
+          name: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the tool.' }),
+          perUser: bucket('Limit for each user.'),
+          shared: bucket('Limit for all users together.'),
         }),
-        { maxItems: 256, description: 'Buckets of single tools.', ...mapBy('name') },
+        { maxItems: 256, description: 'Limits for individual tools.', ...mapBy('name') },
       ),
     ),
   });

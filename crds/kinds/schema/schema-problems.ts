@@ -6,9 +6,9 @@ import {
   HOST_PATTERN,
   HTTP_URL_PATTERN,
   SCOPE_PATTERN,
-} from '../../gateway/contract/fields.ts';
-import type { Problem } from '../../gateway/contract/problem.ts';
-import { HEADER_NAME_PATTERN } from '../../gateway/contract/rule.ts';
+} from '../../../gateway/contract/fields.ts';
+import type { Problem } from '../../../gateway/contract/problem.ts';
+import { HEADER_NAME_PATTERN } from '../../../gateway/contract/rule.ts';
 import type { Shape } from './defaults.ts';
 import { pathText, pointerSteps, type Steps } from './object-path.ts';
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { STORES, storeFacts } from '../../gateway/authserver/storage/index.ts';
-import { storeTls, storeTlsRule } from '../../gateway/authserver/storage/tls-spec.ts';
-import { block, text, whole } from '../../gateway/contract/optional.ts';
-import { secretKeyRef } from '../../gateway/contract/references.ts';
-import { at, rule, type Rule } from '../../gateway/contract/rule.ts';
+import { STORES, storeFacts } from '../../../gateway/authserver/storage/index.ts';
+import { storeTls, storeTlsRule } from '../../../gateway/authserver/storage/tls-spec.ts';
+import { block, text, whole } from '../../../gateway/contract/optional.ts';
+import { secretKeyRef } from '../../../gateway/contract/references.ts';
+import { at, rule, type Rule } from '../../../gateway/contract/rule.ts';
 
 interface Named {
   readonly type: string;
@@ -26,13 +26,13 @@ export const storeType = (options: object = {}) =>
 
 /** Store of MCP sessions. */
 export const sessionStorage = () =>
-  block('Where MCP sessions are kept; in memory when absent.', {
+  block('Storage of MCP sessions. Defaults to memory.', {
     provider: storeType(),
-    address: text('host:port of the store.', { minLength: 1, maxLength: 512 }),
+    address: text('Address of the store, `host:port`.', { minLength: 1, maxLength: 512 }),
     db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
-    keyPrefix: text('Put before every key; ends with `:`.', { maxLength: 253 }),
+    keyPrefix: text('Prefix of every key. Must end with `:`.', { maxLength: 253 }),
     passwordRef: secretKeyRef('Password of the store.'),
-    tls: storeTls('TLS to the store; `{}` trusts the system roots, absent means none.'),
+    tls: storeTls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
   });
 
 interface Storage {

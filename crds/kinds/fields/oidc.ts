@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { Closed } from '../../gateway/contract/fields.ts';
-import { ATOMIC, text, texts } from '../../gateway/contract/optional.ts';
-import { RefName } from '../../gateway/contract/references.ts';
-import { at, rule, union, type Rule } from '../../gateway/contract/rule.ts';
-import { OIDC_SOURCES } from '../../gateway/incoming/index.ts';
+import { Closed } from '../../../gateway/contract/fields.ts';
+import { ATOMIC, text, texts } from '../../../gateway/contract/optional.ts';
+import { RefName } from '../../../gateway/contract/references.ts';
+import { at, rule, union, type Rule } from '../../../gateway/contract/rule.ts';
+import { OIDC_SOURCES } from '../../../gateway/incoming/index.ts';
 import { variantMembers, variantRules } from './variants.ts';
 
 const resourceUrl = () =>
@@ -16,12 +16,15 @@ export const oidcConfig = () =>
       {
         type: Type.Enum(
           OIDC_SOURCES.map(({ type }) => type),
-          { description: '`inline`: an external identity provider. `kubernetes`: in-cluster service account tokens.' },
+          {
+            description:
+              '`inline`: tokens of an external identity provider. `kubernetes`: service account tokens of the cluster.',
+          },
         ),
         resourceUrl: resourceUrl(),
         ...variantMembers(OIDC_SOURCES),
       },
-      { description: 'Accepted tokens, described in place.' },
+      { description: 'Description of the accepted tokens.' },
     ),
   );
 
@@ -40,17 +43,17 @@ export const oidcConfigRef = () =>
     Closed(
       {
         name: RefName('Name of the MCPOIDCConfig.'),
-        audience: text('Expected `aud`, unique per server; may stand in `incomingAuth.audience`.', {
+        audience: text('Expected `aud` claim, unique for each server. `incomingAuth.audience` may hold it instead.', {
           minLength: 1,
           maxLength: 2048,
         }),
         resourceUrl: resourceUrl(),
-        scopes: texts('Scopes advertised in the protected resource metadata; none when absent.', {
+        scopes: texts('Scopes advertised in the protected resource metadata. None when absent.', {
           maxItems: 64,
           ...ATOMIC,
         }),
       },
-      { description: 'An MCPOIDCConfig that describes accepted tokens.' },
+      { description: 'MCPOIDCConfig that describes the accepted tokens.' },
     ),
   );
 

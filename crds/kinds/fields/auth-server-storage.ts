@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
-import { STORES } from '../../gateway/authserver/storage/index.ts';
-import { block, whole } from '../../gateway/contract/optional.ts';
-import { rule, type Rule } from '../../gateway/contract/rule.ts';
+import { STORES } from '../../../gateway/authserver/storage/index.ts';
+import { block, whole } from '../../../gateway/contract/optional.ts';
+import { rule, type Rule } from '../../../gateway/contract/rule.ts';
 import { namesOf, oneOf, storeType } from './session-storage.ts';
 import { variantMembers, variantRules } from './variants.ts';
 
 const [byDefault] = STORES;
 
 /** `authServerConfig.storage`. */
-export const storage = block('Where sessions, codes and upstream tokens are kept.', {
+export const storage = block('Storage of sessions, codes and upstream tokens.', {
   type: Type.Optional(storeType({ default: byDefault.type })),
-  maxDCRClients: whole('Registered clients at once; 10000 when absent, 0 for no limit.', {
+  maxDCRClients: whole('Maximum number of registered clients. Defaults to 10000; 0 means no limit.', {
     minimum: 0,
     maximum: 2147483647,
     format: 'int32',

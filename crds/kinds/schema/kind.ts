@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { API_GROUP, API_VERSION, pluralOf } from '../../gateway/contract/api-group.ts';
-import { Closed } from '../../gateway/contract/fields.ts';
-import { ATOMIC, mapBy, text, textMap, texts, whole } from '../../gateway/contract/optional.ts';
-import { rule, type Rule } from '../../gateway/contract/rule.ts';
+import { API_GROUP, API_VERSION, pluralOf } from '../../../gateway/contract/api-group.ts';
+import { Closed } from '../../../gateway/contract/fields.ts';
+import { ATOMIC, mapBy, text, textMap, texts, whole } from '../../../gateway/contract/optional.ts';
+import { rule, type Rule } from '../../../gateway/contract/rule.ts';
 
 export const CATEGORY = 'mcp';
 
@@ -68,14 +68,14 @@ const Metadata = Closed(
     labels: textMap('Labels.'),
     annotations: textMap('Annotations.'),
     generateName: text('Prefix of a generated name.'),
-    generation: whole('Counts changes of the spec.'),
+    generation: whole('Number of changes of the spec.'),
     uid: text('Identity of this object.'),
     resourceVersion: text('Version of this object.'),
-    creationTimestamp: text('When it was created.'),
-    deletionTimestamp: text('When it was deleted.'),
-    deletionGracePeriodSeconds: whole('Time left after deletion.'),
+    creationTimestamp: text('Time of creation.'),
+    deletionTimestamp: text('Time of deletion.'),
+    deletionGracePeriodSeconds: whole('Grace period of the deletion in seconds.'),
     selfLink: text('Unused.'),
-    finalizers: texts('Who must act before it goes.'),
+    finalizers: texts('Finalizers.'),
     ownerReferences: Type.Optional(Type.Array(Type.Object({}), { description: 'Owners.' })),
     managedFields: Type.Optional(Type.Array(Type.Object({}), { description: 'Field owners.' })),
   },
@@ -85,20 +85,23 @@ const Metadata = Closed(
 const conditions = Type.Optional(
   Type.Array(
     Closed({
-      type: Type.String({ maxLength: 316, description: 'What the condition is about.' }),
-      status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
-      reason: Type.String({ minLength: 1, maxLength: 1024, description: 'CamelCase word for why.' }),
-      message: Type.String({ maxLength: 32768, description: 'One sentence for people.' }),
-      lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
-      observedGeneration: whole('Generation that was looked at.', { format: 'int64' }),
+      type: Type.String({ maxLength: 316, description: 'Type of the condition.' }),
+      status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Status of the condition.' }),
+      reason: Type.String({ minLength: 1, maxLength: 1024, description: 'Reason for the last status, in CamelCase.' }),
+      message: Type.String({ maxLength: 32768, description: 'Details in plain text.' }),
+      lastTransitionTime: Type.String({
+        format: 'date-time',
+        description: 'Time when the status of the condition last changed.',
+      }),
+      observedGeneration: whole('Generation of the spec that the condition describes.', { format: 'int64' }),
     }),
-    { description: 'What is right and what is wrong.', ...mapBy('type') },
+    { description: 'Conditions of the object.', ...mapBy('type') },
   ),
 );
 
 /** Members of every status. */
 export const statusFields = {
-  observedGeneration: whole('Generation that was looked at last.', { format: 'int64' }),
+  observedGeneration: whole('Generation of the spec that the status describes.', { format: 'int64' }),
   conditions,
 };
 
@@ -116,8 +119,8 @@ export function defineKind<
   const { kind, rules = [], objectRules = [], ...rest } = definition;
   const schema = Closed(
     {
-      apiVersion: Type.Enum([`${API_GROUP}/${API_VERSION}`], { description: 'Group and version.' }),
-      kind: Type.Enum([kind], { description: 'Kind.' }),
+      apiVersion: Type.Enum([`${API_GROUP}/${API_VERSION}`], { description: 'API group and version.' }),
+      kind: Type.Enum([kind], { description: 'Kind of the object.' }),
       metadata: Metadata,
       spec: definition.spec,
       status: Type.Optional(definition.status),

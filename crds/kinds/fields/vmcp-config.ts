@@ -1,0 +1,231 @@
+import { Type } from 'typebox';
+import { Closed, HttpUrl } from '../../../gateway/contract/fields.ts';
+import {
+  ATOMIC,
+  block,
+  duration,
+  flag,
+  mapBy,
+  text,
+  textMap,
+  texts,
+  whole,
+} from '../../../gateway/contract/optional.ts';
+import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
+import { minimum } from '../../../gateway/contract/duration-rules.ts';
+import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
+import { compositeToolRules, compositeTools, toolAnnotations } from './composite-tools.ts';
+import { headerNames } from './header-fields.ts';
+import { operational, operationalRules } from './operational.ts';
+import { rateLimiting, rateLimitingRules } from './rate-limiting.ts';
+import { sessionStorage } from './session-storage.ts';
+
+const int = (least: number, most = 2147483647) => ({ minimum: least, maximum: most, format: 'int32' });
+
+const toolOverrides = Type.Optional(
+  Type.Record(
+    Type.String(),
+    Closed({
+      name: text('Advertised name of the tool.', { minLength: 1, maxLength: 128 }),
+      description: text('Advertised description of the tool.'),
+      annotations: toolAnnotations(),
+    }),
+    { maxProperties: 512, description: 'Changes to tools, by original name.' },
+  ),
+);
+
+const aggregation = block('Aggregation of the tools of all backends.', {
+  conflictResolution: Type.Optional(
+    Type.Enum(['prefix', 'priority', 'manual', 'none'], {
+      default: 'prefix',
+      description:
+        'Resolution of equal tool names. `prefix` prepends the backend to every name. `priority` keeps the tool of the ' +
+        'backend with the highest priority. `manual` requires overrides. `none` keeps names and reports conflicts.',
+    }),
+  ),
+  conflictResolutionConfig: block('Parameters of the resolution.', {
+    prefixFormat: text('Prefix of tool names for `prefix`. `{workload}` is replaced by the backend.', {
+      default: '{workload}_',
+      minLength: 1,
+      maxLength: 128,
+    }),
+    priorityOrder: texts('Backends by priority for `priority`, the highest first.', { maxItems: 256, ...ATOMIC }),
+  }),
+  defaultToolVisibility: Type.Optional(
+    Type.Enum(['allow', 'deny'], {
+      description: '`deny` hides the tools of backends without an entry in `tools`. Defaults to `allow`.',
+    }),
+  ),
+  excludeAllTools: flag('Hide the tools of all backends. Composite tools stay visible.'),
+  tools: Type.Optional(
+    Type.Array(
+      Closed({
+        workload: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the backend.' }),
+        excludeAll: flag('Hide every tool of this backend.'),
+        filter: texts('Original names of the tools to advertise. All tools when absent.', { maxItems: 512, ...ATOMIC }),
+        overrides: toolOverrides,
+        toolConfigRef: nameRef('Shared tool configuration that replaces `filter` and `overrides`.'),
+      }),
+      { maxItems: 256, description: 'Settings for each backend.', ...mapBy('workload') },
+    ),
+  ),
+});
+
+const audit = block('Audit log.', {
+  enabled: flag('Write audit events.', { default: false }),
+  component: text('Component in each event. Defaults to the name of the object.', { maxLength: 253 }),
+  eventTypes: texts('Event types to write. All types when absent.', { maxItems: 64, ...ATOMIC }),
+  excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.', { maxItems: 64, ...ATOMIC }),
+  includeRequestData: flag('Write request bodies.', { default: false }),
+  includeResponseData: flag('Write response bodies.', { default: false }),
+  detectApplicationErrors: flag('Treat results with `isError` as failures.', { default: true }),
+  logFile: text('File for events. Defaults to standard output.', { maxLength: 4096 }),
+  maxDataSize: whole('Maximum number of bytes to write of a body.', { default: 1024, ...int(0) }),
+  maxDelegationDepth: whole('Maximum number of nested `act` claims to write.', { default: 10, ...int(1) }),
+});
+
+const codeMode = block('Tool that runs a script which calls the other tools.', {
+  enabled: flag('Offer the tool.'),
+  parallelMaxConcurrency: whole('Maximum number of concurrent calls of a script.', { default: 10, ...int(1) }),
+  stepLimit: whole('Maximum number of steps of a script.', { default: 100000, minimum: 1, format: 'int64' }),
+  toolCallTimeout: duration('Timeout for one call.', { default: '30s', maxLength: 64 }),
+});
+
+const ratio = (description: string) => text(description, { pattern: '^([0-9]*[.])?[0-9]+$', maxLength: 16 });
+
+const optimizer = block('Tool search that replaces the list of tools.', {
+  embeddingProvider: Type.Optional(
+    Type.Enum(['tei', 'openai'], { default: 'tei', description: 'Protocol of the embedding service.' }),
+  ),
+  embeddingService: Type.Optional(HttpUrl('URL of the embedding service.', { maxLength: 2048 })),
+  embeddingModel: text('Embedding model.', { maxLength: 253 }),
+  embeddingHeaders: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.String({ pattern: '^[^\\x00-\\x08\\x0A-\\x1F\\x7F]*$', minLength: 1, maxLength: 8192 }),
+      { maxProperties: 32, description: 'Headers sent to an `openai` embedding service.' },
+    ),
+  ),
+  embeddingServiceTimeout: duration('Timeout for requests to the embedding service.', {
+    default: '30s',
+    maxLength: 64,
+  }),
+  hybridSearchSemanticRatio: ratio('Weight of semantic search against keyword search, 0 to 1. Defaults to 0.5.'),
+  semanticDistanceThreshold: ratio('Maximum semantic distance of a match, 0 to 2. Defaults to 1.0.'),
+  maxToolsToReturn: whole('Maximum number of tools that a search returns. Defaults to 8.', int(1, 50)),
+});
+
+const backends = Type.Optional(
+  Type.Array(
+    Closed({
+      name: Type.String({ minLength: 1, maxLength: 253, description: 'Name.' }),
+      transport: Type.Enum(['sse', 'streamable-http'], { description: 'Transport of the server.' }),
+      url: HttpUrl('MCP endpoint.', { maxLength: 2048 }),
+      type: Type.Optional(Type.Enum(['entry', ''], { description: '`entry`: a remote server.' })),
+      caBundlePath: text('Path of the PEM certificates.', { maxLength: 4096 }),
+      metadata: textMap('Arbitrary text values by name.', { maxProperties: 64 }),
+    }),
+    { maxItems: 256, description: 'Backends as the operator resolved them. Cannot be set here.', ...mapBy('name') },
+  ),
+);
+
+/** `spec.config`: how the gateway aggregates and behaves. Closed, so that a misspelt member is refused. */
+export const vmcpConfig = () =>
+  block('Behaviour of the gateway.', {
+    name: text('Must equal the name of the object, if set.', { maxLength: 253 }),
+    groupRef: text('Must equal `spec.groupRef.name`, if set.', { maxLength: 253 }),
+    aggregation,
+    operational,
+    audit,
+    backends,
+    codeMode,
+    compositeTools,
+    compositeToolRefs: Type.Optional(
+      Type.Array(NameRef('A shared workflow.'), {
+        maxItems: 64,
+        description: 'References to shared workflows.',
+        ...mapBy('name'),
+      }),
+    ),
+    metadata: textMap('Arbitrary text values by name, shown in `/status`.', { maxProperties: 64 }),
+    optimizer,
+    passthroughHeaders: headerNames('Like `spec.passthroughHeaders`, which takes precedence.'),
+    rateLimiting: rateLimiting(),
+    sessionStorage: sessionStorage(),
+  });
+
+interface Aggregation {
+  readonly conflictResolution?: string;
+  readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
+}
+
+interface ToolRules {
+  readonly toolConfigRef?: unknown;
+  readonly filter?: unknown;
+  readonly overrides?: unknown;
+}
+
+const aggregationRules: Rule[] = [
+  rule<Aggregation>('aggregation', {
+    field: 'conflictResolutionConfig',
+    rule:
+      "self.conflictResolution != 'priority' || (has(self.conflictResolutionConfig) && " +
+      'has(self.conflictResolutionConfig.priorityOrder) && size(self.conflictResolutionConfig.priorityOrder) > 0)',
+    message: 'priorityOrder is required when conflictResolution is priority',
+    check: (self) =>
+      self.conflictResolution !== 'priority' || (self.conflictResolutionConfig?.priorityOrder ?? []).length > 0,
+  }),
+  rule<ToolRules>('aggregation.tools[]', {
+    field: 'toolConfigRef',
+    rule: '!has(self.toolConfigRef) || (!has(self.filter) && !has(self.overrides))',
+    message: 'set toolConfigRef, or filter and overrides, not both',
+    check: (self) => self.toolConfigRef === undefined || (self.filter === undefined && self.overrides === undefined),
+  }),
+];
+
+interface Optimizer {
+  readonly embeddingProvider?: string;
+  readonly embeddingHeaders?: Readonly<Record<string, string>>;
+}
+
+const OWN_HEADERS = ['authorization', 'content-type'];
+
+const optimizerRules: Rule[] = at('optimizer', [
+  rule<Optimizer>('', {
+    field: 'embeddingHeaders',
+    rule: "!has(self.embeddingHeaders) || self.embeddingProvider == 'openai'",
+    message: 'set embeddingHeaders only if embeddingProvider is openai',
+    check: (self) => self.embeddingHeaders === undefined || self.embeddingProvider === 'openai',
+  }),
+  rule<Readonly<Record<string, string>>>('embeddingHeaders', {
+    rule: `self.all(h, h.matches("${HEADER_NAME_PATTERN}") && !(h.lowerAscii() in ['authorization', 'content-type']))`,
+    message: 'embeddingHeaders must be header names other than Authorization and Content-Type',
+    check: (self) =>
+      Object.keys(self).every(
+        (name) => new RegExp(HEADER_NAME_PATTERN).test(name) && !OWN_HEADERS.includes(name.toLowerCase()),
+      ),
+  }),
+  minimum('', 'embeddingServiceTimeout', '1ms'),
+]);
+
+const written = (member: string, instead: string): Rule =>
+  rule<Readonly<Record<string, unknown>>>('', {
+    field: member,
+    rule: `!has(self.${member})`,
+    message: `${member} is written by the operator here; ${instead}`,
+    check: (self) => self[member] === undefined,
+  });
+
+/** Rules of `spec.config`. */
+export const vmcpConfigRules = (path: string): Rule[] =>
+  at(path, [
+    written('backends', 'put servers into the group'),
+    written('sessionStorage', 'set spec.sessionStorage'),
+    ...aggregationRules,
+    ...operationalRules('operational'),
+    ...optimizerRules,
+    ...rateLimitingRules('rateLimiting'),
+    ...compositeToolRules('compositeTools'),
+    minimum('codeMode', 'toolCallTimeout', '1ms'),
+    safeHeaders('passthroughHeaders'),
+  ]);
