@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../gateway/kube/client.ts';
 import type { Connection } from '../../gateway/kube/connection.ts';
 import { apiVersionOf, ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import { OWNED_TYPES } from '../../operator/apply/owned.ts';
 import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
 import { startWorld, type World } from '../../operator/source/kube/world.ts';
 import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane/control-plane.ts';
@@ -54,6 +55,7 @@ async function look(
   const world = startWorld({
     client: eyes,
     namespaces: all ? 'all' : [namespace],
+    ownedTypes: OWNED_TYPES,
     events: { onChange },
     log: { debug: () => undefined, info: line, warn: line, error: line },
     now: () => performance.now(),

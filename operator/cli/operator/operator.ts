@@ -5,6 +5,7 @@ import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
 import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
+import { OWNED_TYPES } from '../../apply/owned.ts';
 import type { Clock } from '../../controller/clock.ts';
 import { Controller } from '../../controller/controller.ts';
 import { CONTROLLERS } from '../../controller/controllers.ts';
@@ -129,6 +130,7 @@ function createController(
   const world = startWorld({
     client,
     namespaces: settings.namespaces,
+    ownedTypes: OWNED_TYPES,
     events,
     log,
     now: () => performance.now(),

@@ -3,7 +3,6 @@ import type { KubeLog } from '../../../gateway/kube/reflector.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { newSnapshot, type Snapshot } from '../../resolve/snapshot.ts';
-import { OWNED_TYPES } from '../../apply/owned.ts';
 import { KindWatch, type KindWatchOptions } from './kind-watch.ts';
 import { keptIdentity, keptNamespace, keptOwned, withoutLastApplied } from './kept.ts';
 import { NamespaceReader } from './namespace-reader.ts';
@@ -54,6 +53,8 @@ export interface WorldEvents {
 export interface WorldOptions {
   readonly client: KubeClient;
   readonly namespaces: 'all' | readonly string[];
+  /** Types of the objects that the operator creates. */
+  readonly ownedTypes: readonly ResourceType[];
   readonly events: WorldEvents;
   readonly log: KubeLog;
   /** ms, on a clock that only goes forward. */
@@ -77,7 +78,7 @@ class WatchedWorld implements World {
   readonly #events: WorldEvents;
   readonly #views = new Map<string, NamespaceView>();
   readonly #index = new ReferenceIndex();
-  readonly #owned = new Map(OWNED_TYPES.map(({ kind }) => [kind, new OwnedObjects()]));
+  readonly #owned: ReadonlyMap<string, OwnedObjects>;
   readonly #referenced: ReferencedData;
   /** By kind: the custom resources, what the operator made, and namespaces. */
   readonly #watches: ReadonlyMap<string, KindWatch>;
@@ -87,8 +88,9 @@ class WatchedWorld implements World {
   readonly #readers: ReadonlyMap<string, NamespaceReader>;
 
   constructor(options: WorldOptions) {
-    const { client, namespaces, events } = options;
+    const { client, namespaces, ownedTypes, events } = options;
     this.#events = events;
+    this.#owned = new Map(ownedTypes.map(({ kind }) => [kind, new OwnedObjects()]));
     const watch = (type: ResourceType, how: Partial<KindWatchOptions>, taken: Take): [string, KindWatch] => {
       const onChange = (previous?: KubeObject, current?: KubeObject) => {
         taken(type, previous, current);
@@ -102,7 +104,7 @@ class WatchedWorld implements World {
     const data: Take = (...change) => void this.#dataChanged(...change);
     this.#watches = new Map([
       ...OWN_TYPES.map((type) => watch(type, { transform: withoutLastApplied }, own)),
-      ...OWNED_TYPES.map((type) => watch(type, { labelSelector: OWNED_SELECTOR, transform: keptOwned }, made)),
+      ...ownedTypes.map((type) => watch(type, { labelSelector: OWNED_SELECTOR, transform: keptOwned }, made)),
       // A Role of one namespace cannot allow to watch that namespace itself.
       ...(namespaces === 'all'
         ? [watch(RESOURCES.Namespace, { metadataOnly: true, transform: keptNamespace }, told)]
