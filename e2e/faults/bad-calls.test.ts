@@ -10,11 +10,11 @@ import { besides } from './healthy-load.ts';
 import { startMcpServer, type McpServer } from './mcp-server.ts';
 
 const HEALTHY = ['good-1_tool', 'good-2_tool'];
-/** Of the bad backend. */
+/** Timeout of calls to the bad backend. */
 const TIMEOUT_MS = 1_000;
-/** A busy machine is no fault. */
+/** High, because the machine may be busy. */
 const SLACK_MS = 3_000;
-/** The bad backend, the healthy ones and their clients share one process here; `make bench` W7 measures without. */
+/** Generous: the bad backend, the healthy ones and the clients share one process here. `make bench` (W7) measures exactly. */
 const P99_SLACK_MS = 750;
 const MOST_GROWN_MB = 128;
 
@@ -42,14 +42,14 @@ beforeAll(async () => {
 });
 
 interface Ending {
-  /** Everything that the client received. */
+  /** All text that the client received. */
   readonly body: string;
-  /** What a tool's caller reads of it. */
+  /** The error text for the user. */
   readonly text: string;
   readonly ms: number;
 }
 
-/** One call of the bad backend, as its client sees it end. */
+/** Calls the bad backend and returns the outcome for the client. */
 async function badCall({ session: { post }, id }: { session: RawSession; id: number }): Promise<Ending> {
   const began = performance.now();
   const body = rpc('tools/call', { name: 'bad_tool', arguments: { text: 'usual' } }, id);
@@ -68,7 +68,7 @@ async function initializeMs(url: string): Promise<number> {
 }
 
 describe('beside two healthy backends, a backend that in a call', () => {
-  it.each(callKinds(() => running().trap.url))('$name fails that call alone', async (kind) => {
+  it.each(callKinds(() => running().trap.url))('$name fails only that call', async (kind) => {
     const { vmcp, session, bad, trap } = running();
     bad.intercept = (exchange) => {
       if (exchange.message.method !== 'tools/call') return false;
@@ -96,6 +96,6 @@ describe('beside two healthy backends, a backend that in a call', () => {
   });
 });
 
-it('nothing of a bad reply stands in the log', () => {
+it('no part of a bad reply is in the log', () => {
   expect(running().vmcp.output()).not.toContain(CANARY);
 });

@@ -1,16 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import { echoOf, eventText, jsonHead, type Exchange } from './mcp-server.ts';
 
-/** Stands in everything that no client may see. */
+/** Marks text that no client may see. */
 export const CANARY = 'canary-7f3a9c';
 
-/** A way to answer one call badly. */
+/** A bad answer to a call. */
 export interface CallKind {
   readonly name: string;
   readonly act: (exchange: Exchange) => void;
-  /** What the client reads. */
+  /** Error text for the client. */
   readonly says: RegExp;
-  /** Calls at the same time, 3 unless given. */
+  /** Number of concurrent calls; 3 by default. */
   readonly atOnce?: number;
 }
 
@@ -19,12 +19,12 @@ const LARGE_MEBIBYTES = 100;
 const TIMED_OUT = /^backend "bad" timed out after 1 s$/;
 const NOT_MCP = /^backend "bad" sent a message that is not valid MCP$/;
 const UNAVAILABLE = /^backend "bad" is unavailable$/;
-/** The end of the connection may be seen before the nonsense on it. */
+/** True when the gateway may see the end of the connection before the invalid bytes. */
 const NO_HTTP = /^backend "bad" (sent a message that is not valid MCP|is unavailable)$/;
 const TOO_LARGE = /^backend "bad" sent a reply that is larger than the gateway forwards$/;
 const REFUSED = /^backend "bad" rejected the gateway's credentials$/;
 const USUAL = /^tool usual$/;
-/** The client's connection, because a part of the reply had been passed on. */
+/** True when the connection of the client is cut, because a part of the reply was already forwarded. */
 const CUT = /^cut$/;
 
 const replyText = ({ message }: Exchange): string =>
@@ -33,7 +33,7 @@ const replyText = ({ message }: Exchange): string =>
 const replyHead = ({ message }: Exchange): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"content":[{"type":"text","text":"`;
 
-/** Bytes of a reply that would be right, one at a time, until the gateway hangs up. */
+/** Sends a valid reply byte by byte until the gateway closes the connection. */
 function dribble(exchange: Exchange): void {
   const { res } = exchange;
   const text = replyText(exchange) + ' '.repeat(10_000);
@@ -54,7 +54,7 @@ function chatter({ res }: Exchange): void {
   });
 }
 
-/** 100 MiB as fast as the gateway takes them. */
+/** Sends 100 MiB as fast as the gateway reads them. */
 function flood(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
   const { res } = exchange;
   let left = LARGE_MEBIBYTES;
@@ -173,7 +173,7 @@ const REFUSING: readonly CallKind[] = [
   { name: 'says 400 to every session', act: status(400, TEXT, CANARY), says: UNAVAILABLE },
 ];
 
-/** `trap` is an address that nobody may be sent to. */
+/** Lists the bad answers. `trap` is a URL that the gateway must not request. */
 export const callKinds = (trap: () => string): readonly CallKind[] => [
   ...SILENT,
   ...WRONG,

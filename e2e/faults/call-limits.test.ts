@@ -33,7 +33,7 @@ async function setting() {
 const cancelled = (backend: { told: readonly { message: { method?: string } }[] }): number =>
   backend.told.filter(({ message }) => message.method === 'notifications/cancelled').length;
 
-it('cancels the call of a client that hangs up and cannot get the reply any more', async () => {
+it('cancels the call of a client that disconnects and cannot resume it', async () => {
   const { backend, vmcp, session, held } = await setting();
   const controller = new AbortController();
   const body = JSON.stringify(callOf(7));
@@ -41,7 +41,7 @@ it('cancels the call of a client that hangs up and cannot get the reply any more
   await eventually('the backend has the call', () => held.length === 1);
   controller.abort();
   await expect(answer).rejects.toThrow();
-  await eventually('the backend is told', () => cancelled(backend) === 1);
+  await eventually('the backend has the cancellation', () => cancelled(backend) === 1);
 });
 
 it('keeps the call of a client whose stream broke and can be resumed', async () => {
@@ -60,7 +60,7 @@ it('keeps the call of a client whose stream broke and can be resumed', async () 
   await eventually('the reply arrives', () => JSON.stringify(resumed.messages).includes('late'));
 });
 
-it('runs 100 calls of a backend, queues 1,000 and refuses more with 503 and Retry-After', async () => {
+it('runs 100 calls of a backend, queues 1,000 and rejects more with 503 and Retry-After', async () => {
   const { backend, vmcp, session, held } = await setting();
   const dispatcher = new Agent({ connections: 2_000 });
   const controller = new AbortController();
@@ -82,8 +82,8 @@ it('runs 100 calls of a backend, queues 1,000 and refuses more with 503 and Retr
       })
       .catch(() => undefined);
   }
-  await eventually('20 are refused', () => refused.length >= 20);
-  await eventually('100 run', () => held.length >= 100);
+  await eventually('20 calls are rejected', () => refused.length >= 20);
+  await eventually('100 calls run', () => held.length >= 100);
   expect([held.length, refused.length]).toEqual([100, 20]);
   for (const { status, retryAfter, text } of refused) {
     expect([status, retryAfter]).toEqual([503, '1']);
@@ -96,7 +96,7 @@ it('runs 100 calls of a backend, queues 1,000 and refuses more with 503 and Retr
     'the places are free',
     async () => textOf(await session.call('bad_tool', { text: 'x' })) === 'tool x',
   );
-  await eventually('the calls that ran are cancelled', () => cancelled(backend) >= 100);
+  await eventually('the running calls are cancelled', () => cancelled(backend) >= 100);
   expect(held.length).toBe(100);
   await dispatcher.close();
 });

@@ -10,12 +10,12 @@ import { besides } from './healthy-load.ts';
 import { eventText, startMcpServer, type Exchange } from './mcp-server.ts';
 
 const MESSAGE = eventText({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(256 * 1024) } });
-/** Bytes that the bad backend tries to send: far more than a gateway may hold. */
+/** Bytes that the bad backend tries to send: far more than the gateway may buffer. */
 const FLOOD_BYTES = 400 * 1024 * 1024;
-/** What the gateway keeps for a client that does not read, and room for its garbage. */
+/** Buffer of the gateway for a client that does not read, with room for garbage collection. */
 const MOST_GROWN_MB = 220;
 
-/** As fast as the gateway reads. */
+/** Sends as fast as the gateway reads. */
 async function flood({ res }: Pick<Exchange, 'res'>): Promise<void> {
   for (let sent = 0; sent < FLOOD_BYTES && !res.destroyed; sent += MESSAGE.length) {
     if (res.write(MESSAGE)) continue;

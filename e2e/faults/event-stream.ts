@@ -2,18 +2,18 @@ import { request, type IncomingMessage } from 'node:http';
 import { MCP_HEADERS, type RawSession } from '../harness/clients/raw.ts';
 import type { Message } from './mcp-server.ts';
 
-/** What one connection of a client received; an answer in JSON counts as one message. */
+/** Messages of one connection of a client; a JSON answer counts as one message. */
 export interface Received {
   readonly status: number;
   readonly messages: readonly Message[];
-  /** Methods of the notifications and requests among them. */
+  /** Methods of the received notifications and requests. */
   methods(): string[];
-  /** Id of the last event that has one. */
+  /** Id of the last event with an id. */
   lastEventId(): string | undefined;
   readonly ended: () => boolean;
-  /** Cuts the connection, as a network does. */
+  /** Cuts the connection. */
   drop(): void;
-  /** Reads no more from the socket. */
+  /** Stops reading from the socket. */
   pause(): void;
 }
 
@@ -23,7 +23,7 @@ interface Open {
   readonly body?: string;
 }
 
-/** Sends a request and resolves with its head; the messages come in by and by. */
+/** Sends a request and resolves after its head; messages are added as they arrive. */
 export function openExchange(url: string, { method, headers, body }: Open): Promise<Received> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false });
@@ -35,7 +35,7 @@ export function openExchange(url: string, { method, headers, body }: Open): Prom
   });
 }
 
-/** The session's GET stream, or with `after` the rest of any of its streams. */
+/** Opens the GET stream of a session, or with `after` resumes one of its streams. */
 export const openGet = (url: string, session: Pick<RawSession, 'headers'>, after?: string): Promise<Received> =>
   openExchange(url, {
     method: 'GET',

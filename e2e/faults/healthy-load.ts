@@ -5,18 +5,18 @@ import { textOf, type RawSession } from '../harness/clients/raw.ts';
 const WORKERS = 3;
 const SAMPLE_MS = 50;
 
-/** What the neighbours of a bad backend went through while `work` ran. */
+/** Measurements of the healthy backends while `work` ran. */
 export interface Beside<T> {
   readonly value: T;
   readonly p99Ms: number;
   readonly calls: number;
-  /** Replies that were not what they should be. */
+  /** Wrong replies. */
   readonly wrong: readonly string[];
-  /** Growth of the gateway's resident memory at its peak, MiB; 0 where it cannot be measured. */
+  /** Peak growth of the gateway's resident memory; 0 on systems without /proc. */
   readonly grownMb: number;
 }
 
-/** Calls `tools` in turn, all the time until `work` is done. */
+/** Calls `tools` in turn until `work` is done. */
 export async function besides<T>(
   pid: number,
   session: RawSession,

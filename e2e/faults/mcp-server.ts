@@ -5,7 +5,7 @@ import type { Scope } from '../harness/scope.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A JSON-RPC message as it was parsed. */
+/** A parsed JSON-RPC message. */
 export interface Message {
   readonly id?: string | number;
   readonly method?: string;
@@ -14,49 +14,49 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** One POST of the gateway, and what can be answered to it. */
+/** One POST of the gateway, with functions that answer it. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly message: Message;
   /** `Mcp-Session-Id` of the request. */
   readonly session: string | undefined;
-  /** The usual reply, in a stream when something was sent before it. */
+  /** Sends the result, in a stream if a message was sent before. */
   result(value: unknown): void;
   error(code: number, message: string, data?: unknown): void;
-  /** A message before the reply, which makes the reply a stream; with `eventId` the stream can be resumed. */
+  /** Sends a message before the reply, which makes the reply a stream; with `eventId` the stream can be resumed. */
   send(message: Members, eventId?: string): void;
-  /** Asks the client in the middle of the request; resolves to its response. */
+  /** Sends a request to the client during the call; resolves to its response. */
   ask(method: string, params?: Members): Promise<Message>;
 }
 
 export interface ServerOptions {
   /** Default: `{tools: {listChanged: true}}`. */
   readonly capabilities?: Members;
-  /** False: no `Mcp-Session-Id`. */
+  /** False disables sessions. */
   readonly sessions?: boolean;
-  /** HTTP status of its answer to GET; an event stream unless given. */
+  /** HTTP status of the answer to GET; an event stream by default. */
   readonly getStatus?: number;
-  /** What happens to requests of a method beside the usual ones; may answer later. */
+  /** Handlers of further methods; they may answer later. */
   readonly methods?: Readonly<Record<string, (exchange: Exchange) => void>>;
 }
 
-/** An MCP server on bare node:http whose every step a test can replace. */
+/** An MCP server on node:http; a test can replace each of its answers. */
 export interface McpServer extends Omit<HttpBackend, 'fault' | 'delayMs'> {
-  /** Sees every POST before the server does; true: it was dealt with, in whatever way. */
+  /** Handles a POST before the server; returns true when it has handled it. */
   intercept: ((exchange: Exchange) => boolean) | undefined;
-  /** The same for every GET. */
+  /** Handles a GET before the server; returns true when it has handled it. */
   interceptGet: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
   /** Names of its tools. */
   tools: string[];
   readonly sessions: Set<string>;
   /** GET streams by session. */
   readonly streams: ReadonlyMap<string, ServerResponse>;
-  /** How often a method was called. */
+  /** Returns the number of requests with a method. */
   count(method: string): number;
-  /** Every message that came without being a request. */
+  /** Received notifications and responses. */
   readonly told: readonly { readonly session: string | undefined; readonly message: Message }[];
-  /** Writes to every GET stream, or to that of one session. */
+  /** Sends a notification on every GET stream, or on that of one session. */
   notify(method: string, params?: Members, session?: string): void;
 }
 
@@ -187,7 +187,7 @@ class State {
   }
 }
 
-/** The usual result of a call. */
+/** Returns the default result of a call. */
 export const echoOf = ({ params }: Message): Members => ({
   content: [{ type: 'text', text: `${String(params?.['name'])} ${argumentOf(params, 'text')}` }],
 });

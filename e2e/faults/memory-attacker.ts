@@ -1,5 +1,5 @@
 /**
- * Attacks the memory of a gateway: a backend of its own with tools that do not answer (`hang`) or answer 32 MiB (`long`,
+ * Attacks the memory of a gateway: a backend with tools that do not answer (`hang`) or answer 32 MiB (`long`,
  * `long_event`), and clients that call them. Prints the backend's port, begins with the line `<attack> <clients> <seconds> <url>`
  * on stdin, and prints its counts at the end.
  */
@@ -14,7 +14,7 @@ const ARGUMENT_BYTES = 8 * 1024 * 1024 - 1_024;
 const REPLY = Buffer.alloc(31 * 1024 * 1024, 'x');
 /** Time between the last byte of a request and the end of its connection. */
 const HANG_UP_AFTER_MS = 200;
-/** Time that a client leaves a reply unread before it calls again on another connection. */
+/** Time until a client that does not read a reply calls again on another connection. */
 const UNREAD_MS = 10_000;
 const TOOLS = ['hang', 'long', 'long_event'];
 
@@ -23,7 +23,7 @@ const count = (what: string): void => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-/** Answers by the first bytes of a request, so that reading it costs little. */
+/** Chooses the answer by the first bytes of a request, to save CPU. */
 function answer(res: ServerResponse, head: string): void {
   const id = /"id":(\d+)/.exec(head)?.[1];
   const json = (result: unknown): void => {
@@ -65,7 +65,7 @@ async function serve(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends one request on a connection of its own; resolves when the connection is gone. */
+/** Sends one request on a new connection; resolves when the connection is closed. */
 async function send(session: RawSession, url: string, body: string | Buffer, unread: boolean): Promise<void> {
   const length = String(Buffer.byteLength(body));
   const headers = { ...session.headers, 'content-length': length };
@@ -103,7 +103,7 @@ process.stdout.write(`${String(await serve())}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const [attack = '', clients = '', seconds = '', url = ''] = line.split(' ');
   const once = ATTACKS[attack];
-  if (!once) throw new Error(`no attack "${attack}"`);
+  if (!once) throw new Error(`unknown attack "${attack}"`);
   const deadline = performance.now() + Number(seconds) * 1_000;
   const client = async (_: unknown, start: number): Promise<void> => {
     const session = await openSession(url);

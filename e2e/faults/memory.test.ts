@@ -13,14 +13,14 @@ import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { besides } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
 
-/** `ATTACK_SECONDS=120` for the long version, which also judges the latency of healthy calls. */
+/** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
 const SECONDS = Number(process.env['ATTACK_SECONDS'] ?? 5);
 const CLIENTS = 50;
 /** Memory limit of a gateway pod. */
 const LIMIT_MB = 768;
 const CGROUPS = '/sys/fs/cgroup/memory';
 
-/** Has the kernel end the process above the limit, where cgroup v1 can be written; elsewhere the reading must do. */
+/** Makes the kernel kill the process above the limit if cgroup v1 is writable; otherwise the test only measures. */
 function limitMemory(scope: Scope, { pid, stop }: Vmcp): void {
   const folder = `${CGROUPS}/vmcp-memory-${String(pid)}`;
   if (!existsSync(`${CGROUPS}/memory.limit_in_bytes`)) return;
@@ -55,7 +55,7 @@ async function startAttacker(scope: Scope) {
   };
 }
 
-/** Refusals by budget. */
+/** Returns the number of rejected requests by budget. */
 async function refusals(management: string): Promise<Record<string, number>> {
   const metrics = await (await fetch(`${management}/metrics`)).text();
   const found = metrics.matchAll(/^vmcp_budget_refusals_total\{.*budget="(\w+)"\} (\d+)$/gmu);

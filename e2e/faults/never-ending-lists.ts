@@ -14,7 +14,7 @@ const endless =
     return true;
   };
 
-/** Servers whose `tools/list` has no last page; everything else they do well. */
+/** Servers with an endless `tools/list`; all other answers are correct. */
 export const neverEndingLists: readonly [string, NonNullable<McpServer['intercept']>][] = [
   ['turns in a circle of pages', endless(() => 'again', '')],
   ['names a new cursor on every page of 4 MiB', endless(() => String((last += 1)), 'x'.repeat(PAGE_BYTES))],

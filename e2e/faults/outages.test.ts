@@ -18,7 +18,7 @@ const operational = {
   failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '1s', unhealthyThreshold: 2 },
 };
 
-/** A backend that stops to be one, in whatever it is asked. */
+/** Faults of a backend that apply to every request. */
 const BROKEN: Readonly<Record<string, (exchange: Exchange) => void>> = {
   hangs: () => undefined,
   'sends headers and then nothing': ({ res }) => {
@@ -47,11 +47,11 @@ interface Setup {
   readonly bad: McpServer;
   readonly stream: Received;
   readonly listed: () => Promise<string[]>;
-  /** How often the client had been told of other tools. */
+  /** Number of list changes that the client has received. */
   readonly changes: number;
 }
 
-/** Two healthy backends, one that will break, and a client that listens. */
+/** Starts two healthy backends, one that will break, and a client with a stream. */
 async function setup(): Promise<Setup> {
   const scope = testScope();
   const start = (name: string) => startMcpServer(scope, name);
@@ -73,19 +73,19 @@ async function setup(): Promise<Setup> {
 const changesOf = (stream: Received): number => stream.methods().filter((method) => method === LIST_CHANGED).length;
 
 async function goes({ stream, listed, changes }: Setup): Promise<void> {
-  await eventually('the client is told that the tool is gone', () => changesOf(stream) > changes);
+  await eventually('the client is notified of the removed tool', () => changesOf(stream) > changes);
   expect(await listed()).toEqual(['good-1_tool', 'good-2_tool']);
 }
 
 async function comesBack({ session, stream, listed }: Setup, changes: number): Promise<void> {
-  await eventually('the client is told that the tool is back', () => changesOf(stream) > changes);
+  await eventually('the client is notified of the restored tool', () => changesOf(stream) > changes);
   expect(await listed()).toContain('bad_tool');
   await eventually('calls work again', async () => {
     return textOf(await session.call('bad_tool', { text: 'after' })) === 'tool after';
   });
 }
 
-/** The best of three: what a backend delays is slow each time. */
+/** Returns the fastest of three: a delay by a backend would affect each. */
 async function quickestInitialize({ url }: Vmcp): Promise<number> {
   let quickest = Infinity;
   for (let times = 0; times < 3; times += 1) {
@@ -96,8 +96,8 @@ async function quickestInitialize({ url }: Vmcp): Promise<number> {
   return quickest;
 }
 
-describe('a backend that from one moment on', () => {
-  it.each(OUTAGES)('%s is announced as gone and as back', async (_name, act) => {
+describe('a backend that suddenly', () => {
+  it.each(OUTAGES)('%s is announced as removed and as restored', async (_name, act) => {
     const all = await setup();
     const { vmcp, session, bad, stream } = all;
     bad.intercept = act;
@@ -115,7 +115,7 @@ describe('a backend that from one moment on', () => {
     await comesBack(all, changes);
   });
 
-  it('crashes is announced as gone and as back', async () => {
+  it('crashes is announced as removed and as restored', async () => {
     const all = await setup();
     await all.bad.crash();
     expect((await all.session.call('bad_tool')).result).toMatchObject({ isError: true });
@@ -125,7 +125,7 @@ describe('a backend that from one moment on', () => {
     await comesBack(all, changes);
   });
 
-  it('crashes and comes back all the time leaves the others alone and is there in the end', async () => {
+  it('crashes and recovers repeatedly does not affect the others and works in the end', async () => {
     const all = await setup();
     const { vmcp, session, bad } = all;
     const beside = await besides(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
@@ -145,8 +145,8 @@ describe('a backend that from one moment on', () => {
   });
 });
 
-describe('backends that are bad from the start', () => {
-  it('do not delay initialize, are missing from a list in time, and are announced when they become well', async () => {
+describe('backends with a fault from the start', () => {
+  it('do not delay initialize, are omitted from the list, and are announced when they recover', async () => {
     const scope = testScope();
     const good = await startMcpServer(scope, 'good');
     const bad = new Map<string, McpServer>();
@@ -179,7 +179,7 @@ describe('backends that are bad from the start', () => {
     }
     const expected = [...bad.keys(), 'good'].map((name) => `${name}_tool`).sort();
     await eventually('all are listed', async () => isDeepStrictEqual(await session.tools(), expected));
-    await eventually('the client was told', () => changesOf(stream) > changes);
+    await eventually('the client is notified', () => changesOf(stream) > changes);
     for (const name of bad.keys()) expect(textOf(await session.call(`${name}_tool`, { text: 'x' }))).toBe('tool x');
   });
 });

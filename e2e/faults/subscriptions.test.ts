@@ -10,10 +10,10 @@ import { startVmcp } from '../harness/vmcp.ts';
 import { besides } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
 
-/** `ATTACK_SECONDS=120` for the long version, which also judges the latency of healthy calls. */
+/** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
 const SECONDS = Number(process.env['ATTACK_SECONDS'] ?? 4);
 const CLIENTS = SECONDS < 60 ? 10 : 50;
-/** Pause of each client between two requests: memory is attacked, not the processor. */
+/** Pause of each client between two requests: the attack is on memory, not CPU. */
 const PAUSE_MS = SECONDS < 60 ? 0 : 100;
 /** Memory limit of a gateway pod. */
 const LIMIT_MB = 768;
@@ -21,7 +21,7 @@ const CGROUPS = '/sys/fs/cgroup/memory';
 const URI = `x://${'a'.repeat(2_000)}`;
 
 /**
- * Has the kernel end a process above the limit, where cgroup v1 can be written; elsewhere the reading must do. Called before
+ * Makes the kernel kill a process above the limit if cgroup v1 is writable; otherwise the test only measures. Called before
  * the process starts, so that its group is removed after its end.
  */
 function memoryLimit(scope: Scope): (pid: number) => void {
@@ -61,7 +61,7 @@ const startBackend = (scope: Scope) =>
     },
   });
 
-/** Subscriptions that the gateway took and that it refused. */
+/** Accepted and rejected subscriptions. */
 interface Counts {
   taken: number;
   refused: number;
@@ -114,7 +114,7 @@ it(
   60_000 + SECONDS * 2_000,
 );
 
-it('keeps no subscription that the backend refused, that was ended, or whose backend is gone', async () => {
+it('removes subscriptions that the backend rejected, that ended, or whose backend was removed', async () => {
   const scope = testScope();
   const { url } = await startBackend(scope);
   const good = {

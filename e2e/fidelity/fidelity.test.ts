@@ -24,7 +24,7 @@ const MANNERS: Readonly<Record<string, Manner>> = {
   announced: { format: 'events-behind-a-notification', sessions: true },
 };
 
-/** A way to the corpus through a gateway. Paths that are not `whole` share one copy of the replies among them. */
+/** A path through a gateway to the corpus. Paths without `whole` share one copy of the replies. */
 interface Path {
   readonly whole?: true;
   readonly client: keyof Clients;
@@ -34,11 +34,11 @@ interface Path {
   readonly framed: (text: string) => string;
 }
 
-/** Sessions of a gateway that prefixes names, and of one that keeps them. */
+/** Sessions of a gateway with prefixes (`many`), and of one without (`one`). */
 interface Clients {
   many: Ask;
   one: Ask;
-  /** The second one again, over HTTP+SSE. */
+  /** A session of the gateway without prefixes over HTTP+SSE. */
   oneSse: Ask;
 }
 
@@ -115,7 +115,7 @@ describe.each(PATHS)('client $client, backend $backend', (path) => {
   );
 
   it.each(shareOf(path, LIST_ITEMS.tools).map(({ key }) => [key.slice(0, 60), key] as const))(
-    'the backend is asked for its own %s',
+    'the backend receives its own name of %s',
     async (_key, key) => {
       const { bytes } = await request('tools/call', { name: advertised(key) });
       expect(JSON.parse(utf8(memberText(bytes, 'error') ?? ''))).toMatchObject({ data: { name: key } });

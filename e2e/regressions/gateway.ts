@@ -7,13 +7,13 @@ import { startMcpServer, type McpServer, type ServerOptions } from '../faults/mc
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Probes that do not disturb what a test counts. */
+/** Rare probes, which do not affect the counters of a test. */
 export const rarely = { failureHandling: { healthCheckInterval: '10m', healthCheckTimeout: '3s' } };
 export const often = {
   failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '1s', unhealthyThreshold: 2 },
 };
 
-/** A gateway over these backends, until the test ends. */
+/** Starts a gateway over these backends; it ends with the test. */
 export async function gateway(backends: readonly Manifest[], config: Fields = {}): Promise<Vmcp> {
   const vmcp = await startVmcp(testScope(), { files: gatewayOver(backends, config) });
   onTestFailed(() => {
@@ -22,7 +22,7 @@ export async function gateway(backends: readonly Manifest[], config: Fields = {}
   return vmcp;
 }
 
-/** A gateway over one backend named `one`. */
+/** Starts a gateway over one backend named `one`. */
 export async function gatewayOverOne(
   options: ServerOptions = {},
   config: Fields = { operational: rarely },
@@ -31,7 +31,7 @@ export async function gatewayOverOne(
   return { vmcp: await gateway([entry('one', backend.url)], config), backend };
 }
 
-/** A session of a client with these capabilities. */
+/** Opens a session of a client with these capabilities. */
 export async function sessionWith(url: string, capabilities: Fields): Promise<Pick<RawSession, 'id' | 'headers'>> {
   const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'regressions', version: '0' } };
   const answer = await raw(url, { method: 'POST', headers: MCP_HEADERS, body: rpc('initialize', params, 0) });

@@ -5,7 +5,7 @@ import { testScope } from '../harness/scope.ts';
 import { startMcpServer } from '../faults/mcp-server.ts';
 import { gateway, rarely } from './gateway.ts';
 
-describe('headers that pass from client to backend', () => {
+describe('forwarded headers', () => {
   const setup = async () => {
     const backend = await startMcpServer(testScope(), 'one');
     const headerForward = { addPlaintextHeaders: { 'X-Injected': 'by-the-gateway' } };
@@ -19,14 +19,14 @@ describe('headers that pass from client to backend', () => {
     return { vmcp, backend, session, call };
   };
 
-  it('are those of this request, not of the first one of the session', async () => {
+  it('are those of the current request, not of the first request of the session', async () => {
     const { call } = await setup();
     expect((await call({ 'x-tenant': 'a' }))['x-tenant']).toBe('a');
     expect((await call({}))['x-tenant']).toBeUndefined();
     expect((await call({ 'x-tenant': 'b' }))['x-tenant']).toBe('b');
   });
 
-  it('are none that is not listed, and none that names the client', async () => {
+  it('include no unlisted header and no header that identifies the client', async () => {
     const { call } = await setup();
     const seen = await call({
       authorization: 'Bearer secret',
@@ -38,7 +38,7 @@ describe('headers that pass from client to backend', () => {
     expect(passed).toEqual([]);
   });
 
-  it('do not take away what the gateway adds, also when Connection names it', async () => {
+  it('do not remove a header of the gateway, even if Connection names it', async () => {
     const { call } = await setup();
     const seen = await call({ connection: 'x-injected, authorization, mcp-session-id', 'x-injected': 'by-the-client' });
     expect(seen['x-injected']).toBe('by-the-gateway');
@@ -46,7 +46,7 @@ describe('headers that pass from client to backend', () => {
     expect(seen.connection ?? '').not.toContain('x-injected');
   });
 
-  it('hold an Authorization of a Secret, unless a strategy brings one', async () => {
+  it('include an Authorization from a Secret, unless a strategy sets one', async () => {
     const servers = await Promise.all(['one', 'two'].map((name) => startMcpServer(testScope(), name)));
     const from = (key: string) => ({ headerName: 'Authorization', valueSecretRef: { name: 'keys', key } });
     const headerForward = { addHeadersFromSecret: [from('fixed')] };
@@ -68,7 +68,7 @@ describe('headers that pass from client to backend', () => {
     expect(seen).toEqual([['Basic fixed'], ['Bearer injected']]);
   });
 
-  it('of two sessions never meet', async () => {
+  it('of two sessions are never mixed', async () => {
     const { vmcp, backend } = await setup();
     const sessions = await Promise.all(
       ['a', 'b', 'c'].map(async (tenant) => ({ tenant, session: await openSession(vmcp.url) })),

@@ -24,7 +24,7 @@ const methodNotFound = (status: number) =>
     JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } }),
   );
 
-/** Failures of a list that the backend advertised, by name. */
+/** Failures of an advertised list, by name. */
 const LIES: Readonly<Record<string, (exchange: Exchange) => void>> = {
   '-32601 in HTTP 200': methodNotFound(200),
   '-32601 in HTTP 404': methodNotFound(404),
@@ -41,7 +41,7 @@ const LIES: Readonly<Record<string, (exchange: Exchange) => void>> = {
 };
 
 describe('a backend that declares resources and prompts and answers', () => {
-  it.each(Object.entries(LIES))('%s for them stays healthy, and its tools are there', async (_name, lie) => {
+  it.each(Object.entries(LIES))('%s for them stays healthy, and its tools are listed', async (_name, lie) => {
     const methods = { 'resources/list': lie, 'resources/templates/list': lie, 'prompts/list': lie };
     const { vmcp } = await gatewayOverOne({ capabilities: EVERYTHING, methods }, { operational: often });
     const began = performance.now();
@@ -56,19 +56,19 @@ describe('a backend that declares resources and prompts and answers', () => {
     expect(await healthOf(vmcp, 'one')).toSatisfy((status) => status === 'healthy');
   });
 
-  it('500 for one list is heard when it says that another one changed', async () => {
+  it('500 for one list can still announce a change of another list', async () => {
     const methods = { 'prompts/list': LIES['500'] ?? (() => undefined) };
     const capabilities = { tools: { listChanged: true }, prompts: {} };
     const { vmcp, backend } = await gatewayOverOne({ capabilities, methods });
     const session = await openSession(vmcp.url);
     expect(await session.tools()).toEqual(['one_tool']);
-    await eventually('the gateway listens', () => backend.streams.size > 0);
+    await eventually('the gateway has opened a stream', () => backend.streams.size > 0);
     backend.tools = ['tool', 'new'];
     backend.notify('notifications/tools/list_changed');
     await eventually('the list is read', async () => (await session.tools()).includes('one_new'));
   });
 
-  it('429 once shows them when it answers', async () => {
+  it('429 once is listed when it answers again', async () => {
     let refuse = true;
     const methods: ServerOptions['methods'] = {
       'resources/list': (exchange) => {
@@ -97,7 +97,9 @@ describe('a backend that declares resources and prompts and answers', () => {
     const session = await openSession(vmcp.url);
     const stream = await openGet(vmcp.url, session);
     expect(textOf(await session.call('one_tool', { text: 'x' }))).toBe('tool x');
-    await eventually('it was asked for its stream', () => backend.seen.some(({ httpMethod }) => httpMethod === 'GET'));
+    await eventually('the gateway requested its stream', () =>
+      backend.seen.some(({ httpMethod }) => httpMethod === 'GET'),
+    );
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(textOf(await session.call('one_tool', { text: 'y' }))).toBe('tool y');
     expect(await healthOf(vmcp, 'one')).toBe('healthy');
@@ -144,7 +146,7 @@ describe('hostile items of a list', () => {
     prompts: [null, {}, { name: false }, { name: 'ok', arguments: 'none' }],
   };
 
-  it('are left out or passed as they are; memory stays flat, and the neighbour serves', async () => {
+  it('are removed or forwarded unchanged; memory stays flat, and the other backend serves', async () => {
     const list =
       (member: string) =>
       ({ result }: Exchange) => {

@@ -8,7 +8,7 @@ import { openGet } from '../faults/event-stream.ts';
 import { startMcpServer } from '../faults/mcp-server.ts';
 import { gatewayOverOne, rarely } from './gateway.ts';
 
-it('a backend that leaves the group loses its sessions and streams, and clients are told', async () => {
+it('ends the sessions and streams of a backend that leaves the group, and notifies clients', async () => {
   const scope = testScope();
   const [stays, leaves] = [await startMcpServer(scope, 'stays'), await startMcpServer(scope, 'leaves')];
   const config = { operational: rarely };
@@ -18,28 +18,27 @@ it('a backend that leaves the group loses its sessions and streams, and clients 
   const stream = await openGet(vmcp.url, session);
   expect(textOf(await session.call('leaves_tool', { text: 'x' }))).toBe('tool x');
   expect(textOf(await session.call('stays_tool', { text: 'x' }))).toBe('tool x');
-  await eventually('the client listens at both', () => leaves.streams.size === 2 && stays.streams.size === 2);
+  await eventually('the client has a stream at both', () => leaves.streams.size === 2 && stays.streams.size === 2);
   const changes = stream.methods().length;
 
   await writeFiles(vmcp.folder, gatewayOver([entry('stays', stays.url)], config));
-  await eventually('the streams are gone', () => leaves.streams.size === 0);
-  await eventually('its sessions are gone', () => leaves.sessions.size === 0);
-  await eventually('the client is told', () => stream.methods().length > changes);
+  await eventually('the streams have ended', () => leaves.streams.size === 0);
+  await eventually('its sessions have ended', () => leaves.sessions.size === 0);
+  await eventually('the client is notified', () => stream.methods().length > changes);
   expect(await session.tools()).toEqual(['stays_tool']);
   expect((await session.call('leaves_tool')).error).toMatchObject({ code: -32602 });
   expect(textOf(await session.call('stays_tool', { text: 'y' }))).toBe('tool y');
   expect({ streams: stays.streams.size, sessions: stays.sessions.size }).toEqual({ streams: 2, sessions: 2 });
 });
 
-/** #6762. */
-it('sessions that end with DELETE leave nothing behind at the backend', async () => {
+it('deletes the backend sessions and streams of a session that ends with DELETE', async () => {
   const { vmcp, backend } = await gatewayOverOne();
   const sessions = await Promise.all(Array.from({ length: 20 }, () => openSession(vmcp.url)));
   const streams = await Promise.all(sessions.map((session) => openGet(vmcp.url, session)));
   await Promise.all(sessions.map((session) => session.call('one_tool')));
-  await eventually('every session listens', () => backend.streams.size === 21);
+  await eventually('every session has a stream', () => backend.streams.size === 21);
   await Promise.all(sessions.map((session) => session.end()));
-  await eventually('the clients hear the end', () => streams.every((stream) => stream.ended()));
-  await eventually('nothing is left but what the gateway needs', () => backend.sessions.size === 1);
+  await eventually('the streams of the clients have ended', () => streams.every((stream) => stream.ended()));
+  await eventually('only the session of the gateway is left', () => backend.sessions.size === 1);
   await eventually('the streams are closed', () => backend.streams.size === 1);
 });

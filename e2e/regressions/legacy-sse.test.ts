@@ -47,7 +47,7 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
         'tools/call': ({ send, result, message }) => {
           const { progressToken } = message.params?.['_meta'] as { progressToken: unknown };
           for (const progress of [1, 2]) send(notify('notifications/progress', { progressToken, progress }));
-          // the client of the SDK forgets who waits for progress as soon as it has read the reply
+          // the client of the SDK drops progress that it reads after the reply
           setTimeout(() => {
             result(echoOf(message));
           }, 100);
@@ -64,11 +64,11 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
     backend.tools = ['tool', 'new'];
     backend.notify('notifications/tools/list_changed');
-    await eventually('it is told', () => changes > 0);
+    await eventually('the client is notified', () => changes > 0);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['one_new', 'one_tool']);
   });
 
-  it('beside another one gets its own answers, though both use the same ids', async () => {
+  it('gets its own answers while another client uses the same ids', async () => {
     const { vmcp } = await gatewayOverOne({
       methods: {
         'tools/call': (exchange) => {
@@ -94,22 +94,22 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
     );
   });
 
-  it('that goes away ends its session, and what ran for it', async () => {
+  it('ends its session and its calls when it disconnects', async () => {
     const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
     const client = await connect(vmcp, 'old');
     const call = client.callTool({ name: 'one_tool', arguments: {} }).catch(() => 'cut');
-    await eventually('the call is there', () => backend.count('tools/call') === 1);
+    await eventually('the backend has the call', () => backend.count('tools/call') === 1);
     expect(await sessionsOf(vmcp)).toBe(1);
     await client.close();
     expect(await call).toBe('cut');
-    await eventually('the session is gone', async () => (await sessionsOf(vmcp)) === 0);
-    await eventually('the backend was told', () =>
+    await eventually('the session has ended', async () => (await sessionsOf(vmcp)) === 0);
+    await eventually('the backend received the cancellation', () =>
       backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
     );
-    await eventually('its session at the backend is gone', () => backend.sessions.size === 1);
+    await eventually('its session at the backend has ended', () => backend.sessions.size === 1);
   });
 
-  it('that posts garbage, an unknown session or too much is refused, and the gateway serves on', async () => {
+  it('is rejected with invalid JSON, an unknown session or a large body, and the gateway keeps serving', async () => {
     const { vmcp } = await gatewayOverOne();
     const stream = await openExchange(`${vmcp.origin}/sse`, { method: 'GET', headers: { accept: 'text/event-stream' } })
       .then(() => 'open')
@@ -129,7 +129,7 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
   });
 });
 
-/** Path of the messages endpoint that the stream named. */
+/** Returns the path of the messages endpoint from the stream. */
 function messagesPath({ transport }: Client): string {
   const endpoint: unknown = transport && Reflect.get(transport, '_endpoint');
   if (!(endpoint instanceof URL)) throw new Error('the client has no endpoint');

@@ -34,33 +34,33 @@ const subscribable = {
   },
 };
 
-/** Long enough for what must not come. */
+/** Waits for messages that must not arrive. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 300));
 const countOf = (stream: Received, method: string) => stream.methods().filter((name) => name === method).length;
 
 describe('updates of a resource', () => {
-  it('reach the sessions that subscribed to it, and no other', async () => {
+  it('reach only the sessions that have subscribed', async () => {
     const { vmcp, backend } = await gatewayOverOne(subscribable);
     const [a, b, c] = [await openSession(vmcp.url), await openSession(vmcp.url), await openSession(vmcp.url)];
     const streams = [await openGet(vmcp.url, a), await openGet(vmcp.url, b), await openGet(vmcp.url, c)];
     await a.request('resources/subscribe', { uri });
     await b.request('resources/subscribe', { uri: `${uri}b` });
     await c.call('one_tool');
-    await eventually('every session listens at the backend', () => backend.streams.size === 4);
+    await eventually('every session has a stream at the backend', () => backend.streams.size === 4);
     backend.notify(UPDATED, { uri });
-    await eventually('the subscriber is told', () => streams[0] && countOf(streams[0], UPDATED) === 1);
+    await eventually('the subscriber is notified', () => streams[0] && countOf(streams[0], UPDATED) === 1);
     await quiet();
     expect(streams.map((stream) => countOf(stream, UPDATED))).toEqual([1, 0, 0]);
 
     await a.request('resources/unsubscribe', { uri });
     backend.notify(UPDATED, { uri });
     backend.notify(UPDATED, { uri: `${uri}b` });
-    await eventually('the other subscriber is told', () => streams[1] && countOf(streams[1], UPDATED) === 1);
+    await eventually('the other subscriber is notified', () => streams[1] && countOf(streams[1], UPDATED) === 1);
     await quiet();
     expect(streams.map((stream) => countOf(stream, UPDATED))).toEqual([1, 1, 0]);
   });
 
-  it('cannot be asked of a backend that has none', async () => {
+  it('cannot be requested from a backend without subscriptions', async () => {
     const { vmcp, backend } = await gatewayOverOne({
       ...subscribable,
       capabilities: { tools: {}, resources: {} },
@@ -70,7 +70,7 @@ describe('updates of a resource', () => {
     expect(backend.count('resources/subscribe')).toBe(0);
   });
 
-  it('whose subscription the backend never answers is an error in time, and the backend stays healthy', async () => {
+  it('fail with a timeout when the backend does not answer the subscription, and the backend stays healthy', async () => {
     const operational = { ...often, timeouts: { default: '1s' } };
     const { vmcp } = await gatewayOverOne(
       { ...subscribable, methods: { ...subscribable.methods, 'resources/subscribe': () => undefined } },
@@ -84,7 +84,7 @@ describe('updates of a resource', () => {
 });
 
 describe('list_changed', () => {
-  it('reaches the sessions that knew the old list, once, and not one that was opened behind the change', async () => {
+  it('reaches each session with the old list once, and no session that was opened after the change', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const before = await openSession(vmcp.url);
     await before.tools();
@@ -94,7 +94,7 @@ describe('list_changed', () => {
     backend.tools = ['tool', 'more'];
     backend.notify(LIST_CHANGED);
     backend.notify(LIST_CHANGED);
-    await eventually('the session is told', () => countOf(old, LIST_CHANGED) > known);
+    await eventually('the session is notified', () => countOf(old, LIST_CHANGED) > known);
     const behind = await openSession(vmcp.url);
     const fresh = await openGet(vmcp.url, behind);
     await quiet();
@@ -102,7 +102,7 @@ describe('list_changed', () => {
     expect(await before.tools()).toEqual(['one_more', 'one_tool']);
   });
 
-  it('of a backend whose list is the same is not passed on', async () => {
+  it('is not forwarded when the list of the backend is unchanged', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.tools();
@@ -116,7 +116,7 @@ describe('list_changed', () => {
     expect(countOf(stream, LIST_CHANGED)).toBe(known);
   });
 
-  it('announces a backend that comes late', async () => {
+  it('announces a backend that starts later', async () => {
     const late = await startMcpServer(testScope(), 'late');
     await late.crash();
     const early = await startMcpServer(testScope(), 'early');
@@ -127,7 +127,7 @@ describe('list_changed', () => {
     await session.request('ping');
     const known = countOf(stream, LIST_CHANGED);
     await late.recover();
-    await eventually('the client is told', () => countOf(stream, LIST_CHANGED) > known);
+    await eventually('the client is notified', () => countOf(stream, LIST_CHANGED) > known);
     expect(await session.tools()).toEqual(['early_tool', 'late_tool']);
   });
 });
@@ -135,7 +135,7 @@ describe('list_changed', () => {
 describe('log messages', () => {
   const LEVELS = ['debug', 'info', 'warning', 'error'];
 
-  it('are filtered by the level of each session, in a call and outside of it', async () => {
+  it('are filtered by the level of each session, during a call and outside of calls', async () => {
     const { vmcp, backend } = await gatewayOverOne({
       capabilities: { tools: {}, logging: {} },
       methods: {
@@ -152,22 +152,22 @@ describe('log messages', () => {
     const calls = await Promise.all(
       [all, severe].map(async (session) => {
         const call = await openPost(vmcp.url, session, toolCall(1, 'one_tool'));
-        await eventually('it ends', () => call.ended());
+        await eventually('the stream ends', () => call.ended());
         return levels(call);
       }),
     );
     expect(calls).toEqual([LEVELS, ['warning', 'error']]);
 
     const streams = [await openGet(vmcp.url, all), await openGet(vmcp.url, severe)];
-    await eventually('every session listens at the backend', () => backend.streams.size >= 2);
+    await eventually('every session has a stream at the backend', () => backend.streams.size >= 2);
     await quiet();
     for (const level of LEVELS) backend.notify('notifications/message', { level, data: level });
-    await eventually('the last one is there', () => streams.every((stream) => levels(stream).includes('error')));
+    await eventually('the last message has arrived', () => streams.every((stream) => levels(stream).includes('error')));
     expect(streams.map(levels)).toEqual([LEVELS, ['warning', 'error']]);
   });
 });
 
-it('the level that a session wants is told to its backend, at once and when it is opened later', async () => {
+it('forwards the log level of a session to its backends, at once and to backends that it opens later', async () => {
   const levels: unknown[] = [];
   const { vmcp } = await gatewayOverOne({
     capabilities: { tools: {}, logging: {} },
@@ -181,13 +181,13 @@ it('the level that a session wants is told to its backend, at once and when it i
   const session = await openSession(vmcp.url);
   await session.request('logging/setLevel', { level: 'warning' });
   await session.call('one_tool');
-  await eventually('it was told when it was opened', () => levels.includes('warning'));
+  await eventually('the opened backend has the level', () => levels.includes('warning'));
   await session.request('logging/setLevel', { level: 'debug' });
-  await eventually('it was told of the change', () => levels.includes('debug'));
+  await eventually('the backend has the new level', () => levels.includes('debug'));
   expect(levels).toEqual(['warning', 'debug']);
 });
 
-it('progress comes with the token of the client, in order, before the reply', async () => {
+it('forwards progress with the token of the client, in order, before the reply', async () => {
   const { vmcp } = await gatewayOverOne(
     {
       methods: {
@@ -204,7 +204,7 @@ it('progress comes with the token of the client, in order, before the reply', as
   const calls = await Promise.all(
     [1, 2].map(async (id) => {
       const call = await openPost(vmcp.url, session, toolCall(id, 'one_tool', {}, { progressToken: 'same' }));
-      await eventually('it ends', () => call.ended());
+      await eventually('the stream ends', () => call.ended());
       return call.messages;
     }),
   );

@@ -35,7 +35,7 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'roots/list': {},
 };
 
-/** The tool asks the client the method that its argument names, and answers what the client said. */
+/** Sends the client the request that the argument names, and returns the client's response as the result. */
 async function asking({ ask, result, message }: Exchange): Promise<void> {
   const method = argumentOf(message.params, 'text');
   const said = await ask(method, QUESTIONS[method]);
@@ -51,7 +51,7 @@ const asker = () =>
     },
   });
 
-/** A client of the SDK that answers with its name. */
+/** Connects a client of the SDK that answers with its name. */
 async function connect(url: string, name: string, legacy = false, capabilities = CAPABILITIES): Promise<Client> {
   const client = new Client({ name, version: '1.0.0' }, { capabilities });
   if (capabilities.elicitation)
@@ -85,10 +85,10 @@ const EXPECTED = (name: string): readonly [string, unknown][] => [
 describe.each([
   { transport: 'streamable HTTP', legacy: false },
   { transport: 'HTTP+SSE', legacy: true },
-])('what a backend asks in the middle of a call, over $transport', ({ legacy }) => {
+])('a request of a backend during a call, over $transport', ({ legacy }) => {
   const url = ({ url: mcp, origin }: Vmcp) => (legacy ? `${origin}/sse` : mcp);
 
-  it('reaches the client that called, of two that call at the same time', async () => {
+  it('reaches the calling client, also with two concurrent clients', async () => {
     const { vmcp } = await asker();
     const [ada, bob] = [await connect(url(vmcp), 'ada', legacy), await connect(url(vmcp), 'bob', legacy)];
     for (const [index, [method]] of EXPECTED('').entries()) {
@@ -98,20 +98,20 @@ describe.each([
     }
   });
 
-  it('is refused for a client that does not offer it', async () => {
+  it('is rejected for a client without the capability', async () => {
     const { vmcp } = await asker();
     const plain = await connect(url(vmcp), 'plain', legacy, {});
     for (const [method] of EXPECTED('')) expect(await answerOf(plain, method)).toMatchObject({ code: -32601 });
   });
 });
 
-describe('the capabilities that a backend is told of', () => {
+describe('the capabilities in the initialize request to a backend', () => {
   const declared = (backend: McpServer) =>
     backend.seen
       .filter(({ method }) => method === 'initialize')
       .map(({ body }) => (JSON.parse(body) as { params: { capabilities: unknown } }).params.capabilities);
 
-  it('are those of the client, as far as they can be forwarded', async () => {
+  it('are those of the client that can be forwarded', async () => {
     const { vmcp, backend } = await asker();
     const capabilities = { ...CAPABILITIES, experimental: { mine: {} } };
     const session = await sessionWith(vmcp.url, capabilities);
@@ -123,7 +123,7 @@ describe('the capabilities that a backend is told of', () => {
 });
 
 describe('elicitation', () => {
-  it('by URL passes as it is', async () => {
+  it('by URL is forwarded unchanged', async () => {
     const question = { mode: 'url', elicitationId: 'e-1', url: 'https://example.com/x?y=1', message: 'Sign in' };
     const { vmcp } = await gatewayOverOne({
       methods: {
@@ -136,7 +136,7 @@ describe('elicitation', () => {
     });
     const session = await sessionWith(vmcp.url, CAPABILITIES);
     const call = await openPost(vmcp.url, session, toolCall(1, 'one_tool'));
-    const asked = await eventually('the client is asked', () =>
+    const asked = await eventually('the client has the request', () =>
       call.messages.find(({ method }) => method === 'elicitation/create'),
     );
     expect(asked.params).toEqual(question);
@@ -146,7 +146,7 @@ describe('elicitation', () => {
     expect(call.messages.at(-1)).toMatchObject({ id: 1, result: { structuredContent: { action: 'decline' } } });
   });
 
-  it('that is required first (-32042) keeps its data', async () => {
+  it('that is required first (error -32042) keeps its data', async () => {
     const data = { elicitations: [{ mode: 'url', elicitationId: 'e-2', url: 'https://example.com/', message: 'x' }] };
     const { vmcp } = await gatewayOverOne({
       methods: {
@@ -159,7 +159,7 @@ describe('elicitation', () => {
     expect((await session.call('one_tool')).error).toEqual({ code: -32042, message: 'sign in first', data });
   });
 
-  it('takes the time that a person needs: the timeout of the call waits', async () => {
+  it('suspends the timeout of the call while the user answers', async () => {
     const operational = { timeouts: { default: '20s', perWorkload: { one: '1s' } } };
     const { vmcp } = await gatewayOverOne(
       {
@@ -173,18 +173,22 @@ describe('elicitation', () => {
     );
     const session = await sessionWith(vmcp.url, CAPABILITIES);
     const call = await openPost(vmcp.url, session, toolCall(1, 'one_tool', { text: 'elicitation/create' }));
-    const asked = await eventually('the client is asked', () => call.messages.find(({ id }) => id !== undefined));
+    const asked = await eventually('the client has the request', () =>
+      call.messages.find(({ id }) => id !== undefined),
+    );
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await post(vmcp.url, session, { jsonrpc: '2.0', id: asked.id, result: { action: 'cancel' } });
     await eventually('the call ends', () => call.ended());
     expect(call.messages.at(-1)?.result).toEqual({ content: [{ type: 'text', text: '{"action":"cancel"}' }] });
   });
 
-  it('answered by another client reaches nobody', async () => {
+  it('cannot be answered by another client', async () => {
     const { vmcp, backend } = await asker();
     const [asked, other] = [await sessionWith(vmcp.url, CAPABILITIES), await sessionWith(vmcp.url, CAPABILITIES)];
     const call = await openPost(vmcp.url, asked, toolCall(1, 'one_tool', { text: 'elicitation/create' }));
-    const question = await eventually('the client is asked', () => call.messages.find(({ id }) => id !== undefined));
+    const question = await eventually('the client has the request', () =>
+      call.messages.find(({ id }) => id !== undefined),
+    );
     const before = backend.told.length;
     const answer = (action: string) => ({ jsonrpc: '2.0', id: question.id, result: { action } });
     await post(vmcp.url, other, answer('accept'));
@@ -193,7 +197,7 @@ describe('elicitation', () => {
     expect(backend.told.slice(before).map(({ message }) => message.result)).toEqual([{ action: 'decline' }]);
   });
 
-  it('whose client never answers does not keep others from being asked when its calls have ended', async () => {
+  it('without answers does not block later requests after its calls have ended', async () => {
     const operational = { timeouts: { default: '20s' } };
     const { vmcp, backend } = await gatewayOverOne(
       {
@@ -216,7 +220,9 @@ describe('elicitation', () => {
       return exchange.message.method === 'tools/call';
     };
     const call = await openPost(vmcp.url, session, toolCall('last', 'one_tool', { text: 'elicitation/create' }));
-    const question = await eventually('the client is asked', () => call.messages.find(({ id }) => id !== undefined));
+    const question = await eventually('the client has the request', () =>
+      call.messages.find(({ id }) => id !== undefined),
+    );
     expect(question.method).toBe('elicitation/create');
     await post(vmcp.url, session, { jsonrpc: '2.0', id: question.id, result: { action: 'cancel' } });
     await eventually('the call ends', () => call.ended());

@@ -8,8 +8,8 @@ import { gatewayOverOne, notify, post, rarely, toolCall } from './gateway.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-describe('a session that does not exist', () => {
-  it('gets the same 404 whatever is sent, and other sessions live on', async () => {
+describe('an unknown session', () => {
+  it('gets the same 404 for every request, and other sessions stay open', async () => {
     const { vmcp } = await gatewayOverOne();
     const [mine, ended] = [await openSession(vmcp.url), await openSession(vmcp.url)];
     await ended.end();
@@ -36,7 +36,7 @@ describe('a session that does not exist', () => {
   });
 });
 
-describe('requests in flight with the same JSON-RPC id', () => {
+describe('concurrent requests with the same JSON-RPC id', () => {
   const slow = () =>
     gatewayOverOne({
       methods: {
@@ -78,14 +78,14 @@ describe('requests in flight with the same JSON-RPC id', () => {
   });
 });
 
-/** Answers a request as servers do that forgot its session. */
+/** Answers like a server that has lost the session. */
 function forget(res: ServerResponse, id: unknown): void {
   res.writeHead(404, { 'content-type': 'application/json' });
   res.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'Session not found' } }));
 }
 
-describe('a backend that forgot its sessions', () => {
-  it.each([404, 400])('with %i is initialized once for fifty calls that wait', async (status) => {
+describe('a backend that has lost its sessions', () => {
+  it.each([404, 400])('and answers %i is initialized once for fifty waiting calls', async (status) => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     expect(textOf(await session.call('one_tool', { text: 'first' }))).toBe('tool first');
@@ -101,8 +101,8 @@ describe('a backend that forgot its sessions', () => {
     expect(backend.count('initialize')).toBe(before + 1);
   });
 
-  /** Such an error carries the id of the call, so it looks like its reply. */
-  it('with an error for the call itself is initialized once for a hundred calls', async () => {
+  /** Such an error has the id of the call, like a reply. */
+  it('and answers the call with an error is initialized once for a hundred calls', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.call('one_tool');
@@ -117,12 +117,12 @@ describe('a backend that forgot its sessions', () => {
     const texts = Array.from({ length: 100 }, (_, n) => `tool ${String(n)}`);
     expect((await Promise.all(calls)).map(textOf)).toEqual(texts);
     expect(backend.count('initialize')).toBe(before + 1);
-    // A call that waited for its turn until the new session was there is sent once.
+    // A call that waited until the new session was open is sent once.
     expect(backend.count('tools/call')).toBeGreaterThan(1 + 100);
     expect(backend.count('tools/call')).toBeLessThanOrEqual(1 + 2 * 100);
   });
 
-  it('after every call still works: each call is repeated at most once, and the next one begins anew', async () => {
+  it('after every call still works: each call is repeated at most once', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     const used = new Set<string | undefined>();
@@ -138,14 +138,14 @@ describe('a backend that forgot its sessions', () => {
     for (const text of ['a', 'b', 'c']) expect(textOf(await session.call('one_tool', { text }))).toBe(`tool ${text}`);
     const sent = backend.count('tools/call');
     expect(sent).toBe(1 + 2 * 2);
-    // a session that answers one call cannot serve ten at once: the others fail, they do not try for ever
+    // a session that answers one call cannot serve ten concurrent calls: the others fail after one retry
     const together = await Promise.all(Array.from({ length: 10 }, () => session.call('one_tool', { text: 'd' })));
     expect(new Set(together.map(textOf))).toEqual(new Set(['tool d', 'backend "one" is unavailable']));
     expect(backend.count('tools/call')).toBeLessThanOrEqual(sent + 2 * 10);
     expect(textOf(await session.call('one_tool', { text: 'e' }))).toBe('tool e');
   });
 
-  it('is not sent a call again whose stream had begun', async () => {
+  it('does not get a call again after its stream has begun', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.call('one_tool');
@@ -167,7 +167,7 @@ describe('a backend that forgot its sessions', () => {
     expect(textOf(await session.call('one_tool', { text: 'new session' }))).toBe('tool new session');
   });
 
-  it('is not sent a call again whose stream broke before any message', async () => {
+  it('does not get a call again after its stream broke without a message', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.call('one_tool');
@@ -184,7 +184,7 @@ describe('a backend that forgot its sessions', () => {
     expect({ text: textOf(reply), executed }).toEqual({ text: 'backend "one" is unavailable', executed: 1 });
   });
 
-  it('is told again what the client had subscribed to', async () => {
+  it('gets the subscriptions of the client again', async () => {
     const uri = 'a:b';
     const { vmcp, backend } = await gatewayOverOne({
       capabilities: { tools: {}, resources: { subscribe: true } },
@@ -212,7 +212,7 @@ describe('a backend that forgot its sessions', () => {
 describe('cancellation', () => {
   const hanging = { tools: {}, logging: {} };
 
-  it('of the client reaches the backend with the id that it knows, and frees the POST', async () => {
+  it('by the client reaches the backend with the forwarded id, and ends the POST', async () => {
     const { vmcp, backend } = await gatewayOverOne({
       capabilities: hanging,
       methods: { 'tools/call': () => undefined },
@@ -220,20 +220,20 @@ describe('cancellation', () => {
     const session = await openSession(vmcp.url);
     const call = openPost(vmcp.url, session, toolCall('mine', 'one_tool'));
     const seen = () => backend.seen.find(({ method }) => method === 'tools/call');
-    const { body } = await eventually('the call is there', () => seen());
+    const { body } = await eventually('the backend has the call', () => seen());
     const { id } = JSON.parse(body) as { id: number };
     await post(vmcp.url, session, notify('notifications/cancelled', { requestId: 'mine', reason: 'enough' }));
     const answer = await call;
     await eventually('the POST ends', () => answer.ended());
     expect(answer.messages).toEqual([]);
-    await eventually('the backend is told', () =>
+    await eventually('the backend has the cancellation', () =>
       backend.told.some(
         ({ message: { method, params } }) => method === 'notifications/cancelled' && params?.['requestId'] === id,
       ),
     );
   });
 
-  it('frees the POST at once while the backend is still being opened', async () => {
+  it('ends the POST at once while the backend is being opened', async () => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.tools();
@@ -248,21 +248,21 @@ describe('cancellation', () => {
     expect(answer.messages).toEqual([]);
   });
 
-  it('by the end of the session reaches the backend, whose session ends too', async () => {
+  it('at the end of the session reaches the backend, whose session ends too', async () => {
     const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
     const session = await openSession(vmcp.url);
     const call = openPost(vmcp.url, session, toolCall(1, 'one_tool'));
-    await eventually('the call is there', () => backend.count('tools/call') === 1);
+    await eventually('the backend has the call', () => backend.count('tools/call') === 1);
     expect(backend.sessions.size).toBe(2);
     expect((await session.end()).status).toBe(204);
     await eventually('the POST ends', async () => (await call).ended());
     await eventually('the session at the backend ended', () => backend.sessions.size === 1);
-    await eventually('the backend was told', () =>
+    await eventually('the backend has the cancellation', () =>
       backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
     );
   });
 
-  it('follows the loss of a connection whose reply nothing can resume, and leaves the session alone', async () => {
+  it('follows the loss of a connection that cannot be resumed, and keeps the session', async () => {
     const { vmcp, backend } = await gatewayOverOne({ methods: { 'tools/call': () => undefined } });
     const session = await openSession(vmcp.url);
     await raw(vmcp.url, {
@@ -273,15 +273,15 @@ describe('cancellation', () => {
     }).catch(() => undefined);
     expect((await session.request('ping')).result).toEqual({});
     expect(backend.count('tools/call')).toBe(1);
-    await eventually('the backend is told', () =>
+    await eventually('the backend has the cancellation', () =>
       backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
     );
     await session.end();
   });
 });
 
-describe('a stream that the client lost', () => {
-  it('of a call is gone on with by Last-Event-ID, and the reply is there', async () => {
+describe('a lost stream', () => {
+  it('of a call is resumed by Last-Event-ID with the reply', async () => {
     const { vmcp } = await gatewayOverOne({
       capabilities: { tools: {}, logging: {} },
       methods: {
@@ -296,19 +296,19 @@ describe('a stream that the client lost', () => {
     });
     const session = await openSession(vmcp.url);
     const call = await openPost(vmcp.url, session, toolCall(9, 'one_tool', { text: 'late' }));
-    await eventually('it has begun', () => call.messages.length === 1);
+    await eventually('the stream has begun', () => call.messages.length === 1);
     const after = call.lastEventId();
     call.drop();
     await new Promise((resolve) => setTimeout(resolve, 800));
     const rest = await openGet(vmcp.url, session, after);
-    await eventually('the stream ends behind the reply', () => rest.ended());
+    await eventually('the stream ends after the reply', () => rest.ended());
     expect(rest.messages).toMatchObject([
       { params: { data: 'missed' } },
       { id: 9, result: { content: [{ text: 'tool late' }] } },
     ]);
   });
 
-  it('of a call can be taken up before the reply, which then comes there', async () => {
+  it('of a call can be resumed before the reply, which then arrives there', async () => {
     const { vmcp } = await gatewayOverOne({
       methods: {
         'tools/call': ({ send, result, message }) => {
@@ -321,14 +321,14 @@ describe('a stream that the client lost', () => {
     });
     const session = await openSession(vmcp.url);
     const call = await openPost(vmcp.url, session, toolCall(9, 'one_tool', { text: 'late' }));
-    await eventually('it has begun', () => call.messages.length === 1);
+    await eventually('the stream has begun', () => call.messages.length === 1);
     call.drop();
     const rest = await openGet(vmcp.url, session, call.lastEventId());
-    await eventually('the reply is there', () => rest.messages.length === 1);
+    await eventually('the reply has arrived', () => rest.messages.length === 1);
     expect(rest.messages).toMatchObject([{ id: 9 }]);
   });
 
-  it('of the session is gone on with: what came meanwhile is there, changed lists included', async () => {
+  it('of the session is resumed with all missed messages, including list changes', async () => {
     const { vmcp, backend } = await gatewayOverOne({ capabilities: { tools: { listChanged: true }, logging: {} } });
     const session = await openSession(vmcp.url);
     const first = await openGet(vmcp.url, session);
@@ -338,7 +338,7 @@ describe('a stream that the client lost', () => {
     };
     await eventually('the backend has two streams', () => backend.streams.size === 2);
     log('seen');
-    await eventually('it arrives', () => first.methods().includes('notifications/message'));
+    await eventually('the message arrives', () => first.methods().includes('notifications/message'));
     const after = first.lastEventId();
     first.drop();
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -347,14 +347,14 @@ describe('a stream that the client lost', () => {
     backend.notify('notifications/tools/list_changed');
     await eventually('the new tool is listed', async () => (await session.tools()).length === 2);
     const second = await openGet(vmcp.url, session, after);
-    await eventually('list_changed is there', () => second.methods().includes('notifications/tools/list_changed'));
+    await eventually('list_changed has arrived', () => second.methods().includes('notifications/tools/list_changed'));
     expect(second.messages).toContainEqual(expect.objectContaining({ params: { level: 'info', data: 'missed' } }));
     log('goes on');
     await eventually('later ones arrive', () => second.messages.some(({ params }) => params?.['data'] === 'goes on'));
   });
 });
 
-it('a backend that closes its stream at once and wants to be asked again at once is not asked in a hot loop', async () => {
+it('does not reconnect in a hot loop to a backend that closes its stream at once with retry: 0', async () => {
   const { vmcp, backend } = await gatewayOverOne(
     {},
     { operational: { ...rarely, timeouts: { default: '20s', perWorkload: { one: '2s' } } } },

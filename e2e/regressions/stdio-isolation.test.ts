@@ -9,7 +9,7 @@ import { gateway, often, post, rarely, sessionWith, toolCall } from './gateway.t
 const SCRIPT = join(import.meta.dirname, 'testdata', 'stdio-asker.ts');
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 
-/** jiti is a package of this project that runs a script. */
+/** Returns a stdio server that runs a script with jiti, a package of this project. */
 const stdio = (name: string, spec: Readonly<Record<string, unknown>> = {}) =>
   server(name, 'npx://jiti', { args: [SCRIPT], ...spec });
 
@@ -52,21 +52,21 @@ describe('a stdio backend', () => {
     },
   );
 
-  it('with isolation principal tells the only session what it says', async () => {
+  it('with isolation principal forwards its messages to the only session', async () => {
     const vmcp = await gateway([stdio('local')], { operational: rarely });
     const session = await sessionWith(vmcp.url, CAPABILITIES);
     await post(vmcp.url, session, toolCall(1, 'local_murmur'));
     expect((await post(vmcp.url, session, toolCall(1, 'local_whoami'))).body).toContain('murmur');
   });
 
-  it('with isolation session is a process for each, which knows what its client offers', async () => {
+  it('with isolation session has a process for each session, with the capabilities of its client', async () => {
     const { vmcp, sessions, all } = await twoSessions('session');
     const pids = await all('whoami');
     expect(new Set(pids).size).toBe(2);
     const offered = (await all('offered')).map((text) => JSON.parse(text) as unknown);
     expect(offered).toEqual([CAPABILITIES, CAPABILITIES]);
     await raw(vmcp.url, { method: 'DELETE', headers: { ...sessions[0]?.headers } });
-    await eventually('the process of the session that ended is gone', () => !isAlive(Number(pids[0])));
+    await eventually('the process of the closed session has ended', () => !isAlive(Number(pids[0])));
     expect(isAlive(Number(pids[1]))).toBe(true);
   });
 

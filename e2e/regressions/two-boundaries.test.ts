@@ -54,7 +54,7 @@ interface Message {
   readonly params?: { readonly arguments?: { readonly hangs?: boolean } };
 }
 
-/** An MCP server with one tool, `tool`; `onCall` answers its calls. */
+/** Starts an MCP server with one tool, `tool`; `onCall` answers its calls. */
 async function serverWithOneTool(
   on: Scope,
   onCall: (message: Message, req: IncomingMessage, res: ServerResponse) => void,
@@ -89,8 +89,8 @@ function reply(res: ServerResponse, { id }: Message, result: unknown): void {
 
 const DONE = { content: [{ type: 'text', text: 'done' }] };
 
-describe('a refusal of a backend', { timeout: 30_000 }, () => {
-  it('with status 401 is one whatever its body, and opens no circuit', async () => {
+describe('a 401 of a backend', { timeout: 30_000 }, () => {
+  it('refreshes the credential whatever its body, and opens no circuit', async () => {
     const refused: (string | undefined)[] = [];
     const url = await serverWithOneTool(testScope(), (message, req, res) => {
       const { authorization } = req.headers;
@@ -114,7 +114,7 @@ describe('a refusal of a backend', { timeout: 30_000 }, () => {
     expect(refused).toHaveLength(1);
   });
 
-  it('on the resumption of a stream does not run the tool again', async () => {
+  it('for the resumption of a stream does not run the tool again', async () => {
     let calls = 0;
     const url = await serverWithOneTool(
       testScope(),
@@ -134,8 +134,8 @@ describe('a refusal of a backend', { timeout: 30_000 }, () => {
   });
 });
 
-describe('trouble with one user’s credential', { timeout: 30_000 }, () => {
-  it('opens the circuit of nobody', async () => {
+describe('an unavailable credential of one user', { timeout: 30_000 }, () => {
+  it('opens no circuit', async () => {
     const backend = await startPersonalBackend(testScope());
     const logins = everyoneLoggedIn();
     const upstreamTokens: UpstreamTokens = {
@@ -159,8 +159,8 @@ describe('trouble with one user’s credential', { timeout: 30_000 }, () => {
   });
 });
 
-describe('calls that one user lets time out', { timeout: 30_000 }, () => {
-  it('open the circuit of nobody; those of a second user do', async () => {
+describe('calls of one user that time out', { timeout: 30_000 }, () => {
+  it('open no circuit; those of a second user open it', async () => {
     const url = await serverWithOneTool(testScope(), (message, _req, res) => {
       if (message.params?.arguments?.hangs !== true) reply(res, message, DONE);
     });
@@ -182,7 +182,7 @@ describe('calls that one user lets time out', { timeout: 30_000 }, () => {
 });
 
 describe('personal lists', { timeout: 120_000 }, () => {
-  it('of a backend that wins a name are waited for, so that no call goes to the loser', async () => {
+  it('of the backend with priority for a name are read before a call is routed', async () => {
     const mine = await startPersonalBackend(testScope());
     const called: string[] = [];
     const other = await serve(testScope(), (req, res) => {
@@ -213,7 +213,7 @@ describe('personal lists', { timeout: 120_000 }, () => {
     expect(called).not.toContain('tools/call');
   });
 
-  it('follow a backend that got another name', async () => {
+  it('follow a renamed backend', async () => {
     const backend = await startPersonalBackend(testScope());
     const parts = (name: string) => ({ issuer, backends: [http(name, backend.url)], outgoing: { [name]: INJECT } });
     const { url, swap } = await startGatewayOver(testScope(), parts('p'), { upstreamTokens: everyoneLoggedIn() });
@@ -224,7 +224,7 @@ describe('personal lists', { timeout: 120_000 }, () => {
     expect((await session.call('q_whoami')).text).toContain('whoami for ann');
   });
 
-  it('are read at the gateway’s pace by a backend that keeps saying that they changed', async () => {
+  it('are read at most once per second when a backend announces changes continuously', async () => {
     const backend = await startPersonalBackend(testScope());
     const parts = { issuer, backends: [http('b', backend.url)], outgoing: { b: INJECT } };
     const { url } = await startGatewayOver(testScope(), parts, { upstreamTokens: everyoneLoggedIn() });
@@ -242,11 +242,11 @@ describe('personal lists', { timeout: 120_000 }, () => {
     const seconds = (performance.now() - begun) / 1_000;
     const most = Math.max(4, 2 + seconds); // at once, then once a second
     expect(backend.seen.filter(({ what }) => what === 'tools/list').length - before).toBeLessThanOrEqual(most);
-    await eventually('the last change is seen', async () => (await session.tools()).includes('b_new-39'));
+    await eventually('the last change is listed', async () => (await session.tools()).includes('b_new-39'));
     listening.abort();
   });
 
-  it('of many principals change together without holding up the gateway', async () => {
+  it('of many principals change together without blocking the gateway', async () => {
     const backend = await startPersonalBackend(testScope());
     const parts = (more: readonly ReturnType<typeof http>[]) => ({
       issuer,
@@ -268,8 +268,8 @@ describe('personal lists', { timeout: 120_000 }, () => {
   });
 });
 
-describe('other rules for callers', { timeout: 30_000 }, () => {
-  it('end the sessions and streams that the old rules let in', async () => {
+describe('a change of the incoming authentication', { timeout: 30_000 }, () => {
+  it('ends the sessions and streams of the old authentication', async () => {
     const url = await serverWithOneTool(testScope(), (message, _req, res) => {
       reply(res, message, DONE);
     });
@@ -284,7 +284,7 @@ describe('other rules for callers', { timeout: 30_000 }, () => {
 });
 
 describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
-  it('is initialized once, and a second attempt ends neither it nor the gateway', async () => {
+  it('is initialized once; a second attempt is rejected without consequences', async () => {
     const backend = await serverWithOneTool(testScope(), (message, _req, res) => {
       reply(res, message, DONE);
     });
@@ -295,13 +295,13 @@ describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
     void (async () => {
       for await (const piece of stream.body ?? []) heard += Buffer.from(piece as Uint8Array).toString();
     })().catch(() => undefined);
-    const endpoint = await eventually('the endpoint is named', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
+    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
     const initialize = { method: 'POST', headers: MCP_HEADERS, body: initializeRequest('2024-11-05') };
     expect((await raw(origin + endpoint, initialize)).status).toBe(202);
     expect((await raw(origin + endpoint, initialize)).status).toBe(400);
     const list = { ...initialize, body: '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' };
     expect((await raw(origin + endpoint, list)).status).toBe(202);
-    await eventually('the list has come', () => heard.includes('b_tool'));
+    await eventually('the list has arrived', () => heard.includes('b_tool'));
     await stream.body?.cancel().catch(() => undefined);
   });
 
@@ -321,13 +321,13 @@ describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
     void (async () => {
       for await (const piece of stream.body ?? []) heard += Buffer.from(piece as Uint8Array).toString();
     })().catch(() => undefined);
-    const endpoint = await eventually('the endpoint is named', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
+    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
     const post = (body: string) => raw(origin + endpoint, { method: 'POST', headers, body });
     await post(initializeRequest('2024-11-05'));
     await post('{"jsonrpc":"2.0","id":2,"method":"tools/list"}');
-    await eventually('the list has come', () => heard.includes('"id":2'));
+    await eventually('the list has arrived', () => heard.includes('"id":2'));
     await post('{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b_whoami"}}');
-    await eventually('the error has come', () => heard.includes('"reauth":true'));
+    await eventually('the error has arrived', () => heard.includes('"reauth":true'));
     const next = await post('{"jsonrpc":"2.0","id":4,"method":"ping"}');
     expect(next.status).toBe(401);
     expect(next.headers['www-authenticate']).toContain('error="invalid_token"');

@@ -18,7 +18,7 @@ import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
 const scope = blockScope();
 const MIB = 1024 * 1024;
-/** Longest time that a refusal may take; a hang fails. */
+/** Timeout of a rejection: a hanging request fails the test. */
 const PROMPT_MS = 5_000;
 
 let backend: HttpBackend;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await session.tools();
 });
 
-/** Sends and checks what holds for every answer: it comes soon and shows nothing of our insides. */
+/** Sends a request and checks that the answer is prompt and contains no stack trace or path of the gateway. */
 async function send(request: RawRequest, path = '/mcp'): Promise<RawResponse> {
   const answer = await raw(vmcp.origin + path, { timeoutMs: PROMPT_MS, ...request });
   expect(answer.body).not.toMatch(/\bat .*:\d+:\d+|node_modules|\.ts:\d+|\/work\//);
@@ -45,7 +45,7 @@ const post = (body: string | Buffer, headers: Record<string, string> = {}, more:
 
 const refusal = (answer: RawResponse) => ({ status: answer.status, code: rpcReply(answer).error?.code });
 
-describe('a body is refused with 400', () => {
+describe('rejects a body with 400:', () => {
   const INVALID = -32600;
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   it.each([
@@ -95,18 +95,18 @@ describe('a body is refused with 400', () => {
   });
 });
 
-describe('a body over 8 MiB is refused with 413', () => {
+describe('rejects a body over 8 MiB with 413', () => {
   const big = Buffer.concat([Buffer.from('{"x":"'), Buffer.alloc(9 * MIB, 'x'), Buffer.from('"}')]);
 
-  it('when it says its length', async () => {
+  it('with a Content-Length', async () => {
     expect((await post(big)).status).toBe(413);
   });
 
-  it('when it comes in chunks', async () => {
+  it('in chunks', async () => {
     expect((await post(big, {}, { chunked: true, timeoutMs: 10_000 })).status).toBe(413);
   });
 
-  it('and one just below is read', async () => {
+  it('but accepts a body just below the limit', async () => {
     const text = 'x'.repeat(7.5 * MIB);
     const answer = await post(
       rpc('tools/call', { name: 'alpha_big', arguments: { bytes: 1, text } }),
@@ -117,21 +117,21 @@ describe('a body over 8 MiB is refused with 413', () => {
   });
 });
 
-describe('a body over 1 MiB without a session is refused before it is read', () => {
+describe('rejects a body over 1 MiB without a valid session before reading it', () => {
   const long = `[${'[],'.repeat(MIB)}`;
   const missing = { ...MCP_HEADERS, 'content-type': 'application/json' };
 
-  it('with 400 -32600 when it names none', async () => {
+  it('with 400 -32600 without a session id', async () => {
     const answer = await send({ method: 'POST', body: long, headers: missing });
     expect(refusal(answer)).toEqual({ status: 400, code: -32600 });
     expect(answer.body).toContain('Mcp-Session-Id');
   });
 
-  it('with 404 when its session is unknown', async () => {
+  it('with 404 for an unknown session', async () => {
     expect((await post(long, { 'mcp-session-id': 'unknown' })).status).toBe(404);
   });
 
-  it('and one with a session is read', async () => {
+  it('but reads a body with a valid session', async () => {
     expect(refusal(await post(long))).toEqual({ status: 400, code: -32700 });
   });
 });
@@ -141,14 +141,14 @@ describe('a session', () => {
     ['POST', rpc('tools/list'), MCP_HEADERS],
     ['GET', undefined, { accept: 'text/event-stream' }],
     ['DELETE', undefined, {}],
-  ])('that nobody knows is 404 text/plain for %s', async (method, body, headers) => {
+  ])('with an unknown id gets 404 text/plain for %s', async (method, body, headers) => {
     const request = { method, headers: { ...headers, 'mcp-session-id': '7c7d6ad0-0000-4000-8000-000000000000' } };
     const answer = await send({ ...request, ...(body !== undefined && { body }) });
     expect(answer.status).toBe(404);
     expect(answer.headers['content-type']).toMatch(/^text\/plain/);
   });
 
-  it('gives the same bytes for every unknown id, whatever it looks like', async () => {
+  it('with any unknown id gets the same bytes', async () => {
     const ask = (id: string) =>
       send({ method: 'POST', body: rpc('tools/list'), headers: { ...MCP_HEADERS, 'mcp-session-id': id } });
     const answers = await Promise.all(['a', 'x'.repeat(4_000), '../../etc/passwd', session.id.toUpperCase()].map(ask));
@@ -156,27 +156,27 @@ describe('a session', () => {
     for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 404, body: first?.body });
   });
 
-  it('that is missing is 400 -32600, and the message names the header', async () => {
+  it('without an id gets 400 -32600 with the name of the header', async () => {
     const answer = await send({ method: 'POST', body: rpc('tools/list'), headers: MCP_HEADERS });
     expect(refusal(answer)).toEqual({ status: 400, code: -32600 });
     expect(rpcReply(answer).error?.message).toMatch(/mcp-session-id/i);
   });
 
-  it('is over after DELETE, and a second DELETE is 404', async () => {
+  it('ends with DELETE; a second DELETE gets 404', async () => {
     const own = await openSession(vmcp.url);
     expect([200, 204]).toContain((await own.end()).status);
     expect((await own.post(rpc('tools/list'))).status).toBe(404);
     expect((await own.end()).status).toBe(404);
   });
 
-  it('works on after everything that was refused', async () => {
+  it('still works after all rejected requests', async () => {
     expect((await session.call('alpha_echo', { text: 'still here' })).result).toMatchObject({
       content: [{ text: 'still here' }],
     });
   });
 });
 
-describe('a request is refused when', () => {
+describe('rejects a request when', () => {
   it.each(['evil.example', 'evil.example:4483', '127.0.0.1.evil.example', 'localhost.evil.example'])(
     'its Host is %s (403)',
     async (host) => {
@@ -228,7 +228,7 @@ describe('a request is refused when', () => {
   });
 });
 
-describe('a request is taken when', () => {
+describe('accepts a request when', () => {
   it.each(['localhost', '127.0.0.1', '[::1]'])('its Host is the loopback name %s', async (name) => {
     const headers = { ...MCP_HEADERS, host: `${name}:${vmcp.port}` };
     expect((await send({ method: 'POST', body: initializeRequest(), headers })).status).toBe(200);
@@ -263,7 +263,7 @@ describe('a request is taken when', () => {
   });
 });
 
-describe('a path that nobody serves', () => {
+describe('an unknown path', () => {
   it.each([
     '/',
     '/mcp/x',
@@ -273,7 +273,7 @@ describe('a path that nobody serves', () => {
     '/.well-known/oauth-authorization-server',
     '/..%2f..%2fetc/passwd',
     '/%00',
-  ])('is 404 JSON: %s', async (path) => {
+  ])('gets 404 with JSON: %s', async (path) => {
     const answer = await send({}, path);
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body)).toEqual(expect.any(Object));
@@ -287,7 +287,7 @@ describe('a path that nobody serves', () => {
 describe('a method', () => {
   const error = async (method: string, params?: unknown) => (await session.request(method, params)).error;
 
-  it('that is unknown is -32601', async () => {
+  it('with an unknown name gets -32601', async () => {
     expect(await error('tools/destroy')).toMatchObject({ code: -32601 });
   });
 
@@ -308,25 +308,25 @@ describe('a method', () => {
     ['tools/list', { cursor: 5 }],
     ['resources/list', { cursor: 'x'.repeat(600) }],
     ['logging/setLevel', { level: 'shout' }],
-  ])('%s with %j is -32602', async (method, params) => {
+  ])('%s with %j gets -32602', async (method, params) => {
     expect(await error(method, params)).toMatchObject({ code: -32602 });
   });
 
-  it('resources/read of an unknown URI is -32002 with the URI', async () => {
+  it('resources/read of an unknown URI gets -32002 with the URI', async () => {
     expect(await error('resources/read', { uri: 'nothing://here' })).toMatchObject({
       code: -32002,
       data: { uri: 'nothing://here' },
     });
   });
 
-  it('completion of an unknown prompt is empty', async () => {
+  it('completion of an unknown prompt returns no values', async () => {
     const ref = { type: 'ref/prompt', name: 'no-such-prompt' };
     const { result } = await session.request('completion/complete', { ref, argument: { name: 'a', value: 'b' } });
     expect(result).toMatchObject({ completion: { values: [] } });
   });
 });
 
-it('none of this reached the backend', () => {
+it('forwards none of the rejected requests to the backend', () => {
   const methods = new Set(backend.seen.map(({ method }) => method));
   expect([...methods].filter((method) => method === 'tools/destroy' || method === 'resources/read')).toEqual([]);
 });

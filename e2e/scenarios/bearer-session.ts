@@ -1,6 +1,6 @@
 import { MCP_HEADERS, initializeRequest, raw, REVISION, rpc, type RawResponse } from '../harness/clients/raw.ts';
 
-/** A session of one bearer token, held by hand: answers are seen as they are. */
+/** A session with one bearer token, without a client library: tests see the raw answers. */
 export interface BearerSession {
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface BearerSession {
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** @throws Error when `initialize` does not give a session */
+/** Opens a session. @throws Error when `initialize` returns no session */
 export async function openBearerSession(url: string, token: string): Promise<BearerSession> {
   const opening = { ...MCP_HEADERS, ...bearer(token) };
   const answer = await raw(url, { method: 'POST', headers: opening, body: initializeRequest() });

@@ -12,7 +12,7 @@ import { expectTour, names, tourSteps } from '../harness/tour.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { eventually } from '../harness/poll.ts';
 
-/** Backends by name; each one's fixture has the same name, and its tools the prefix `<name>_`. */
+/** Descriptions of the backends by name. Each fixture has the name of its backend, and its tools the prefix `<name>_`. */
 const BACKENDS = {
   stateful: 'SDK 1.x over streamable HTTP, with sessions',
   stateless: 'SDK 1.x over streamable HTTP, without sessions',
@@ -90,11 +90,11 @@ describe.each(WAYS_IN)('%s over %s', (_name, _endpoint, run, path) => {
     }
   });
 
-  it.each(Object.entries(BACKENDS))('uses everything that %s (%s) offers', (name) => {
+  it.each(Object.entries(BACKENDS))('uses every feature of %s (%s)', (name) => {
     expectTour(transcripts.get(name)!, tourOf(name));
   });
 
-  it('is told who the gateway is and what it can do', () => {
+  it('gets the name and the capabilities of the gateway', () => {
     const { initialize } = transcripts.get('lists')!;
     expect(initialize.serverInfo).toMatchObject({
       name: expect.stringContaining('vmcp') as unknown,
@@ -119,7 +119,7 @@ describe.each(WAYS_IN)('%s over %s', (_name, _endpoint, run, path) => {
   });
 });
 
-it.each(SESSION_TELLERS)('%s leaves with DELETE, after which its session is unknown', async (_name, run) => {
+it.each(SESSION_TELLERS)('%s ends its session with DELETE', async (_name, run) => {
   const { sessionId } = await run({ transport: 'streamable-http', url: vmcp.url }, [{ op: 'ping' }]);
   const headers = { ...MCP_HEADERS, 'mcp-session-id': sessionId ?? 'none was given' };
   const answer = await raw(vmcp.url, { method: 'POST', headers, body: rpc('tools/list') });
@@ -138,7 +138,7 @@ it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
   },
 );
 
-it('a client of an unknown revision is offered the latest', async () => {
+it('offers the latest revision to a client of an unknown revision', async () => {
   const session = await openSession(vmcp.url, '2030-01-01').catch((error: unknown) => error);
   expect(session).toMatchObject({ initialized: { result: { protocolVersion: '2025-11-25' } } });
 });

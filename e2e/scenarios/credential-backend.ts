@@ -5,13 +5,13 @@ import { decodeJwt } from 'jose';
 import { hostBackend, type Handle, type HttpBackend } from '../harness/backends/host.ts';
 import type { Scope } from '../harness/scope.ts';
 
-/** An MCP server that watches which credentials reach it and can refuse them. */
+/** An MCP server that records the credentials it receives and can reject them. */
 export interface CredentialBackend extends HttpBackend {
-  /** Answers 401 to a request while this returns true. The JSON-RPC method is undefined for GET and DELETE. */
+  /** Returns true for requests that get 401. The JSON-RPC method is undefined for GET and DELETE. */
   refuses: (headers: IncomingHttpHeaders, method: string | undefined) => boolean;
 }
 
-/** Where a test looks for a credential of a request. */
+/** Returns the bearer token of a request. */
 export const bearerOf = (headers: IncomingHttpHeaders): string | undefined =>
   /^Bearer (\S+)$/u.exec(headers.authorization ?? '')?.[1];
 

@@ -33,7 +33,7 @@ interface Attempt {
   readonly detail: string;
 }
 
-/** Calls without a pause until `LOAD_MS` have passed or nobody answers any more. */
+/** Calls without a pause for `LOAD_MS` or until the gateway stops answering. */
 async function worker(vmcp: Vmcp, attempts: Attempt[]): Promise<void> {
   const session = await openSession(vmcp.url);
   const until = performance.now() + LOAD_MS;
@@ -50,7 +50,7 @@ async function worker(vmcp: Vmcp, attempts: Attempt[]): Promise<void> {
   }
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s under load loses no call that was taken', async (signal) => {
+it.each(['SIGTERM', 'SIGINT'] as const)('%s under load completes every accepted call', async (signal) => {
   const { vmcp, backend } = await start();
   const attempts: Attempt[] = [];
   const load = Promise.all(Array.from({ length: WORKERS }, () => worker(vmcp, attempts)));
@@ -66,14 +66,14 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s under load loses no call that was ta
   expect(backend.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(answered);
 });
 
-it('a call of some seconds is completed while new sessions and readiness are refused', async () => {
+it('completes a call of some seconds while it rejects new sessions and is not ready', async () => {
   const { vmcp } = await start();
   const session = await openSession(vmcp.url);
   await session.tools();
   const call = session.call('alpha_slow', { ms: 4_000 });
   await sleep(300);
   vmcp.signal('SIGTERM');
-  await eventually('/readyz is off', async () => {
+  await eventually('/readyz answers 503', async () => {
     const ready = await raw(`${vmcp.origin}/readyz`).catch(() => ({ status: 0 }));
     return ready.status !== 200;
   });
@@ -86,7 +86,7 @@ it('a call of some seconds is completed while new sessions and readiness are ref
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
 });
 
-/** One request whose head and first byte are sent at once, the rest after `pauseMs`. */
+/** Sends a request in two parts: the head with the first byte at once, the rest after `pauseMs`. */
 async function slowRequest(url: string, headers: Readonly<Record<string, string>>, body: string, pauseMs: number) {
   const answered = Promise.withResolvers<{ readonly status: number | undefined; readonly text: string }>();
   const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) } });
@@ -95,14 +95,14 @@ async function slowRequest(url: string, headers: Readonly<Record<string, string>
       answered.resolve({ status: answer.statusCode, text: read });
     }, answered.reject);
   });
-  answered.promise.catch(() => undefined); // it may fail before anybody waits for it
+  answered.promise.catch(() => undefined); // it may fail before the test awaits it
   sent.write(body.slice(0, 1));
   await sleep(pauseMs);
   sent.end(body.slice(1));
   return answered.promise;
 }
 
-it.each([300, 1_500])('a call is completed that was being sent at SIGTERM, for %i ms more', async (pauseMs) => {
+it.each([300, 1_500])('completes a call whose body arrives until %i ms after SIGTERM', async (pauseMs) => {
   const { vmcp } = await start();
   const session = await openSession(vmcp.url);
   await session.tools();
@@ -116,7 +116,7 @@ it.each([300, 1_500])('a call is completed that was being sent at SIGTERM, for %
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
 });
 
-it('a call whose session ends is answered by an error', async () => {
+it('answers a running call with an error when its session ends', async () => {
   const { vmcp } = await start();
   const session = await openSession(vmcp.url);
   await session.tools();
@@ -126,7 +126,7 @@ it('a call whose session ends is answered by an error', async () => {
   expect(rpcReply(await call)).toMatchObject({ error: { code: -32603 } });
 });
 
-it('a call over stdio is completed before its server is stopped', async () => {
+it('completes a call over stdio before it stops the server', async () => {
   const { vmcp } = await start(server('local', npx('vmcp-fixture'), { args: ['local'] }));
   const session = await openSession(vmcp.url);
   await eventually('the server runs', async () => textOf(await session.call('local_echo', { text: 'up' })) === 'up', {
@@ -139,7 +139,7 @@ it('a call over stdio is completed before its server is stopped', async () => {
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
 });
 
-it('open event streams are ended, not cut, and do not delay the end', async () => {
+it('ends open event streams cleanly and without delay', async () => {
   const { vmcp } = await start();
   const session = await openSession(vmcp.url);
   const streamHeaders = { ...session.headers, accept: 'text/event-stream' };
@@ -153,7 +153,7 @@ it('open event streams are ended, not cut, and do not delay the end', async () =
   expect(performance.now() - began).toBeLessThan(15_000);
 });
 
-it('a call that never ends does not keep the process beyond its grace', { timeout: 120_000 }, async () => {
+it('exits after the grace period despite a call that never ends', { timeout: 120_000 }, async () => {
   const scope = testScope();
   const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
   const operational = { timeouts: { default: '10m' } };
@@ -163,6 +163,6 @@ it('a call that never ends does not keep the process beyond its grace', { timeou
   const call = session.call('alpha_slow', { ms: 300_000 }, { timeoutMs: 100_000 }).catch((error: unknown) => error);
   await sleep(300);
   vmcp.signal('SIGTERM');
-  await within(vmcp.exited, 45_000, () => `vmcp outlives its grace:\n${vmcp.output()}`);
+  await within(vmcp.exited, 45_000, () => `vmcp runs longer than its grace period:\n${vmcp.output()}`);
   await call;
 });

@@ -8,7 +8,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
-/** Tools and results whose bytes a careless relay changes: numbers, unknown members, escapes, order, white space. */
+/** A tool with bytes that parsing and serialising changes: numbers, unknown members, escapes, order, white space. */
 const TOOL = `{"name":"odd","title":"Odd  tool","inputSchema":{"type":"object","properties":{"n":{"type":"number","maximum":9007199254740993}}},"icons":[{"src":"data:image/png;base64,AA==","sizes":["1x1"]}],"annotations":{"readOnlyHint":true,"x-own":1.0},"_meta":{"com.example/a":1e400},"x-unknown":{"z":1,"a":-0}}`;
 const RESULT = String.raw`{"content":[{"type":"text","text":"\ud83d\ude42 \ud800 \u0000 A","_meta":{"k":[1.0,1E5,12345678901234567890]}},{"type":"x-new-kind","payload":{"b":1,"a":2}}],"isError":false,"_meta":{"com.example/trace":"t"},"x-extra":null}`;
 
@@ -28,7 +28,7 @@ const answer = (res: ServerResponse, { id }: Message, outcome: string, status = 
 const initializeResult = (name: string, capabilities: string): string =>
   `"result":{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"0"}}`;
 
-/** A backend written by hand, whose every byte is known. */
+/** A backend without a library: every byte of its answers is known. */
 const odd: Handle = async (req, res, body) => {
   const message = (body ?? {}) as Message;
   if (message.method === 'initialize') answer(res, message, initializeResult('odd', '{"tools":{}}'));
@@ -40,7 +40,7 @@ const odd: Handle = async (req, res, body) => {
   else answer(res, message, `"result":${RESULT}`);
 };
 
-/** A backend that declares what it does not have, in the ways of real servers. */
+/** A backend that declares capabilities that it does not have, like some real servers. */
 const liar: Handle = async (req, res, body) => {
   const message = (body ?? {}) as Message;
   const declared = '{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{}}';
@@ -74,7 +74,7 @@ const HOSTILE = {
   'resources/read': { contents: [{ uri: 'hostile://item/1', text: 'one' }] },
 } as const;
 
-/** A backend whose lists hold what no list should. */
+/** A backend with invalid items in its lists. */
 const hostile: Handle = async (req, res, body) => {
   const message = (body ?? {}) as Message;
   const result = Object.entries(HOSTILE).find(([method]) => method === message.method)?.[1];
@@ -101,19 +101,19 @@ beforeAll(async () => {
   session = await openSession(vmcp.url);
 });
 
-describe('what a backend says', () => {
-  it('of a tool is listed byte for byte, the name apart; what is no tool is left out', async () => {
+describe('the gateway forwards the answers of a backend:', () => {
+  it('lists tools byte for byte except for the name, without invalid items', async () => {
     const { text } = await session.request('tools/list');
     expect(text).toContain(TOOL.replace('"odd"', '"odd_odd"'));
     expect(text).not.toMatch(/nameless|null,/);
   });
 
-  it('in a result arrives byte for byte', async () => {
+  it('results byte for byte', async () => {
     const { text } = await session.call('odd_odd');
     expect(text).toContain(RESULT);
   });
 
-  it('with an error keeps its code, message and data', async () => {
+  it('errors with code, message and data', async () => {
     const { error } = await session.call('odd_odd', { fail: true });
     expect(error).toEqual({
       code: -32042,
@@ -123,8 +123,8 @@ describe('what a backend says', () => {
   });
 });
 
-describe('what a client says', () => {
-  it('in arguments reaches the backend byte for byte, under the original name', async () => {
+describe('the gateway forwards the requests of a client:', () => {
+  it('arguments byte for byte, with the original name of the tool', async () => {
     const args = '{"n":9007199254740993,"exact":1.10,"text":"\\u00fc\\ud800","nested":{"b":1,"a":[1e400]}}';
     await session.post(
       `{"jsonrpc":"2.0","id":"s-1","method":"tools/call","params":{"name":"odd_odd","arguments":${args}}}`,
@@ -134,12 +134,12 @@ describe('what a client says', () => {
     expect(JSON.parse(body)).toMatchObject({ method: 'tools/call', params: { name: 'odd' } });
   });
 
-  it.each(['"text"', '0', '-7', '9007199254740991', '""'])('as an id %s comes back as it was', async (id) => {
+  it.each(['"text"', '0', '-7', '9007199254740991', '""'])('returns the id %s unchanged', async (id) => {
     const { body } = await session.post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
     expect(body).toContain(`"id":${id}`);
   });
 
-  it('in headers stays with the gateway', async () => {
+  it('no headers', async () => {
     await session.call(
       'liar_odd',
       {},
@@ -150,7 +150,7 @@ describe('what a client says', () => {
   });
 });
 
-describe('a backend that declares what it does not have', () => {
+describe('a backend with wrong capabilities', () => {
   it('is healthy, and its tools are listed', async () => {
     expect(await session.tools()).toEqual(expect.arrayContaining(['liar_fib', 'alpha_echo']));
     await eventually('liar is healthy', async () => {
@@ -161,7 +161,7 @@ describe('a backend that declares what it does not have', () => {
     });
   });
 
-  it('does not spoil the lists of the others', async () => {
+  it('does not affect the lists of the others', async () => {
     const list = async (method: string) => (await session.request(method)).text;
     expect(await list('resources/list')).toContain('fixture://alpha/greeting');
     expect(await list('resources/templates/list')).toContain('fixture://alpha/item/{id}');
@@ -169,8 +169,8 @@ describe('a backend that declares what it does not have', () => {
   });
 });
 
-describe('a backend whose lists hold nonsense', () => {
-  it('loses the items that cannot be used and keeps the others', async () => {
+describe('a backend with invalid list items', () => {
+  it('loses only the invalid items', async () => {
     expect(await session.tools()).toContain('hostile_ok');
     const list = async (method: string, member: string) =>
       (await session.request(method)).result?.[member] as Record<string, unknown>[];
@@ -182,12 +182,12 @@ describe('a backend whose lists hold nonsense', () => {
     expect((await list('prompts/list', 'prompts')).map(({ name }) => name)).toContain('hostile_ok');
   });
 
-  it('is routed by its usable template', async () => {
+  it('is found by its valid template', async () => {
     const { result } = await session.request('resources/read', { uri: 'hostile://item/1' });
     expect(result).toMatchObject({ contents: [{ text: 'one' }] });
   });
 
-  it('answers a URI of 100,000 characters soon', async () => {
+  it('answers a URI of 100,000 characters within 5 s', async () => {
     const began = performance.now();
     const { error } = await session.request('resources/read', { uri: `hostile://p/${'a'.repeat(100_000)}` });
     expect(error).toMatchObject({ code: -32002 });
@@ -195,7 +195,7 @@ describe('a backend whose lists hold nonsense', () => {
   });
 });
 
-describe('requests in flight together', () => {
+describe('concurrent requests', () => {
   it('with the same id in one session each get their own answer', async () => {
     const ask = (text: string) =>
       session.post(

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { root, temporaryFolder } from '../harness/vmcp.ts';
 
-/** Runs images.sh where podman answers and cannot build, and docker does not answer. */
+/** Runs images.sh with a podman that cannot build and a docker that does not answer. */
 async function makeImages(scope: Scope, ...args: string[]) {
   const folder = await temporaryFolder(scope);
   const [bin, out] = [join(folder, 'bin'), join(folder, 'out')];
@@ -18,7 +18,7 @@ async function makeImages(scope: Scope, ...args: string[]) {
 }
 
 describe.runIf(process.platform === 'linux')('make images with an engine that cannot build', () => {
-  it('packs the images without it, and says how to push them', async () => {
+  it('packs the images without it, and prints the commands that push them', async () => {
     const { status, stdout, stderr, out } = await makeImages(testScope());
     expect({ status, stderr }).toEqual({
       status: 0,
@@ -36,7 +36,7 @@ describe.runIf(process.platform === 'linux')('make images with an engine that ca
     expect(stdout).toContain(`crane push ${join(out, 'gateway.tar')} REGISTRY/vmcp-gateway:`);
   });
 
-  it('fails when that engine was asked for by name', async () => {
+  it('fails when that engine was chosen explicitly', async () => {
     const { status, stderr } = await makeImages(testScope(), 'podman');
     expect(status).toBe(1);
     expect(stderr).toBe('podman could not build the images; without an engine: make images ENGINE=none\n');

@@ -10,7 +10,7 @@ import { startVmcp } from '../harness/vmcp.ts';
 import { bearer, openBearerSession } from './bearer-session.ts';
 import { startCredentialBackend } from './credential-backend.ts';
 
-/** A gateway that takes tokens of this issuer for the audience `vmcp`, over one backend. */
+/** Starts a gateway over one backend that accepts tokens of this issuer for the audience `vmcp`. */
 async function gatewayFor(scope: Scope, issuer: string) {
   const news = await startCredentialBackend(scope, 'news');
   const inline = { issuer, audience: 'vmcp' };
@@ -22,8 +22,8 @@ async function gatewayFor(scope: Scope, issuer: string) {
 const ask = (url: string, token: string) =>
   raw(url, { method: 'POST', headers: { ...MCP_HEADERS, ...bearer(token) }, body: rpc('tools/list') });
 
-describe('an issuer that is away', () => {
-  it('before the first token: 503 with Retry-After, and service as soon as it answers', async () => {
+describe('an issuer that does not answer', () => {
+  it('before the first token: requests get 503 with Retry-After until it answers', async () => {
     const scope = testScope();
     const port = await freePort();
     const vmcp = await gatewayFor(scope, `http://127.0.0.1:${String(port)}`);
@@ -37,11 +37,11 @@ describe('an issuer that is away', () => {
     expect(early.headers['www-authenticate']).toBeUndefined();
     const provider = await startIdentityProvider(scope, { port });
     const token = await provider.token('ann', 'vmcp');
-    const session = await eventually('the keys are there', () => openBearerSession(vmcp.url, token));
+    const session = await eventually('the gateway has the keys', () => openBearerSession(vmcp.url, token));
     expect((await session.call('news_whoami')).body).toContain('"result"');
   });
 
-  it('afterwards: sessions go on, and its keys are good for tokens that were not seen before', async () => {
+  it('afterwards: sessions continue, and new tokens are accepted with the known keys', async () => {
     const scope = testScope();
     const provider = await startIdentityProvider(scope);
     const vmcp = await gatewayFor(scope, provider.issuer);
@@ -53,8 +53,8 @@ describe('an issuer that is away', () => {
   });
 });
 
-describe('an issuer that changes its keys', () => {
-  it('under load: no valid token is refused, and the keys are fetched once for all', async () => {
+describe('an issuer that rotates its keys', () => {
+  it('under load: accepts every valid token, and fetches the keys once', async () => {
     const scope = testScope();
     const issuer = await startIssuer(scope);
     const vmcp = await gatewayFor(scope, issuer.url);
@@ -83,7 +83,7 @@ describe('an issuer that changes its keys', () => {
     expect(fetches() - before).toBe(1);
   });
 
-  it('a token of a key that it has withdrawn is refused once the keys were read again', async () => {
+  it('rejects a token of a removed key after the next fetch of the keys', async () => {
     const scope = testScope();
     const issuer = await startIssuer(scope);
     const vmcp = await gatewayFor(scope, issuer.url);

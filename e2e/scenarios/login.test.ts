@@ -35,7 +35,7 @@ const vaultToken = (tokenUrl: string): Manifest => ({
   },
 });
 
-/** A gateway that trusts the identity provider, over a backend for everybody and one that wants exchanged tokens. */
+/** Starts a gateway that trusts the identity provider, over an open backend and one that requires exchanged tokens. */
 async function start(scope: Scope, tokenSeconds: number): Promise<Place> {
   const provider = await startIdentityProvider(scope, { tokenSeconds });
   const plain = await startHttpBackend(scope, 'sdk-1-stateful', 'plain');
@@ -58,7 +58,7 @@ async function start(scope: Scope, tokenSeconds: number): Promise<Place> {
   return { provider, vault, audience, vmcp: await startVmcp(scope, { files, port }) };
 }
 
-describe('a client that knows the URL of the gateway and nothing else', () => {
+describe('a client that knows only the URL of the gateway', () => {
   let place: Place;
   const scope = blockScope();
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe('a client that knows the URL of the gateway and nothing else', () => {
       );
   });
 
-  it('is told where to go by 401 and by a document that names the issuer', async () => {
+  it('finds the issuer through 401 and the metadata document', async () => {
     const answer = await raw(place.vmcp.url, { method: 'POST', headers: MCP_HEADERS, body: rpc('tools/list') });
     const metadata = `${place.vmcp.origin}/.well-known/oauth-protected-resource/mcp`;
     expect(answer.status).toBe(401);
@@ -97,7 +97,7 @@ describe('a client that knows the URL of the gateway and nothing else', () => {
     });
   });
 
-  it('a token for another server of the same provider is refused', async () => {
+  it('gets 401 with a token for another server of the same provider', async () => {
     const token = await place.provider.token('eve', 'http://127.0.0.1:1/mcp');
     const headers = { ...MCP_HEADERS, ...bearer(token) };
     const answer = await raw(place.vmcp.url, { method: 'POST', headers, body: rpc('tools/list') });
@@ -113,7 +113,7 @@ describe('two users', () => {
     place = await start(scope, 3_600);
   }, 60_000);
 
-  it('get tokens of their own at a backend, and never those of each other', async () => {
+  it('use different tokens at a backend', async () => {
     const login = { ann: await place.provider.token('ann', place.audience), bob: '' };
     login.bob = await place.provider.token('bob', place.audience);
     const sessions = {
@@ -133,33 +133,36 @@ describe('two users', () => {
     expect(seen).not.toContain(login.bob);
   });
 
-  /** What a client can see of an answer, but for what differs with every answer. */
+  /** Returns the parts of an answer that do not differ in every answer. */
   const visible = ({ status, headers, body }: RawResponse) => {
     const { date, 'x-request-id': requestId, ...others } = headers;
     expect({ date, requestId }).toBeDefined();
     return { status, headers: others, body };
   };
 
-  it.each(['POST', 'GET', 'DELETE'])('%s on the session of another user is as unknown as any id', async (method) => {
-    const ann = await openBearerSession(place.vmcp.url, await place.provider.token('ann', place.audience));
-    const bob = bearer(await place.provider.token('bob', place.audience));
-    const on = (id: string) =>
-      raw(place.vmcp.url, {
-        method,
-        headers: { ...MCP_HEADERS, ...bob, 'mcp-session-id': id, 'mcp-protocol-version': REVISION },
-        ...(method === 'POST' && { body: rpc('tools/list') }),
+  it.each(['POST', 'GET', 'DELETE'])(
+    '%s on the session of another user gets the answer for an unknown session',
+    async (method) => {
+      const ann = await openBearerSession(place.vmcp.url, await place.provider.token('ann', place.audience));
+      const bob = bearer(await place.provider.token('bob', place.audience));
+      const on = (id: string) =>
+        raw(place.vmcp.url, {
+          method,
+          headers: { ...MCP_HEADERS, ...bob, 'mcp-session-id': id, 'mcp-protocol-version': REVISION },
+          ...(method === 'POST' && { body: rpc('tools/list') }),
+        });
+      const foreign = visible(await on(ann.id));
+      expect(foreign.status).toBe(404);
+      expect(foreign).toEqual(visible(await on(randomUUID())));
+      const owner = await ann.call('plain_echo', { text: 'still mine' });
+      expect({ status: owner.status, body: owner.body }).toMatchObject({
+        status: 200,
+        body: expect.stringContaining('still mine') as unknown,
       });
-    const foreign = visible(await on(ann.id));
-    expect(foreign.status).toBe(404);
-    expect(foreign).toEqual(visible(await on(randomUUID())));
-    const owner = await ann.call('plain_echo', { text: 'still mine' });
-    expect({ status: owner.status, body: owner.body }).toMatchObject({
-      status: 200,
-      body: expect.stringContaining('still mine') as unknown,
-    });
-  });
+    },
+  );
 
-  it('a session of a user is not served without a token', async () => {
+  it('rejects requests in a session without a token', async () => {
     const ann = await openBearerSession(place.vmcp.url, await place.provider.token('ann', place.audience));
     const { authorization: _dropped, ...headers } = ann.headers as Record<string, string>;
     const answer = await raw(place.vmcp.url, { method: 'POST', headers, body: rpc('tools/list') });
@@ -168,7 +171,7 @@ describe('two users', () => {
   });
 });
 
-describe('a token that expires in the middle of a session', () => {
+describe('a token that expires during a session', () => {
   it.each(SDKS)(
     '%s refreshes it and keeps its session',
     async (_name, connect) => {

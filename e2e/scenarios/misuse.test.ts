@@ -11,14 +11,14 @@ import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { root, runVmcp, startGateway, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
-/** Probes that are not waited for. */
+/** Frequent probes. */
 const often = {
   failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '400ms', unhealthyThreshold: 2 },
 };
 
 const remote = entry('remote', 'http://127.0.0.1:9/mcp');
 
-/** Runs a command over a folder with these files. */
+/** Runs a command on a folder with these files. */
 async function over(command: string, files: Record<string, string>, ...args: string[]) {
   const scope = testScope();
   const folder = await temporaryFolder(scope);
@@ -34,7 +34,7 @@ async function occupy(scope: Scope): Promise<number> {
   return port;
 }
 
-/** No stack trace, whatever happened. */
+/** Stack traces, which no output may contain. */
 const STACK = /^\s+at .*[:(]\d+:\d+|node:internal|UnhandledPromise/m;
 
 describe.each(['up', 'validate'])('vmcp %s', (command) => {
@@ -61,14 +61,14 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
     ],
     ['one name twice', `${good}---\n${yaml(remote)}`, /bad\.yaml:\d+: MCPServerEntry\/remote: .*bad\.yaml:\d+/],
     ['nothing but comments', '# nothing\n', /there is no object .*\[NoManifests\]/],
-  ])('with %s exits 2 with the place and what to do', async (_what, text, message) => {
+  ])('with %s exits with 2 and names the line and the reason', async (_what, text, message) => {
     const { code, output } = await over(command, { 'bad.yaml': text });
     expect(output).toMatch(message);
     expect(output).not.toMatch(STACK);
     expect(code).toBe(2);
   });
 
-  it('names every mistake of every file at once', async () => {
+  it('reports all mistakes of all files', async () => {
     const files = {
       'a.yaml': unknownField,
       'b.yaml': 'kind: Nonsense\napiVersion: vmcp.dev/v1alpha1\nmetadata: {name: x}\n',
@@ -79,14 +79,14 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
     expect(code).toBe(2);
   });
 
-  it('with a path that does not exist exits 2 and names it', async () => {
+  it('with a missing path exits with 2 and names it', async () => {
     const { code, output } = await vmcpResult(testScope(), [command, '/nowhere/to/be/found']);
     expect(output).toContain('/nowhere/to/be/found');
     expect(output).not.toMatch(STACK);
     expect(code).toBe(2);
   });
 
-  it('with a setting that is not built yet exits 2 and says so', async () => {
+  it('with an unsupported setting exits with 2 and names it', async () => {
     const files = { 'a.yaml': yaml(group(), virtualServer({ optimizer: { maxToolsToReturn: 3 } }), remote) };
     const { code, output } = await over(command, files);
     expect(output).toMatch(/a\.yaml:\d+: VirtualMCPServer\/gateway: .*optimizer.*\[NotSupportedYet\]/);
@@ -96,7 +96,7 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
 
 describe('the command line', () => {
   it.each([[[]], [['destroy']], [['up']], [['up', '.', '--port', 'x']], [['up', '.', '--nonsense']], [['gateway']]])(
-    '%j is wrong usage: exit 2 and a line of help',
+    '%j exits with 2 and prints the usage',
     async (args) => {
       const { code, output } = await vmcpResult(testScope(), args);
       expect(output).toMatch(/vmcp/);
@@ -105,43 +105,46 @@ describe('the command line', () => {
     },
   );
 
-  it('--help and --version are exit 0 on stdout', async () => {
+  it('--help and --version exit with 0 and print to stdout', async () => {
     const help = await vmcpResult(testScope(), ['--help']);
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('validate') as unknown, stderr: '' });
     const version = await vmcpResult(testScope(), ['--version']);
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown });
   });
 
-  it('validate of the quickstart is clean: exit 0', async () => {
+  it('validate exits with 0 for the quickstart', async () => {
     const { code, output } = await vmcpResult(testScope(), ['validate', join(root, 'examples', 'quickstart')]);
     expect({ code, output }).toMatchObject({ code: 0 });
   });
 });
 
 describe('a port', () => {
-  it.each(['--port', '--management-port'])('that is busy and asked for with %s is exit 2 and named', async (flag) => {
-    const scope = testScope();
-    const port = await occupy(scope);
-    const folder = await temporaryFolder(scope);
-    await writeFiles(folder, gatewayOver([remote]));
-    const other = flag === '--port' ? '--management-port' : '--port';
-    const args = [
-      'up',
-      folder,
-      '--state',
-      await temporaryFolder(scope),
-      flag,
-      String(port),
-      other,
-      String(await freePort()),
-    ];
-    const { code, output } = await vmcpResult(scope, args);
-    expect(output).toContain(String(port));
-    expect(output).not.toMatch(STACK);
-    expect(code).toBe(2);
-  });
+  it.each(['--port', '--management-port'])(
+    'that is in use and chosen with %s: exits with 2 and names it',
+    async (flag) => {
+      const scope = testScope();
+      const port = await occupy(scope);
+      const folder = await temporaryFolder(scope);
+      await writeFiles(folder, gatewayOver([remote]));
+      const other = flag === '--port' ? '--management-port' : '--port';
+      const args = [
+        'up',
+        folder,
+        '--state',
+        await temporaryFolder(scope),
+        flag,
+        String(port),
+        other,
+        String(await freePort()),
+      ];
+      const { code, output } = await vmcpResult(scope, args);
+      expect(output).toContain(String(port));
+      expect(output).not.toMatch(STACK);
+      expect(code).toBe(2);
+    },
+  );
 
-  it('is kept over a restart when the files change', async () => {
+  it('stays the same after a restart with changed files', async () => {
     const scope = testScope();
     const state = await temporaryFolder(scope);
     const two = {
@@ -167,7 +170,7 @@ describe('a port', () => {
 });
 
 describe('two processes', () => {
-  it('on one state: the second exits 2 and names the first', async () => {
+  it('on one state folder: the second exits with 2 and names the first', async () => {
     const scope = testScope();
     const first = await startVmcp(scope, { files: gatewayOver([remote]) });
     const listen = ['--port', String(await freePort()), '--management-port', String(await freePort())];
@@ -178,7 +181,7 @@ describe('two processes', () => {
     expect((await raw(`${first.origin}/readyz`)).status).toBe(200);
   });
 
-  it('one after the other on the state of a killed one', async () => {
+  it('one after the other: the second starts on the state folder of a killed one', async () => {
     const scope = testScope();
     const first = await startVmcp(scope, { files: gatewayOver([remote]) });
     first.signal('SIGKILL');
@@ -190,7 +193,7 @@ describe('two processes', () => {
 
 describe('a server that cannot run', () => {
   it.each([['a server that crashes in a loop', npx('vmcp-fixture-crash-loop'), /cannot find my configuration/]])(
-    '(%s) is named in one clear message, and the rest works',
+    '(%s) is reported in one message, and the others work',
     async (_what, image, message) => {
       const scope = testScope();
       const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
@@ -198,7 +201,7 @@ describe('a server that cannot run', () => {
       const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
       const session = await openSession(vmcp.url);
       await session.tools();
-      await eventually('the log says why', () =>
+      await eventually('the log names the reason', () =>
         vmcp
           .output()
           .split('\n')
@@ -210,7 +213,7 @@ describe('a server that cannot run', () => {
     },
   );
 
-  it('because its package does not exist is named once, shown in /status, and tried again after an edit', async () => {
+  it('because its package does not exist is logged once, shown in /status, and retried after an edit', async () => {
     const scope = testScope();
     const http = server('absent', 'npx://vmcp-fixture-does-not-exist', { transport: 'streamable-http' });
     const filesWith = (image: string) =>
@@ -246,12 +249,12 @@ describe('a server that cannot run', () => {
 
     await writeFiles(vmcp.folder, filesWith(npx('vmcp-fixture')));
     const session = await openSession(vmcp.url);
-    await eventually('the corrected server is there', async () => (await session.tools()).includes('gone_echo'));
-    await eventually('the other one was tried again', () => lines('installing package').length >= installs.length + 2);
+    await eventually('the corrected server is listed', async () => (await session.tools()).includes('gone_echo'));
+    await eventually('the other one is retried', () => lines('installing package').length >= installs.length + 2);
     expect((await problems()).map(({ path }) => path)).toEqual(['vmcp.backends.absent']);
   });
 
-  it('(HTTP, crashes in a loop) is restarted with growing pauses, and the rest works', async () => {
+  it('(HTTP, crashes in a loop) is restarted with growing pauses, and the others work', async () => {
     const scope = testScope();
     const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
     const broken = server('broken', npx('vmcp-fixture-crash-loop'), { transport: 'streamable-http' });
@@ -268,7 +271,7 @@ describe('a server that cannot run', () => {
     expect(textOf(await (await openSession(vmcp.url)).call('alpha_echo', { text: 'fine' }))).toBe('fine');
   });
 
-  it('an OCI image without an engine is a problem of that server', async () => {
+  it('because there is no engine for its OCI image is reported', async () => {
     const scope = testScope();
     const tools = await temporaryFolder(scope);
     for (const tool of ['dirname', 'readlink']) await symlink(`/usr/bin/${tool}`, join(tools, tool));
@@ -290,7 +293,7 @@ describe('a server that cannot run', () => {
 });
 
 describe('several virtual servers in one folder', () => {
-  it('run although one of them has a mistake, which is printed', async () => {
+  it('run although one of them has a mistake, which is reported', async () => {
     const wrong = virtualServer({}, { name: 'wrong', groupName: 'nobody' });
     const vmcp = await startVmcp(testScope(), { files: { 'all.yaml': yaml(group(), virtualServer(), wrong, remote) } });
     await expect.poll(vmcp.output).toMatch(/VirtualMCPServer\/wrong: .*\[GroupRefNotFound\]/);
@@ -299,7 +302,7 @@ describe('several virtual servers in one folder', () => {
 });
 
 describe('vmcp render and vmcp gateway', () => {
-  it('print a configuration without secret values, from which a gateway runs', async () => {
+  it('render a configuration without secret values that a gateway can run', async () => {
     const scope = testScope();
     const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
     const headerForward = {
@@ -327,7 +330,7 @@ describe('vmcp render and vmcp gateway', () => {
     ['no JSON', '{'],
     ['an unknown schema version', '{"schema_version":"v99"}'],
     ['an unknown member', '{"schema_version":"v0.1.0","nonsense":1}'],
-  ])('gateway with %s exits 2 with one line for each mistake', async (_what, config) => {
+  ])('gateway with %s exits with 2 and one line for each mistake', async (_what, config) => {
     const scope = testScope();
     const folder = await temporaryFolder(scope);
     await writeFiles(folder, { 'gateway.json': config });

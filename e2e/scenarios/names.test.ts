@@ -10,7 +10,7 @@ import { blockScope, testScope, type Scope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
 const BACKENDS = ['alpha', 'beta', 'gamma'];
-/** Two backends with the same five tools, in a group of their own. */
+/** Two backends with the same five tools, in a separate group. */
 const PAGED = ['first', 'second'];
 const PAGES = 'pages';
 const STARTS = 20;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 interface Case {
   readonly aggregation: Readonly<Record<string, unknown>>;
-  /** Group; that of `BACKENDS` unless given. */
+  /** Group; that of `BACKENDS` by default. */
   readonly groupName?: string;
   readonly expected: readonly string[];
 }
@@ -38,7 +38,7 @@ const settled = Object.fromEntries(
   PAGED_TOOLS.map((tool) => [tool, tool === 'page_1' ? renamed : { name: `other_${tool}` }]),
 );
 
-/** One gateway for each of these, by name. */
+/** Gateways by name. */
 const GATEWAYS: Readonly<Record<string, Case>> = {
   prefix: { aggregation: {}, expected: prefixed('_') },
   'prefix-dot': {
@@ -95,7 +95,7 @@ function manifests(names: readonly string[]): Record<string, string> {
 
 const start = (where: Scope, ...names: string[]) => startVmcp(where, { files: manifests(names) });
 
-/** MCP URL of a gateway, read from the table that is printed at start. */
+/** Returns the MCP URL of a gateway, from the table that `vmcp up` prints. */
 async function urlOf(vmcp: Vmcp, name: string): Promise<string> {
   const line = new RegExp(`(?:^|[\\s/])${name}\\s.*?(http://\\S+/mcp)\\b`, 'm');
   return eventually(`the URL of ${name} is printed`, () => line.exec(vmcp.stdout())?.[1], { timeoutMs: 10_000 });
@@ -112,7 +112,7 @@ describe('tool names', () => {
     expect(await session.tools()).toEqual(GATEWAYS[name]!.expected);
   });
 
-  it('lead to the backend that owns the name', async () => {
+  it('call the backend that owns the name', async () => {
     const owner = async (gateway: string, tool: string, args = {}) => {
       const session = await openSession(await urlOf(vmcp, gateway));
       return (await session.call(tool, args)).result;
@@ -127,7 +127,7 @@ describe('tool names', () => {
     expect(paged[1]!.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
   });
 
-  it('show an override of name and description, and the schema of the backend', async () => {
+  it('have the name and description of an override, and the schema of the backend', async () => {
     const session = await openSession(await urlOf(vmcp, 'manual'));
     const { result } = await session.request('tools/list');
     const tools = result?.['tools'] as { name: string }[];

@@ -8,7 +8,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
-/** Values that may reach the backend they are meant for, and nothing else. */
+/** Secret values that only their backend may receive. */
 const CANARY = {
   host: 'canary-of-the-host',
   env: 'canary-of-the-server',
@@ -65,7 +65,7 @@ const json = async (url: string) => {
 };
 
 describe('the endpoints of operators', () => {
-  it('/health and /readyz say one word each, on the public listener', async () => {
+  it('/health and /readyz answer on the public listener', async () => {
     for (const path of ['/health', '/ping']) {
       expect(await json(vmcp.origin + path)).toMatchObject({ status: 200, body: { status: 'ok' } });
     }
@@ -95,14 +95,14 @@ describe('the endpoints of operators', () => {
     expect(JSON.stringify(body)).not.toMatch(/https?:|127\.0\.0\.1|ECONN/);
   });
 
-  it('/status takes GET and HEAD only', async () => {
+  it('/status accepts GET and HEAD only', async () => {
     expect((await raw(`${vmcp.management}/status`, { method: 'HEAD' })).status).toBe(200);
     const refused = await raw(`${vmcp.management}/status`, { method: 'POST' });
     expect(refused.status).toBe(405);
     expect(refused.headers.allow).toMatch(/GET/);
   });
 
-  it('/api/backends/health counts the backends and tells the state of each', async () => {
+  it('/api/backends/health returns a summary and the state of each backend', async () => {
     const { body } = await json(`${vmcp.management}/api/backends/health`);
     expect(body).toMatchObject({
       monitoring_enabled: true,
@@ -120,7 +120,7 @@ describe('the endpoints of operators', () => {
     });
   });
 
-  it('/metrics is Prometheus text with the metrics of vmcp', async () => {
+  it('/metrics returns the metrics of vmcp as Prometheus text', async () => {
     const { status, headers, body } = await raw(`${vmcp.management}/metrics`);
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^text\/plain/);
@@ -128,7 +128,7 @@ describe('the endpoints of operators', () => {
     expect(body).toMatch(/^vmcp_\w+\{[^}]*backend="remote"[^}]*\} [1-9]/m);
   });
 
-  it('a path that nobody serves there is 404 JSON, and a foreign Host 403', async () => {
+  it('an unknown path gets 404 with JSON, and a foreign Host 403', async () => {
     expect((await json(`${vmcp.management}/nothing`)).status).toBe(404);
     const foreign = await raw(`${vmcp.management}/api/v1beta/workloads`, { headers: { host: 'evil.example' } });
     expect([403, 404]).toContain(foreign.status);
@@ -136,7 +136,7 @@ describe('the endpoints of operators', () => {
 });
 
 describe('secrets', () => {
-  it('reach the server that declares them, and the environment of vmcp does not', async () => {
+  it('reach the server that declares them, without the environment of vmcp', async () => {
     const environment = JSON.parse(textOf(await session.call('local_environment'))) as Record<string, string>;
     expect(environment).toMatchObject({ API_TOKEN: CANARY.env, PLAIN: 'visible' });
     expect(JSON.stringify(environment)).not.toContain(CANARY.host);
@@ -144,13 +144,13 @@ describe('secrets', () => {
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
   });
 
-  it('in a forwarded header reach their backend alone', () => {
+  it('in a forwarded header reach only their backend', () => {
     const { headers } = backend.seen.findLast(({ method }) => method === 'tools/call')!;
     expect(headers['x-api-key']).toBe(CANARY.header);
     expect(JSON.stringify(headers)).not.toContain(CANARY.client);
   });
 
-  it('are in no log line, table, status or metric', async () => {
+  it('appear in no log line, table, status or metric', async () => {
     const paths = [
       `${vmcp.management}/status`,
       `${vmcp.management}/metrics`,
@@ -164,11 +164,11 @@ describe('secrets', () => {
 });
 
 describe('the log', () => {
-  it('is one JSON object a line, with level, message and time; beside it stand problems of the files', () => {
+  it('has one JSON object per line with level, message and time, beside problems of the files', () => {
     const lines = vmcp
       .stderr()
       .split('\n')
-      .slice(0, -1) // nothing, or a line of which the rest is on its way
+      .slice(0, -1) // empty, or an incomplete line
       .filter((line) => line !== '' && !/^\/.+\.yaml:\d+: /.test(line));
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
@@ -180,7 +180,7 @@ describe('the log', () => {
     }
   });
 
-  it('names the workload on a line of its stderr', async () => {
+  it('names the workload for each line of its stderr', async () => {
     await session.call('local_crash');
     await eventually('the stderr of the server is logged', () =>
       vmcp

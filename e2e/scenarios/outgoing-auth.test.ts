@@ -37,7 +37,7 @@ const archiveKey = strategy('archive', 'headerInjection', {
 
 const referTo = (name: string) => ({ externalAuthConfigRef: { name } });
 
-/** Resources of a gateway that trusts the issuer, over these entries. */
+/** Returns the resources of a gateway that trusts the issuer, over these entries. */
 function files(issuer: Issuer, manifests: readonly Manifest[], spec: object = {}): Record<string, string> {
   const inline = { issuer: issuer.url, jwksUrl: issuer.jwksUrl, audience: 'vmcp' };
   const incomingAuth = { type: 'oidc', oidcConfig: { type: 'inline', inline } };
@@ -53,7 +53,7 @@ interface Place {
   readonly news: CredentialBackend;
 }
 
-/** A gateway over a backend with exchanged tokens, one with a key and one without anything. */
+/** Starts a gateway over a backend with exchanged tokens, one with an API key and one without a credential. */
 async function start(scope: Scope): Promise<Place> {
   const issuer = await startIssuer(scope);
   const [orders, archive, news] = await Promise.all(
@@ -74,29 +74,29 @@ async function start(scope: Scope): Promise<Place> {
 const exchanges = ({ seen }: Issuer) => seen.filter(({ endpoint }) => endpoint === 'token');
 const calls = ({ seen }: CredentialBackend) => seen.filter(({ method }) => method === 'tools/call');
 
-/** What `whoami` of a backend said. */
-function said(answer: RawResponse): unknown {
+/** Returns the answer of `whoami`. */
+function whoamiOf(answer: RawResponse): unknown {
   const { result, text } = rpcReply(answer);
   const [content] = (result?.['content'] ?? []) as { text?: string }[];
   if (content?.text === undefined) throw new Error(`HTTP ${String(answer.status)} ${text}`);
   return JSON.parse(content.text);
 }
 
-describe('discovered: every backend says what it wants', () => {
+describe('source discovered: every backend chooses its credential', () => {
   let place: Place;
   const scope = blockScope();
   beforeAll(async () => {
     place = await start(scope);
   }, 60_000);
 
-  it('each gets its own credential', async () => {
+  it('each backend gets its own credential', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'ann' }));
-    expect(said(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
-    expect(said(await session.call('archive_whoami'))).toEqual({ key: KEY });
-    expect(said(await session.call('news_whoami'))).toEqual({});
+    expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
+    expect(whoamiOf(await session.call('archive_whoami'))).toEqual({ key: KEY });
+    expect(whoamiOf(await session.call('news_whoami'))).toEqual({});
   });
 
-  it('the exchange is asked for as RFC 8693 says, with the token of the caller as subject', async () => {
+  it('the token exchange request follows RFC 8693, with the token of the user as subject', async () => {
     const token = place.issuer.token({ sub: 'carol' });
     const session = await openBearerSession(place.vmcp.url, token);
     await session.call('orders_whoami');
@@ -113,7 +113,7 @@ describe('discovered: every backend says what it wants', () => {
     expect(asked[0]!.headers.authorization).toBe(`Basic ${basic}`);
   });
 
-  it('nothing of what the client presents reaches a backend, and no secret reaches a log or /status', async () => {
+  it('no credential of the client reaches a backend, and no secret reaches a log or /status', async () => {
     const token = place.issuer.token({ sub: 'dora' });
     const session = await openBearerSession(place.vmcp.url, token);
     const more = { cookie: 'client=cookie', 'proxy-authorization': 'Basic Y2xpZW50', dpop: 'client-proof' };
@@ -137,14 +137,14 @@ describe('discovered: every backend says what it wants', () => {
     }
   });
 
-  it('a cold cache and 200 calls at once make one exchange', async () => {
+  it('200 concurrent calls with a cold cache make one exchange', async () => {
     const token = place.issuer.token({ sub: 'erik' });
     const before = exchanges(place.issuer).length;
     place.issuer.delayMs = 200;
     const session = await openBearerSession(place.vmcp.url, token);
     const answers = await Promise.all(Array.from({ length: 200 }, () => session.call('orders_whoami')));
     place.issuer.delayMs = 0;
-    for (const answer of answers) expect(said(answer)).toEqual({ sub: 'erik', aud: 'orders' });
+    for (const answer of answers) expect(whoamiOf(answer)).toEqual({ sub: 'erik', aud: 'orders' });
     expect(exchanges(place.issuer).length - before).toBe(1);
   });
 
@@ -163,8 +163,8 @@ describe('discovered: every backend says what it wants', () => {
   });
 });
 
-describe('inline: the gateway says who gets what', () => {
-  it('a backend that is not listed gets nothing, whatever it refers to', async () => {
+describe('source inline: the gateway chooses the credential of each backend', () => {
+  it('an unlisted backend gets no credential, even if it refers to one', async () => {
     const scope = testScope();
     const issuer = await startIssuer(scope);
     const listed = await startCredentialBackend(scope, 'listed');
@@ -179,14 +179,14 @@ describe('inline: the gateway says who gets what', () => {
       files: files(issuer, manifests, { outgoingAuth: { source: 'inline', backends } }),
     });
     const session = await openBearerSession(vmcp.url, issuer.token());
-    expect(said(await session.call('listed_whoami'))).toEqual({ key: KEY });
-    expect(said(await session.call('unlisted_whoami'))).toEqual({});
+    expect(whoamiOf(await session.call('listed_whoami'))).toEqual({ key: KEY });
+    expect(whoamiOf(await session.call('unlisted_whoami'))).toEqual({});
     for (const { headers } of unlisted.seen) expect(headers).not.toHaveProperty('x-api-key');
     for (const { headers } of listed.seen) expect(headers).toHaveProperty('x-api-key', KEY);
   });
 });
 
-describe('an exchanged token in a header of its own', () => {
+describe('an exchanged token in a separate header', () => {
   it('leaves Authorization empty', async () => {
     const scope = testScope();
     const issuer = await startIssuer(scope);
@@ -212,18 +212,18 @@ describe('a backend that answers 401', () => {
     place = await start(scope);
   }, 60_000);
 
-  it('once: the token is exchanged anew, and the call succeeds at the second try', async () => {
+  it('once: the token is exchanged again, and the second attempt succeeds', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'ann' }));
-    expect(said(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
+    expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
     const revoked = bearerOf(calls(place.orders).at(-1)!.headers);
     const before = { exchanges: exchanges(place.issuer).length, calls: calls(place.orders).length };
     place.orders.refuses = (headers) => [undefined, revoked].includes(bearerOf(headers));
-    expect(said(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
+    expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
     expect(exchanges(place.issuer).length - before.exchanges).toBe(1);
     expect(calls(place.orders).length - before.calls).toBe(2);
   });
 
-  it('again: this request gets a challenge, the others go on', async () => {
+  it('twice: this request gets a challenge, other requests work', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'bob' }));
     await session.call('orders_whoami');
     const before = { exchanges: exchanges(place.issuer).length, calls: calls(place.orders).length };
@@ -236,15 +236,15 @@ describe('a backend that answers 401', () => {
     expect(JSON.stringify(answer)).not.toContain('of the backend');
     expect(exchanges(place.issuer).length - before.exchanges).toBe(1);
     expect(calls(place.orders).length - before.calls).toBe(2);
-    expect(said(await session.call('news_whoami'))).toEqual({});
-    expect(said(await session.call('archive_whoami'))).toEqual({ key: KEY });
+    expect(whoamiOf(await session.call('news_whoami'))).toEqual({});
+    expect(whoamiOf(await session.call('archive_whoami'))).toEqual({ key: KEY });
     const list = await session.post('tools/list');
     expect(list.status).toBe(200);
     place.orders.refuses = ({ authorization }) => authorization === undefined;
-    expect(said(await session.call('orders_whoami'))).toEqual({ sub: 'bob', aud: 'orders' });
+    expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub: 'bob', aud: 'orders' });
   });
 
-  it('for a fixed key: the client cannot mend that, and is not told to log in', async () => {
+  it('to an API key: the client gets an error without a challenge, because a login would not help', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'carol' }));
     place.archive.refuses = (_headers, method) => method === 'tools/call';
     const answer = await session.call('archive_whoami');
@@ -253,7 +253,7 @@ describe('a backend that answers 401', () => {
     expect(answer.body).not.toContain(KEY);
     const { result, error } = rpcReply(answer);
     expect(error !== undefined || result?.['isError'] === true).toBe(true);
-    expect(said(await session.call('archive_whoami'))).toEqual({ key: KEY });
+    expect(whoamiOf(await session.call('archive_whoami'))).toEqual({ key: KEY });
   });
 });
 
@@ -265,11 +265,11 @@ describe('a token endpoint', () => {
   }, 60_000);
 
   it.each(['reset', 'status-500', 'html', 'garbage', 'empty', 'status-401', 'redirect', 'huge'] as const)(
-    'that answers %s fails the calls of its backend only, and they work again afterwards',
+    'with the fault %s fails only the calls of its backend, until it recovers',
     async (misbehaviour) => {
       const sub = `user-of-${misbehaviour}`;
       const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub }));
-      expect(said(await session.call('orders_whoami'))).toEqual({ sub, aud: 'orders' });
+      expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub, aud: 'orders' });
       const refreshed = bearer(place.issuer.token({ sub }));
       const callAgain = () => session.post('tools/call', { name: 'orders_whoami', arguments: {} }, refreshed);
       place.issuer.behave = { token: misbehaviour };
@@ -280,20 +280,20 @@ describe('a token endpoint', () => {
         content: [{ type: 'text', text: expect.stringContaining('backend "orders"') as unknown }],
       });
       for (const hidden of place.issuer.issued) expect(failed.body).not.toContain(hidden);
-      expect(said(await session.call('news_whoami'))).toEqual({});
+      expect(whoamiOf(await session.call('news_whoami'))).toEqual({});
       place.issuer.behave = {};
-      expect(said(await callAgain())).toEqual({ sub, aud: 'orders' });
+      expect(whoamiOf(await callAgain())).toEqual({ sub, aud: 'orders' });
     },
   );
 
-  it('that refuses the subject sends the client to log in again', async () => {
+  it('that rejects the subject makes the client log in again', async () => {
     const token = place.issuer.token({ sub: 'gone' });
     const session = await openBearerSession(place.vmcp.url, token);
     place.issuer.revoke(token);
     const answer = await session.call('orders_whoami');
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
-    expect(said(await session.call('news_whoami'))).toEqual({});
+    expect(whoamiOf(await session.call('news_whoami'))).toEqual({});
   });
 });
 
@@ -313,7 +313,7 @@ describe('a secret file', () => {
     const vmcp = await startGateway(scope, JSON.stringify(config));
     const call = async () => {
       const session = await openBearerSession(vmcp.url, 'ignored-because-anonymous');
-      return said(await session.call('archive_whoami'));
+      return whoamiOf(await session.call('archive_whoami'));
     };
     expect(await call()).toEqual({ key: 'key-one' });
     await writeFile(keyFile, 'key-two\n');
@@ -324,7 +324,7 @@ describe('a secret file', () => {
     expect(vmcp.output()).not.toContain('key-two');
   });
 
-  /** A folder with an anonymous gateway over two backends. */
+  /** Writes a folder with an anonymous gateway over two backends. */
   async function written(scope: Scope, ...urls: string[]): Promise<string> {
     const folder = await temporaryFolder(scope);
     const entries = ['archive', 'plain'].map((name, index) => entry(name, urls[index] ?? ''));
@@ -333,8 +333,8 @@ describe('a secret file', () => {
   }
 });
 
-describe('the token of the caller', () => {
-  it('is dropped by an anonymous gateway', async () => {
+describe('the token of the client', () => {
+  it('is not forwarded by an anonymous gateway', async () => {
     const scope = testScope();
     const news = await startCredentialBackend(scope, 'news');
     const vmcp = await startVmcp(scope, {
@@ -347,7 +347,7 @@ describe('the token of the caller', () => {
     });
     expect([200, 400]).toContain(answer.status);
     const session = await openBearerSession(vmcp.url, 'token-of-the-client');
-    expect(said(await session.call('news_whoami'))).toEqual({});
+    expect(whoamiOf(await session.call('news_whoami'))).toEqual({});
     expect(JSON.stringify(news.seen)).not.toContain('token-of-the-client');
   });
 });

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../harness/vmcp.ts';
 const scope = blockScope();
 const logins = new MemoryUpstreamTokens();
 let issuer: Issuer;
-/** By the strategy that its credential comes from. */
+/** Backends by the strategy of their credential. */
 let backends: Readonly<Record<'own' | 'stored' | 'injected', PersonalBackend>>;
 let url = '';
 
@@ -72,7 +72,7 @@ function configOf(client_secret_file: string): GatewayConfig {
   };
 }
 
-/** A session of a user who has logged in at both providers, where each refresh gives another token. */
+/** Opens a session of a user who has logged in at both providers; each refresh returns a new token. */
 async function sessionOf(subject: string): Promise<RawSession> {
   const owner = { tsid: `login-of-${subject}`, subject, clientId: 'test-client' };
   for (const provider of ['corp', 'github']) {
@@ -108,7 +108,7 @@ describe('a second 401 of a backend', { timeout: 30_000 }, () => {
   });
 });
 
-it('a 401 to a token that was exchanged for a stored one has the stored one renewed', async () => {
+it('a 401 for an exchanged token refreshes the stored token that was its subject', async () => {
   const session = await sessionOf('ann');
   const before = issuer.seen.length;
   const sent = backends.stored.seen.findLast(({ what }) => what === 'tools/list')?.authorization;
@@ -118,7 +118,7 @@ it('a 401 to a token that was exchanged for a stored one has the stored one rene
   expect(subjects).toEqual([2]);
 }, 30_000);
 
-it('a token endpoint that is down makes a result that says when to try again', async () => {
+it('a token endpoint that is down gives a result with the time of the next attempt', async () => {
   const session = await sessionOf('bob');
   const authorization = `Bearer ${issuer.token({ sub: 'bob', tsid: 'login-of-bob', n: 2 })}`;
   issuer.behave = { token: 'reset' };

@@ -13,10 +13,10 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
 
-/** Fills the seam of the embedded authorization server: logins by subject. */
+/** Upstream tokens by subject, in place of the embedded authorization server. */
 class Logins implements UpstreamTokens {
   readonly tokens = new Map<string, string>();
-  /** What `get` was told to renew. */
+  /** Tokens that `get` had to replace. */
   readonly refused: string[] = [];
 
   get({ subject }: { readonly subject: string }, provider: string, need: { readonly refused?: Secret } = {}) {
@@ -70,8 +70,8 @@ const loggedIn = (subject: string): void => {
   logins.tokens.set(subject, issuer.token({ sub: subject, aud: 'github' }));
 };
 
-describe('lists of backends that are called with the caller’s own credential', { timeout: 30_000 }, () => {
-  it('are those of the caller, and names of others lead nowhere', async () => {
+describe('lists of backends with credentials of the user', { timeout: 30_000 }, () => {
+  it('contain only the tools of the user; tools of other users are unknown', async () => {
     loggedIn('alice');
     loggedIn('bob');
     const [alice, bob] = [await open('alice'), await open('bob')];
@@ -87,7 +87,7 @@ describe('lists of backends that are called with the caller’s own credential',
     expect((await alice.call('exchanged_of-bob')).error).toMatchObject({ code: -32602 });
   });
 
-  it('stay with their owner when they change, who alone is told', async () => {
+  it('that change are announced only to their user', async () => {
     const [alice, bob] = [await open('alice'), await open('bob')];
     await Promise.all([alice.tools(), bob.tools()]);
     const heard = { alice: '', bob: '' };
@@ -101,14 +101,14 @@ describe('lists of backends that are called with the caller’s own credential',
     }
     await eventually('both streams are open', () => exchanged.seen.filter(({ what }) => what === 'GET').length >= 2);
     exchanged.addTool('alice', 'new');
-    await eventually('alice is told', () => heard.alice.includes('notifications/tools/list_changed'));
+    await eventually('alice is notified', () => heard.alice.includes('notifications/tools/list_changed'));
     expect(await alice.tools()).toContain('exchanged_new');
     expect(await bob.tools()).not.toContain('exchanged_new');
     expect(heard.bob).not.toContain('list_changed');
     listening.abort();
   });
 
-  it('lack a backend whose login is missing; calling it asks for the login, and the login brings it', async () => {
+  it('omit a backend without a login; a call to it requests the login, which adds the backend', async () => {
     const carol = await open('carol');
     expect(await carol.tools()).toEqual(['exchanged_of-carol', 'exchanged_whoami']);
     const refused = await carol.post(call('injected_whoami'));
@@ -138,7 +138,7 @@ describe('a backend that answers 401', { timeout: 30_000 }, () => {
     expect(exchanged.seen.at(-1)?.authorization).not.toBe(before);
   });
 
-  it('makes the second 401 a challenge for that request, and for nothing else', async () => {
+  it('turns the second 401 into a challenge for that request only', async () => {
     loggedIn('erin');
     const erin = await open('erin');
     await erin.tools();
@@ -154,7 +154,7 @@ describe('a backend that answers 401', { timeout: 30_000 }, () => {
     expect((await erin.call('exchanged_whoami')).text).toContain('whoami for erin');
   });
 
-  it('is healthy: it only wants a user', async () => {
+  it('is healthy: only the user is missing', async () => {
     const { body } = await raw(`${gateway.managementUrl}/api/backends/health`);
     const { backends } = JSON.parse(body) as { backends: Record<string, { status: string }> };
     expect(Object.values(backends).map(({ status }) => status)).toEqual(['healthy', 'healthy']);

@@ -14,7 +14,7 @@ interface Listed {
   tools: { name: string; inputSchema: unknown }[];
 }
 
-/** Tool names once both servers have answered. */
+/** Waits until both servers have answered and returns the tool names. */
 const bothServers = (vmcp: Vmcp) =>
   eventually('tools of two servers are listed', async () => {
     const { tools } = (await inspect(vmcp.url, 'tools/list')) as Listed;
@@ -44,13 +44,13 @@ describe('vmcp up examples/quickstart', () => {
     });
   });
 
-  it('prints the name, the MCP URL and the management URL of what it runs', async () => {
+  it('prints the name, the MCP URL and the management URL', async () => {
     const vmcp = await quickstart(testScope());
     await eventually('the table is printed', () => vmcp.stdout().includes(vmcp.url));
     await expect.poll(vmcp.stdout).toContain(String(vmcp.managementPort));
   });
 
-  it('answers a first list within 5 s of the command', async () => {
+  it('answers the first list within 5 s of the command', async () => {
     const began = performance.now();
     const vmcp = await quickstart(testScope());
     const session = await openSession(vmcp.url);
@@ -58,7 +58,7 @@ describe('vmcp up examples/quickstart', () => {
     expect(performance.now() - began).toBeLessThan(15_000); // 5 s on an idle machine; the tests share two cores
   });
 
-  it('ends without a process left after Ctrl-C', async () => {
+  it('leaves no process after Ctrl-C', async () => {
     const vmcp = await quickstart(testScope());
     await bothServers(vmcp);
     const children = await vmcp.descendants();
@@ -68,7 +68,7 @@ describe('vmcp up examples/quickstart', () => {
     await allGone(children);
   });
 
-  it('ends without a process left after kill -9 and a new start on the same state', async () => {
+  it('leaves no process of a killed run after a new start on the same state', async () => {
     const state = await temporaryFolder(testScope());
     const first = await quickstart(testScope(), state);
     await bothServers(first);

@@ -19,7 +19,7 @@ interface Setup {
   bad: HttpBackend;
 }
 
-/** Two backends, `good` and `bad`; the test breaks the second one. `fault` is there before vmcp starts. */
+/** Starts two backends, `good` and `bad`, and vmcp. `bad` has `fault` from the beginning. */
 async function setup(operational: Record<string, unknown>, fault?: HttpBackend['fault'], delayMs = 0): Promise<Setup> {
   const scope = testScope();
   const [good, bad] = await Promise.all([
@@ -58,7 +58,7 @@ const timed = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
 };
 
 describe('a backend that hangs', () => {
-  it('does not delay initialize, and its tools are missing from a list that comes in time', async () => {
+  it('does not delay initialize, and its tools are omitted from the list', async () => {
     const { vmcp } = await setup({ timeouts: { default: '2s' } }, () => 'hang');
     const [session, initializeMs] = await timed(() => openSession(vmcp.url));
     expect(initializeMs).toBeLessThan(1_900);
@@ -80,7 +80,7 @@ describe('a backend that hangs', () => {
 });
 
 describe('a backend that is slow', () => {
-  it('is waited for by the first list, but not by initialize', async () => {
+  it('delays the first list, but not initialize', async () => {
     const { vmcp } = await setup({ timeouts: { default: '20s' } }, undefined, 3_000);
     const [session, initializeMs] = await timed(() => openSession(vmcp.url));
     expect(initializeMs).toBeLessThan(2_500);
@@ -89,7 +89,7 @@ describe('a backend that is slow', () => {
 });
 
 describe('partialFailureMode', () => {
-  it('fail: lists are an error that names the backend, calls to the others work, /readyz stays', async () => {
+  it('fail: lists return an error with the name of the backend, calls to the others work, /readyz stays 200', async () => {
     const failureHandling = { ...often, partialFailureMode: 'fail' };
     const { vmcp } = await setup({ timeouts: { default: '2s' }, failureHandling }, () => 'reset');
     await becomes(vmcp, 'bad', 'unhealthy');
@@ -114,7 +114,7 @@ describe('partialFailureMode', () => {
 });
 
 describe('a timeout', () => {
-  it('of one workload ends its calls, and leaves longer calls of the others alone', async () => {
+  it('of one workload ends its calls, and not longer calls of others', async () => {
     const { vmcp } = await setup({ timeouts: { default: '20s', perWorkload: { bad: '700ms' } } });
     const session = await openSession(vmcp.url);
     await session.tools();
@@ -126,7 +126,7 @@ describe('a timeout', () => {
     expect(textOf(await session.call('good_slow', { ms: 1_500 }))).toBe('waited 1500 ms');
   });
 
-  it('longer than 30 s is waited for', { timeout: 120_000 }, async () => {
+  it('longer than 30 s is respected', { timeout: 120_000 }, async () => {
     const { vmcp } = await setup({ timeouts: { default: '60s' } });
     const session = await openSession(vmcp.url);
     await session.tools();
@@ -136,7 +136,7 @@ describe('a timeout', () => {
 });
 
 describe('the circuit', () => {
-  it('opens after the failures of real calls, fails at once without a request, and closes after a trial', async () => {
+  it('opens after failed calls, fails calls at once without a request, and closes after a trial call', async () => {
     const circuitBreaker = { enabled: true, failureThreshold: 3, timeout: '3s' };
     const failureHandling = { healthCheckInterval: '10m', circuitBreaker };
     const { vmcp, bad } = await setup({ timeouts: { default: '5s' }, failureHandling });
@@ -165,7 +165,7 @@ describe('the circuit', () => {
     expect(await healthOf(vmcp, 'bad')).toMatchObject({ circuit_state: 'closed' });
   });
 
-  it('is not moved by a tool that fails', async () => {
+  it('ignores errors of tools', async () => {
     const circuitBreaker = { enabled: true, failureThreshold: 2, timeout: '60s' };
     const { vmcp } = await setup({ failureHandling: { circuitBreaker } });
     const session = await openSession(vmcp.url);
@@ -177,7 +177,7 @@ describe('the circuit', () => {
 });
 
 describe('a backend that crashes', () => {
-  it('shows in /status, leaves the lists, and comes back for connected clients without a reconnect', async () => {
+  it('is shown in /status, omitted from lists, and restored for connected clients without a reconnect', async () => {
     const { vmcp, bad } = await setup({ timeouts: { default: '3s' }, failureHandling: often });
     const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
     const names = async () => (await client.listTools()).tools.map(({ name }) => name);
@@ -195,7 +195,7 @@ describe('a backend that crashes', () => {
     };
     expect(status).toMatchObject({ healthy: true });
     expect(status.backends).toContainEqual(expect.objectContaining({ name: 'bad', health: 'unhealthy' }));
-    await eventually('the client is told that tools went', () => changes > beforeCrash);
+    await eventually('the client is notified of removed tools', () => changes > beforeCrash);
     expect((await names()).filter((name) => name.startsWith('bad_'))).toEqual([]);
 
     const beforeRecovery = changes;
@@ -203,18 +203,18 @@ describe('a backend that crashes', () => {
     await eventually('bad serves again', async () =>
       ['healthy', 'degraded'].includes((await healthOf(vmcp, 'bad'))?.status ?? ''),
     );
-    await eventually('the client is told that tools came', () => changes > beforeRecovery);
+    await eventually('the client is notified of added tools', () => changes > beforeRecovery);
     expect(await names()).toContain('bad_echo');
     const reply = await client.callTool({ name: 'bad_echo', arguments: { text: 'back' } });
     expect(reply).toMatchObject({ content: [{ text: 'back' }] });
     await close();
   });
 
-  it('forgets its sessions, and calls of an older client session go on', async () => {
+  it('loses its sessions, and calls of an older client session succeed', async () => {
     const { vmcp, bad } = await setup({ failureHandling: often });
     const session = await openSession(vmcp.url);
     expect(textOf(await session.call('bad_echo', { text: 'one' }))).toBe('one');
-    bad.fault = (method) => (method === 'tools/call' ? 'status-404' : undefined); // what a restarted server says of an old session
+    bad.fault = (method) => (method === 'tools/call' ? 'status-404' : undefined); // the answer of a restarted server for an old session
     await session.call('bad_echo', { text: 'two' });
     bad.fault = undefined;
     await eventually(
@@ -223,7 +223,7 @@ describe('a backend that crashes', () => {
     );
   });
 
-  it('over stdio answers the running call with an error and is started again', async () => {
+  it('over stdio fails the running call and is restarted', async () => {
     const scope = testScope();
     const env = await npmRegistry(scope);
     const files = gatewayOver([server('local', npx('vmcp-fixture'), { args: ['local'] })]);
@@ -259,7 +259,7 @@ describe('a client session that ends', () => {
 describe('a backend that misbehaves', () => {
   const FAULTS: Fault[] = ['status-500', 'garbage', 'html', 'redirect', 'reset', 'wrong-id', 'huge'];
 
-  it.each(FAULTS)('in a call (%s) fails that call alone, soon, and shows nothing of its insides', async (fault) => {
+  it.each(FAULTS)('in a call (%s) fails only that call, without internal details', async (fault) => {
     const { vmcp, bad } = await setup({ timeouts: { default: '8s' } });
     const session = await openSession(vmcp.url);
     await session.tools();
@@ -276,7 +276,7 @@ describe('a backend that misbehaves', () => {
     expect(textOf(healthy)).toBe('fine');
   });
 
-  it.each(FAULTS)('from the start (%s) is left out, and the others serve', async (fault) => {
+  it.each(FAULTS)('from the start (%s) is omitted, and the others serve', async (fault) => {
     const { vmcp } = await setup({ timeouts: { default: '3s' }, failureHandling: often }, () => fault);
     const session = await openSession(vmcp.url);
     const tools = await session.tools();
@@ -287,7 +287,7 @@ describe('a backend that misbehaves', () => {
   });
 
   it.each(['vmcp-fixture-garbage', 'vmcp-fixture-hang', 'vmcp-fixture-crash-loop'] as const)(
-    'over stdio (%s) is left out, and the others serve',
+    'over stdio (%s) is omitted, and the others serve',
     async (name) => {
       const scope = testScope();
       const env = await npmRegistry(scope);

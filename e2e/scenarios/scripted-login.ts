@@ -5,7 +5,7 @@ import { CLIENT_URL, ScriptedBrowser } from '../harness/browser/scripted-browser
 type Registered = Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
 type Tokens = Awaited<ReturnType<OAuthClientProvider['tokens']>>;
 
-/** A public client with refresh tokens, as MCP clients are; a registration and a published document say the same. */
+/** Metadata of a public client with refresh tokens, for registrations and for published documents. */
 export const CLIENT_METADATA = {
   client_name: 'scripted client',
   redirect_uris: [CLIENT_URL],
@@ -15,26 +15,26 @@ export const CLIENT_METADATA = {
 };
 
 export interface LoginOptions {
-  /** One that has been somewhere before. */
+  /** A browser with earlier logins. */
   readonly browser?: ScriptedBrowser;
-  /** Where the client publishes its document; absent, it registers. */
+  /** URL of the client's metadata document; without it the client registers. */
   readonly clientMetadataUrl?: string;
 }
 
 /**
- * What an MCP client keeps about its authorization, and a person at the browser. It knows no address but the server's:
- * everything else comes from the challenge. Serves the SDK 1.x and 2.x alike.
+ * Authorization state of an MCP client, with a scripted user and browser. It knows only the URL of the server:
+ * everything else comes from the challenge. Works with SDK 1.x and 2.x.
  */
 export class ScriptedLogin {
   readonly redirectUrl = CLIENT_URL;
   readonly clientMetadata = CLIENT_METADATA;
   readonly clientMetadataUrl?: string;
   readonly browser: ScriptedBrowser;
-  /** How often the person was sent to the browser. */
+  /** Number of logins in the browser. */
   logins = 0;
-  /** How often tokens came: at a login and at each refresh. */
+  /** Number of received token responses, from logins and refreshes. */
   grants = 0;
-  /** Everything that no log may show: states, verifiers, codes, tokens. */
+  /** Secrets that no log may contain: states, verifiers, codes, tokens. */
   readonly secrets = new Set<string>();
   #registered: Registered;
   #tokens: Tokens;
@@ -59,13 +59,13 @@ export class ScriptedLogin {
     return this.#registered?.client_id ?? '';
   }
 
-  /** Query of the redirect that the browser ended with. */
+  /** Query of the last redirect to the client. */
   get callback(): URLSearchParams {
-    if (this.#callback === undefined) throw new Error('nobody was sent to the browser');
+    if (this.#callback === undefined) throw new Error('there was no login in the browser');
     return this.#callback.searchParams;
   }
 
-  /** Makes the access token useless, as time does. */
+  /** Makes the access token invalid, like an expired one. */
   spoilAccessToken(): void {
     if (this.#tokens)
       this.#tokens = { ...this.#tokens, access_token: `${this.#tokens.access_token.slice(0, -8)}AAAAAAAA` };
@@ -89,7 +89,7 @@ export class ScriptedLogin {
     return this.#tokens;
   }
 
-  /** Called when the server says that a credential is of no use any more. */
+  /** Called when the server reports an invalid credential. */
   invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
     if (what === 'all' || what === 'client') this.#registered = undefined;
     if (what === 'all' || what === 'tokens') this.#tokens = undefined;

@@ -6,13 +6,13 @@ import { expect } from 'vitest';
 import type { Scope } from '../harness/scope.ts';
 import type { ScriptedLogin } from './scripted-login.ts';
 
-/** What both client libraries can do after a login. */
+/** A logged-in client of either library. */
 export interface LoggedIn {
   sessionId(): string | undefined;
   tools(): Promise<string[]>;
-  /** Text of the result. */
+  /** Calls a tool and returns the text of the result. */
   call(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** Takes the code of another login, as an application does whose call failed with `UnauthorizedError`. */
+  /** Finishes another login with its code, like an application after `UnauthorizedError`. */
   finishLogin(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ async function sdk2(scope: Scope, url: string, login: ScriptedLogin): Promise<Lo
   };
 }
 
-/** Each logs in with the code that `login` was given, then opens a session. */
+/** Client libraries; each finishes the login with the code of `login`, then opens a session. */
 export const SDKS = [
   ['SDK 1.x', sdk1],
   ['SDK 2.x', sdk2],

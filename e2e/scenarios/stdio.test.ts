@@ -22,7 +22,7 @@ async function start(spec: Record<string, unknown> = {}): Promise<Vmcp> {
   return vmcp;
 }
 
-/** Process id of the child that answers this session. */
+/** Returns the process id of the child that answers this session. */
 async function childOf(session: RawSession): Promise<number> {
   const reply = await session.call('local_whoami');
   const [, pid] = /^local (\d+)$/.exec(textOf(reply)) ?? [];
@@ -45,7 +45,7 @@ describe('a stdio server', () => {
     },
   );
 
-  it('with isolation session gives each session a child, and ends it with the session', async () => {
+  it('with isolation session has a child for each session, which ends with the session', async () => {
     const vmcp = await start({ isolation: 'session' });
     const sessions = await Promise.all(Array.from({ length: 3 }, () => openSession(vmcp.url)));
     const children = await Promise.all(sessions.map(childOf));
@@ -58,22 +58,22 @@ describe('a stdio server', () => {
     expect(await Promise.all(others.map(childOf))).toEqual(children.slice(1));
   });
 
-  it('runs at most maxProcesses children, and a session that is one too many is told so', async () => {
+  it('runs at most maxProcesses children; a further session gets an error', async () => {
     const vmcp = await start({ isolation: 'session', maxProcesses: 2 });
     const sessions = await Promise.all(Array.from({ length: 3 }, () => openSession(vmcp.url)));
     const replies = await Promise.all(sessions.map((session) => session.call('local_whoami')));
     const isServed = replies.map((reply) => textOf(reply).startsWith('local '));
-    const own = 1; // the child that answers what vmcp itself asks takes no place of a session
+    const own = 1; // the child for probes does not count
     expect((await fixtures(vmcp)).length).toBeLessThanOrEqual(2 + own);
     const refused = replies[isServed.indexOf(false)]!;
     expect(refused.result).toMatchObject({ isError: true });
     expect(textOf(refused)).toContain('local');
     await sessions[isServed.indexOf(true)]!.end();
     const waiting = sessions[isServed.indexOf(false)]!;
-    await eventually('the place is given on', async () => (await childOf(waiting)) > 0);
+    await eventually('the waiting session gets a child', async () => (await childOf(waiting)) > 0);
   });
 
-  it('with maxProcesses 1 serves a session: what vmcp itself asks needs no place of its own', async () => {
+  it('with maxProcesses 1 serves a session: probes do not count', async () => {
     const vmcp = await start({ isolation: 'session', maxProcesses: 1 });
     const session = await openSession(vmcp.url);
     await eventually('the session is served', async () => (await childOf(session)) > 0, {
@@ -90,7 +90,7 @@ describe('a stdio server', () => {
     expect(replies.map(textOf)).toEqual(words);
   });
 
-  it('that is killed from outside is started again', async () => {
+  it('is restarted after it is killed', async () => {
     const vmcp = await start();
     const session = await openSession(vmcp.url);
     const pid = await childOf(session);

@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 const shortToken = (): string => issuer.token({ exp: seconds() + 3 });
-/** A stream of HTTP+SSE that is initialized. */
+/** Opens and initializes a stream of HTTP+SSE. */
 async function openLegacy(token: string): Promise<{ readonly isOpen: () => boolean }> {
   const { body } = await fetch(url.replace(/mcp$/, 'sse'), { headers: bearer(token) });
   const reader = (body as ReadableStream<Uint8Array>).getReader();
@@ -68,7 +68,7 @@ async function openLegacy(token: string): Promise<{ readonly isOpen: () => boole
 const isOpen = (stream: Received): boolean => !stream.ended();
 
 describe('a stream whose token expires', () => {
-  it('ends, and its client gets the challenge and then, with a new token, the rest', async () => {
+  it('ends; its client gets a challenge and, with a new token, the remaining events', async () => {
     const token = shortToken();
     const session = await openBearerSession(url, token);
     const [main, other] = [await openGet(url, session), await openBearerSession(url, issuer.token({ sub: 'bob' }))];
@@ -87,7 +87,7 @@ describe('a stream whose token expires', () => {
     expect([resumed.status, isOpen(resumed)]).toEqual([200, true]);
   });
 
-  it('goes on while its session is used with a newer token of the same login', async () => {
+  it('stays open while its session is used with a newer token of the same login', async () => {
     const session = await openBearerSession(url, shortToken());
     const stream = await openGet(url, session);
     await session.post('ping', {}, bearer(issuer.token()));
@@ -96,7 +96,7 @@ describe('a stream whose token expires', () => {
     expect(isOpen(stream)).toBe(true);
   });
 
-  it('ends when it is one of HTTP+SSE', async () => {
+  it('ends over HTTP+SSE', async () => {
     const stream = await openLegacy(shortToken());
     const lasting = await openLegacy(issuer.token());
     expect(stream.isOpen()).toBe(true);
@@ -104,7 +104,7 @@ describe('a stream whose token expires', () => {
     expect(lasting.isOpen()).toBe(true);
   });
 
-  it('ends when its key leaves the key set', async () => {
+  it('ends when its key is removed from the key set', async () => {
     const session = await openBearerSession(url, issuer.token());
     const stream = await openGet(url, session);
     issuer.rotate();
@@ -114,7 +114,7 @@ describe('a stream whose token expires', () => {
 });
 
 describe('a stream of an opaque token', () => {
-  it('ends when introspection calls the token inactive, and goes on while it cannot be asked', async () => {
+  it('ends when introspection reports the token as inactive, and stays open while introspection is down', async () => {
     const [good, bad] = [issuer.opaqueToken(), issuer.opaqueToken()];
     const streams = await Promise.all(
       [good, bad].map(async (token) => openGet(url, await openBearerSession(url, token))),

@@ -29,7 +29,7 @@ async function start(...backends: string[]) {
   return { vmcp, write, remove: (name: string) => rm(join(vmcp.folder, `${name}.yaml`)) };
 }
 
-it('takes a new backend into sessions that are open, tells them, and keeps running calls', async () => {
+it('adds a new backend to open sessions, notifies them, and keeps running calls', async () => {
   const { vmcp, write } = await start('alpha');
   const session = await openSession(vmcp.url);
   expect(await session.tools()).not.toContain('beta_echo');
@@ -42,12 +42,12 @@ it('takes a new backend into sessions that are open, tells them, and keeps runni
   await eventually('beta is listed in the same session', async () => (await session.tools()).includes('beta_echo'));
   expect(textOf(await session.call('beta_echo', { text: 'new' }))).toBe('new');
   expect(textOf(await running)).toBe('waited 4000 ms');
-  await eventually('the other client is told', () => told);
+  await eventually('the other client is notified', () => told);
   expect(textOf(await session.call('alpha_echo', { text: 'old' }))).toBe('old');
   await close();
 });
 
-it('drops a backend that was removed, and its tools are unknown then', async () => {
+it('removes a deleted backend, whose tools are then unknown', async () => {
   const { vmcp, remove } = await start('alpha', 'beta');
   const session = await openSession(vmcp.url);
   await eventually('beta is listed', async () => (await session.tools()).includes('beta_echo'));
@@ -57,7 +57,7 @@ it('drops a backend that was removed, and its tools are unknown then', async () 
   expect(textOf(await session.call('alpha_echo', { text: 'stays' }))).toBe('stays');
 });
 
-it('keeps what runs when the files have a mistake, and says which', async () => {
+it('keeps the running configuration when the files have a mistake, and reports it', async () => {
   const { vmcp, write } = await start('alpha');
   const session = await openSession(vmcp.url);
   await write('broken', 'kind: MCPGroup\n\tbad: x');
@@ -66,10 +66,10 @@ it('keeps what runs when the files have a mistake, and says which', async () => 
   expect((await raw(`${vmcp.origin}/readyz`)).status).toBe(200);
   await write('broken', yaml(group('mended')));
   await write('beta');
-  await eventually('the mended files are taken', async () => (await session.tools()).includes('beta_echo'));
+  await eventually('the corrected files are used', async () => (await session.tools()).includes('beta_echo'));
 });
 
-it('takes a good edit beside a foreign kind and beside a server that has a problem, which goes on as it was', async () => {
+it('applies a valid edit beside a foreign kind and beside a server with a problem, which keeps its configuration', async () => {
   const { vmcp, write, remove } = await start('alpha');
   const session = await openSession(vmcp.url);
   await write('second', yaml(virtualServer({}, { name: 'second' })));
@@ -95,17 +95,17 @@ it('takes a good edit beside a foreign kind and beside a server that has a probl
   expect(textOf(await session.call('beta_echo', { text: 'on' }))).toBe('on');
 });
 
-it('takes another conflict strategy without dropping the session', async () => {
+it('applies another conflict strategy without ending the session', async () => {
   const { vmcp, write } = await start('alpha');
   const session = await openSession(vmcp.url);
   await session.tools();
   const aggregation = { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: ['alpha'] } };
   await write('base', yaml(group(), virtualServer({ aggregation })));
-  await eventually('names are bare', async () => (await session.tools()).includes('echo'));
+  await eventually('names have no prefix', async () => (await session.tools()).includes('echo'));
   expect(textOf(await session.call('echo', { text: 'hi' }))).toBe('hi');
 });
 
-it('starts a virtual server that was added, stops one that was removed, and keeps the sessions of the others', async () => {
+it('starts an added virtual server, stops a removed one, and keeps the sessions of the others', async () => {
   const { vmcp, write, remove } = await start('alpha');
   const session = await openSession(vmcp.url);
   const added = async (count: number) => {

@@ -14,7 +14,7 @@ const VARIANTS = [
 ] as const;
 
 describe.each(VARIANTS)('an issuer %s', (_what, variant) => {
-  it('is found by the challenge, and logs in', async () => {
+  it('is found through the challenge, and logs users in', async () => {
     const scope = testScope();
     const gateway = await startAuthServer(scope, variant);
     for (const [name, connect] of SDKS) {
@@ -32,7 +32,7 @@ describe.each(VARIANTS)('an issuer %s', (_what, variant) => {
     expect((await client.login(new ScriptedBrowser({ user: 'ann' }))).access_token).toBeDefined();
   });
 
-  it('row 49: is what the configuration says, whatever a request says', async () => {
+  it('row 49: comes from the configuration, never from a request', async () => {
     const gateway = await startAuthServer(testScope(), variant);
     const document = new URL(
       `/.well-known/oauth-authorization-server${new URL(gateway.issuer).pathname}`,

@@ -9,7 +9,7 @@ import { startAuthServer } from './gateway.ts';
 import { manifestsOf, newKeys } from './manifests.ts';
 import { OAuthClient } from './oauth-client.ts';
 
-it('keys that cannot be used are named, and what runs keeps those it has', { timeout: 60_000 }, async () => {
+it('reports unusable keys, and keeps the current ones', { timeout: 60_000 }, async () => {
   const scope = testScope();
   const [good, next] = [newKeys(), newKeys()];
   const { vmcp, issuer, around } = await startAuthServer(scope, { keys: good }, { args: ['--watch'] });
@@ -30,7 +30,7 @@ it('keys that cannot be used are named, and what runs keeps those it has', { tim
   expect((await client.refresh(refreshToken)).access_token).toBeDefined();
 
   await use(next);
-  await eventually('the mended files are taken', async () => (await keySet()) !== before);
+  await eventually('the corrected files are used', async () => (await keySet()) !== before);
 
   const folder = await temporaryFolder(scope);
   await writeFile(join(folder, 'gateway.yaml'), manifestsOf(issuer, around, { keys: { ...good, signing: 'canary' } }));

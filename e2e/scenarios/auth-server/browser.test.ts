@@ -19,7 +19,7 @@ let browser: Browser;
 let callback: ClientCallback;
 let client: OAuthClient;
 
-/** A window of its own cookies, and what went wrong in it. */
+/** Opens a window with separate cookies; `complaints` collects its errors. */
 async function newWindow(options: Parameters<Browser['newContext']>[0] = {}) {
   const context = await browser.newContext(options);
   testScope().defer(() => context.close());
@@ -74,7 +74,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('row 6: nothing that the client calls itself runs or reorders the page', async () => {
+  it('row 6: the name of the client cannot run scripts or reorder the page', async () => {
     const { page, complaints } = await newWindow();
     await page.goto((await begin()).url.href);
     expect(await onPage(page, 'String(document.scripts.length + document.images.length)')).toBe('0');
@@ -104,7 +104,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('Deny tells the client, and no provider hears of it', async () => {
+  it('Deny redirects to the client without a request to a provider', async () => {
     const { page, complaints } = await newWindow();
     const before = gateway.around.chat.counts.authorize;
     const flow = await begin();
@@ -119,7 +119,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('two tabs finish two logins, each with its own answer', async () => {
+  it('two tabs finish two logins, each with its own code', async () => {
     const { page: one, open } = await newWindow();
     const other = await open();
     const [first, second] = [await begin(), await begin()];
@@ -137,7 +137,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(new Set(codes.map(({ access_token: token }) => token)).size).toBe(2);
   });
 
-  it('Back asks anew, Forward goes on, and there is never a second code', async () => {
+  it('Back shows the consent page again, Forward continues, and there is never a second code', async () => {
     const { page } = await newWindow();
     const flow = await begin();
     await page.goto(flow.url.href);
@@ -152,7 +152,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     expect(callback.calls.slice(calls).filter(({ searchParams }) => searchParams.has('code'))).toEqual([]);
   });
 
-  it('row 2: a login of somebody else cannot be finished here, and goes on over there', async () => {
+  it('row 2: another browser cannot finish a login attempt, and the original one can', async () => {
     const [attacker, victim] = [await newWindow(), await newWindow()];
     const flow = await begin();
     const isUpstream = (url: string) => url.startsWith(`${gateway.around.corp.issuer}/auth?`);

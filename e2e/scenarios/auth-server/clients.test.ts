@@ -28,7 +28,7 @@ beforeAll(async () => {
   gateway = await startAuthServer(scope, { authServer }, { env: { NODE_EXTRA_CA_CERTS: caFile } });
 }, 60_000);
 
-/** URL of a metadata document of the scripted client, over TLS as client libraries ask for it. */
+/** Publishes a metadata document of the scripted client over TLS, which client libraries require, and returns its URL. */
 async function publishDocument(owner: Scope): Promise<string> {
   const server = createServer(authority.sign('DNS:localhost,IP:127.0.0.1'), (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
@@ -51,7 +51,7 @@ const revoke = (token: string, clientId: string) =>
     body: new URLSearchParams({ token, client_id: clientId }),
   });
 
-/** Credentials that the three backends got for the calls of one login. */
+/** Returns the credentials that the three backends received for one login. */
 const credentials = (): Record<BackendName, string> => {
   const { files, posts, vault } = gateway.around.backends;
   return { files: credentialAt(files) ?? '', posts: credentialAt(posts) ?? '', vault: credentialAt(vault) ?? '' };
@@ -62,8 +62,8 @@ const WAYS = SDKS.flatMap(([name, connect]) => [
   { name, connect, how: 'publishes its metadata' as const },
 ]);
 
-describe('a client that knows the URL of the gateway and nothing else', () => {
-  it('is told where to go', async () => {
+describe('a client that knows only the URL of the gateway', () => {
+  it('finds the authorization server', async () => {
     const answer = await raw(gateway.url, { method: 'POST', headers: MCP_HEADERS, body: rpc('tools/list') });
     const metadata = `${gateway.issuer}/.well-known/oauth-protected-resource/mcp`;
     expect(answer.status).toBe(401);
@@ -123,7 +123,7 @@ describe('a client that knows the URL of the gateway and nothing else', () => {
 });
 
 describe('a credential of a login', () => {
-  it('reaches no backend but its own', () => {
+  it('reaches only its own backend', () => {
     const { files, posts, vault } = gateway.around.backends;
     const issuers = (tokens: readonly (string | undefined)[]) =>
       new Set(tokens.filter((token) => token?.startsWith('ey')).map((token) => decodeJwt(token ?? '').iss));

@@ -23,10 +23,10 @@ it.runIf(hasRedis)('a failover of the store loses no session', { timeout: 90_000
     }),
   );
   const before = await trio.master();
-  // What was acknowledged by the master alone may go with it: Redis replicates afterwards.
+  // Redis replicates asynchronously: a write that only the master has acknowledged can be lost.
   expect(await before.cli('WAIT', '2', '5000')).toBe('2');
   await before.kill();
-  await eventually('there is another master', async () => (await trio.master()).port !== before.port);
+  await eventually('another server is the master', async () => (await trio.master()).port !== before.port);
   await eventually('logins are possible', async () => {
     const { url } = await client.begin();
     return (await fetch(`${gateway.issuer}/oauth/authorize${url.search}`, { redirect: 'manual' })).ok;

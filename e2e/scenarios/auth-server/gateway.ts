@@ -6,14 +6,14 @@ import { startSurroundings, type Surroundings } from './surroundings.ts';
 
 export interface Gateway {
   readonly issuer: string;
-  /** The MCP endpoint, which is the resource too. */
+  /** The MCP endpoint, which is also the resource. */
   readonly url: string;
   readonly around: Surroundings;
   readonly vmcp: Vmcp;
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Runs `vmcp up` on the port that its issuer names. */
+/** Starts `vmcp up` on the port of its issuer. */
 export async function startAuthServer(scope: Scope, variant: Variant = {}, more: StartOptions = {}): Promise<Gateway> {
   const port = await freePort();
   const issuer = variant.issuer ?? `http://127.0.0.1:${String(port)}${variant.path ?? ''}`;
@@ -23,7 +23,7 @@ export async function startAuthServer(scope: Scope, variant: Variant = {}, more:
   return { issuer, url: mcpUrlOf(issuer), around, vmcp, files };
 }
 
-/** Ends the process and runs another one of the same files in its place. */
+/** Stops the process and starts another one with the same files. */
 export async function restart(scope: Scope, gateway: Gateway): Promise<Gateway> {
   await gateway.vmcp.stop();
   const { port, state } = gateway.vmcp;

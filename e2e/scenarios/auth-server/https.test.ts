@@ -9,7 +9,7 @@ import { testScope, type Scope } from '../../harness/scope.ts';
 import { startAuthServer } from './gateway.ts';
 import { OAuthClient } from './oauth-client.ts';
 
-/** What ends TLS in front of a gateway. */
+/** Starts a proxy that terminates TLS in front of a gateway. */
 async function startTlsProxy(scope: Scope, port: number, target: number): Promise<void> {
   const server = createServer(createAuthority('authority of the tests').sign('IP:127.0.0.1'), (socket) => {
     const upstream = connect(target, '127.0.0.1');
@@ -21,7 +21,7 @@ async function startTlsProxy(scope: Scope, port: number, target: number): Promis
 }
 
 it.runIf(hasChromium)(
-  'over https, row 62: a real browser takes the cookies of the host alone, and logs in',
+  'row 62: over https, a real browser accepts only __Host- cookies, and logs in',
   { timeout: 60_000 },
   async () => {
     const scope = testScope();

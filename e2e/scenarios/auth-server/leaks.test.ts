@@ -14,16 +14,16 @@ import { startAuthServer, type Gateway } from './gateway.ts';
 const REDIRECT = 'https://confidential.example/callback';
 const PASSWORD = 'password-of-the-store-0123456789';
 
-/** Signs that the tour went where it should. */
+/** Events that prove a complete tour. */
 const EVENTS = [
   ...['client_registered', 'consent_granted', 'login_leg_ok', 'code_issued', 'token_issued', 'token_refreshed'],
   ...['revoked', 'code_replay', 'request_refused', 'upstream_refreshed', 'upstream_token_dead'],
 ];
 
-/** What was handed out or shown while a part of the tour ran. */
+/** Secrets that were issued or shown during the tour. */
 type Secrets = Set<string>;
 
-/** A client library from the first 401 to the revocation. */
+/** Runs each client library from the first 401 to the revocation. */
 async function sdkTour(scope: Scope, gateway: Gateway, secrets: Secrets): Promise<void> {
   for (const [name, connect] of SDKS) {
     const login = new ScriptedLogin(name.toLowerCase().replaceAll(/\W+/gu, '-'));
@@ -39,7 +39,7 @@ async function sdkTour(scope: Scope, gateway: Gateway, secrets: Secrets): Promis
   }
 }
 
-/** What goes wrong, at every endpoint that is told a secret. */
+/** Sends rejected requests to every endpoint that receives a secret. */
 async function refusedTour(gateway: Gateway, secrets: Secrets): Promise<void> {
   const { issuer } = gateway;
   const browser = new ScriptedBrowser({ user: 'mallory', clients: [REDIRECT] });
@@ -85,7 +85,7 @@ async function refusedTour(gateway: Gateway, secrets: Secrets): Promise<void> {
     secrets.add(one);
 }
 
-/** A grant that its provider has ended, and a provider that is gone. */
+/** Uses a revoked grant and a provider that is down. */
 async function deadUpstreamTour(gateway: Gateway, secrets: Secrets): Promise<void> {
   const { chat, corp } = gateway.around;
   chat.accessSeconds = 30;
@@ -104,42 +104,36 @@ async function deadUpstreamTour(gateway: Gateway, secrets: Secrets): Promise<voi
     secrets.add(one);
 }
 
-it.runIf(hasRedis)(
-  'row 57: a whole tour at debug level prints nothing that was issued',
-  { timeout: 60_000 },
-  async () => {
-    const scope = testScope();
-    const keys = newKeys();
-    const redis = await startRedis(scope, { config: [`requirepass ${PASSWORD}`] });
-    const kvstore = {
-      addr: `127.0.0.1:${String(redis.port)}`,
-      aclUserConfig: { passwordSecretRef: { name: 'keys', key: 'password' } },
-    };
-    const gateway = await startAuthServer(scope, {
-      kvstore,
-      keys,
-      secrets: { password: PASSWORD },
-      operational: { logLevel: 'debug' },
-      authServer: { allowConfidentialClientRegistration: true, insecureAllowConfidentialOverLoopbackHTTP: true },
-    });
-    const secrets: Secrets = new Set([PASSWORD, keys.hmac, keys.signing.split('\n')[1] ?? '']);
-    await sdkTour(scope, gateway, secrets);
-    await refusedTour(gateway, secrets);
-    await deadUpstreamTour(gateway, secrets);
-    const { around } = gateway;
-    const sent = Object.values(around.backends).flatMap(({ seen }) =>
-      seen.map(({ headers }) => bearerOf(headers) ?? ''),
-    );
-    for (const one of [...sent, ...around.chat.issued, ...around.exchanger.issued, around.corpClient.secret])
-      secrets.add(one);
+it.runIf(hasRedis)('row 57: a whole tour at debug level prints no secret', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const keys = newKeys();
+  const redis = await startRedis(scope, { config: [`requirepass ${PASSWORD}`] });
+  const kvstore = {
+    addr: `127.0.0.1:${String(redis.port)}`,
+    aclUserConfig: { passwordSecretRef: { name: 'keys', key: 'password' } },
+  };
+  const gateway = await startAuthServer(scope, {
+    kvstore,
+    keys,
+    secrets: { password: PASSWORD },
+    operational: { logLevel: 'debug' },
+    authServer: { allowConfidentialClientRegistration: true, insecureAllowConfidentialOverLoopbackHTTP: true },
+  });
+  const secrets: Secrets = new Set([PASSWORD, keys.hmac, keys.signing.split('\n')[1] ?? '']);
+  await sdkTour(scope, gateway, secrets);
+  await refusedTour(gateway, secrets);
+  await deadUpstreamTour(gateway, secrets);
+  const { around } = gateway;
+  const sent = Object.values(around.backends).flatMap(({ seen }) => seen.map(({ headers }) => bearerOf(headers) ?? ''));
+  for (const one of [...sent, ...around.chat.issued, ...around.exchanger.issued, around.corpClient.secret])
+    secrets.add(one);
 
-    const printed = () => [gateway.vmcp.output(), ...around.corp.lines()].join('\n');
-    for (const event of EVENTS) await expect.poll(printed).toContain(`"event":"${event}"`);
-    const output = printed();
-    expect(output).toContain('"level":"debug"');
-    expect(secrets.size).toBeGreaterThan(100);
-    for (const secret of [...secrets].slice(0, 20))
-      expect(leaksIn(`${output}{"code":"${secret}"}`, [secret])).not.toEqual([]);
-    expect(leaksIn(output, secrets)).toEqual([]);
-  },
-);
+  const printed = () => [gateway.vmcp.output(), ...around.corp.lines()].join('\n');
+  for (const event of EVENTS) await expect.poll(printed).toContain(`"event":"${event}"`);
+  const output = printed();
+  expect(output).toContain('"level":"debug"');
+  expect(secrets.size).toBeGreaterThan(100);
+  for (const secret of [...secrets].slice(0, 20))
+    expect(leaksIn(`${output}{"code":"${secret}"}`, [secret])).not.toEqual([]);
+  expect(leaksIn(output, secrets)).toEqual([]);
+});

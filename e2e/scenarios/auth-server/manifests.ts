@@ -4,17 +4,17 @@ import type { Surroundings } from './surroundings.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What differs between the scenarios. */
+/** Settings that differ between the scenarios. */
 export interface Variant {
-  /** Where something in front of the gateway serves it; the gateway's own address when absent. */
+  /** Issuer behind a proxy; the address of the gateway by default. */
   readonly issuer?: string;
   /** Path of the issuer, such as `/tenant`; none by default. */
   readonly path?: string;
-  /** Host of the authorization endpoint, where it is not that of the issuer. */
+  /** Host of the authorization endpoint; that of the issuer by default. */
   readonly browserHost?: string;
-  /** Member `kvstore` of the storage; in memory when absent. */
+  /** Member `kvstore` of the storage; memory by default. */
   readonly kvstore?: Fields;
-  /** The first signs, the others verify. New ones at every start when absent. */
+  /** The first signs, the others verify. Ephemeral keys by default. */
   readonly keys?: Keys | readonly Keys[];
   /** Further keys of the Secret `keys`. */
   readonly secrets?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface Variant {
   readonly operational?: Fields;
 }
 
-/** PEM key that signs, and HMAC secret. */
+/** Signing key in PEM, and HMAC secret. */
 export interface Keys {
   readonly name: string;
   readonly signing: string;
@@ -47,7 +47,7 @@ const resource = (kind: string, name: string, spec: Fields): Manifest => ({
   spec,
 });
 
-/** Providers in the order in which they are visited: the first one is the identity. */
+/** Returns the providers in the order of the legs: the first gives the identity. */
 const providers = ({ corp, corpClient, chat }: Surroundings) => [
   {
     name: 'corp',
@@ -84,7 +84,7 @@ const exchangeAt = ({ tokenUrl, clientId }: Surroundings['exchanger']) => ({
   tokenExchange: { tokenUrl, clientId, clientSecretRef: { name: 'exchanger', key: 'secret' }, audience: 'vault' },
 });
 
-/** Each of them has a name of its own in the Secret `keys`. */
+/** Returns references to the Secret `keys`, in which each key has its own name. */
 const keyRefs = (keys: readonly Keys[]) => ({
   signingKeySecretRefs: keys.map((one) => ({ name: 'keys', key: `${one.name}.pem` })),
   hmacSecretRefs: keys.map((one) => ({ name: 'keys', key: `${one.name}.hmac` })),
@@ -105,7 +105,7 @@ function browserAddress(issuer: string, browserHost: string | undefined): Fields
   return { authorizationEndpointBaseUrl: issuer.replace(new URL(issuer).hostname, browserHost) };
 }
 
-/** What a user would write: a server behind two logins, and three backends that each get a credential of their own. */
+/** Returns the files of a server with two providers and three backends with a credential each. */
 export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
   const { kvstore, keys = [], secrets, authServer = {}, operational = {} } = variant;
   const keyList = 'signing' in keys ? [keys] : keys;

@@ -15,10 +15,10 @@ beforeAll(async () => {
 
 function pageOf(end: End): Shown {
   if ('page' in end) return end.page;
-  throw new Error(`handed to the client: ${end.client.href}`);
+  throw new Error(`redirected to the client: ${end.client.href}`);
 }
 
-it('two servers on two ports share the cookies of a browser, and neither disturbs the other', async () => {
+it('two servers on two ports share the cookies of a browser without conflicts', async () => {
   const clients = [
     await OAuthClient.register(gateways[0].issuer),
     await OAuthClient.register(gateways[1].issuer),
@@ -38,7 +38,7 @@ it('two servers on two ports share the cookies of a browser, and neither disturb
   }
 });
 
-it('row 35: a token of one server is nothing at the other', async () => {
+it('row 35: a token of one server is invalid at the other', async () => {
   const client = await OAuthClient.register(gateways[0].issuer);
   const { access_token: token } = await client.login(new ScriptedBrowser({ user: 'bob' }));
   const status = async ({ url }: Gateway) =>
@@ -47,7 +47,7 @@ it('row 35: a token of one server is nothing at the other', async () => {
   expect([await status(gateways[0]), await status(gateways[1])]).toEqual([200, 401]);
 });
 
-it('row 1: nothing reaches a provider before somebody has approved, whoever is logged in there', async () => {
+it('row 1: no request reaches a provider before an approval, even with an active login there', async () => {
   const [gateway] = gateways;
   const client = await OAuthClient.register(gateway.issuer);
   const victim = new ScriptedBrowser({ user: 'victim' });

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { CLIENT_URL, type ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 
-/** The gateway speaks http on loopback here. */
+/** Option that allows http: the gateway listens on loopback. */
 export const INSECURE = { [oauth.allowInsecureRequests]: true } as const;
 
 export interface Flow {
@@ -18,7 +18,7 @@ export interface AuthorizationOptions {
   readonly prompt?: string;
 }
 
-/** A client library that knows nothing of this server: everything it does, it was told by the metadata. */
+/** A client on oauth4webapi, which uses only the metadata of the server. */
 export class OAuthClient {
   readonly server: oauth.AuthorizationServer;
   readonly client: oauth.Client;
@@ -30,7 +30,7 @@ export class OAuthClient {
     this.#authentication = authentication;
   }
 
-  /** Discovers the server and registers, as a public client unless `metadata` says otherwise. */
+  /** Discovers the server and registers, by default as a public client. */
   static async register(issuer: string, metadata: Partial<oauth.OmitSymbolProperties<oauth.Client>> = {}) {
     const server = await OAuthClient.discover(issuer, 'oidc');
     const wanted = {
@@ -75,7 +75,7 @@ export class OAuthClient {
     return { url, state, verifier, nonce };
   }
 
-  /** Checks state and `iss` of the answer, then redeems its code. Throws what oauth4webapi throws. */
+  /** Checks state and `iss` of the answer, then redeems its code. Throws the errors of oauth4webapi. */
   async redeem(callback: URL, flow: Flow, redirectUri = CLIENT_URL): Promise<oauth.TokenEndpointResponse> {
     const answer = oauth.validateAuthResponse(this.server, this.client, callback, flow.state);
     const { server, client } = this;
@@ -93,7 +93,7 @@ export class OAuthClient {
     return tokens;
   }
 
-  /** The whole way with this browser. */
+  /** Runs a whole login with this browser. */
   async login(browser: ScriptedBrowser, options: AuthorizationOptions = {}): Promise<oauth.TokenEndpointResponse> {
     const flow = await this.begin(options);
     return this.redeem(await browser.login(flow.url), flow, options.redirectUri);

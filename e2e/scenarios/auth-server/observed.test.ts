@@ -22,8 +22,8 @@ const incomingOf = async ({ management }: Vmcp) =>
   ((await (await fetch(`${management}/status`)).json()) as { readonly incoming: Readonly<Record<string, unknown>> })
     .incoming;
 
-describe('whoever watches a gateway with an embedded authorization server', () => {
-  it('sees in the metrics how long providers took, and how many clients are registered', async () => {
+describe('a gateway with an embedded authorization server', () => {
+  it('has metrics of the duration of provider requests and of the number of clients', async () => {
     const { vmcp, issuer, around } = await startAuthServer(testScope());
     expect(CLIENTS.exec(await metricsOf(vmcp))?.[1]).toBe('0');
     const client = await OAuthClient.register(issuer);
@@ -49,7 +49,7 @@ describe('whoever watches a gateway with an embedded authorization server', () =
       expect(metrics).not.toContain(secret);
   });
 
-  it.skipIf(!hasRedis)('gets the other metrics while the store does not answer', async () => {
+  it.skipIf(!hasRedis)('serves the other metrics while the store does not answer', async () => {
     const scope = testScope();
     const redis = await startRedis(scope);
     const { vmcp } = await startAuthServer(scope, { kvstore: { addr: `127.0.0.1:${String(redis.port)}` } });
@@ -65,7 +65,7 @@ describe('whoever watches a gateway with an embedded authorization server', () =
     await eventually('the clients are counted again', async () => CLIENTS.test(await metricsOf(vmcp)));
   });
 
-  it('sees in /status that nobody can log in at a provider that is down, and that the rest is ready', async () => {
+  it('is ready and names unavailable providers in /status', async () => {
     const { vmcp } = await startAuthServer(testScope(), {
       authServer: {
         upstreamProviders: [
@@ -97,13 +97,13 @@ describe('whoever watches a gateway with an embedded authorization server', () =
       });
   });
 
-  it('sees nothing of the kind in /status while all providers answer', async () => {
+  it('names no provider in /status while all answer', async () => {
     const { vmcp } = await startAuthServer(testScope());
-    await eventually('the providers are asked', async () => (await incomingOf(vmcp))['reason'] === undefined);
+    await eventually('the providers are probed', async () => (await incomingOf(vmcp))['reason'] === undefined);
     expect(await incomingOf(vmcp)).toEqual({ type: 'oidc', ready: true });
   });
 
-  it('is told at the start when the issuer names another port than the one listened on', async () => {
+  it('warns at the start when the port of the issuer is not the port of the listener', async () => {
     const scope = testScope();
     const [issuerPort, port] = [await freePort(), await freePort()];
     const issuer = `http://127.0.0.1:${String(issuerPort)}`;

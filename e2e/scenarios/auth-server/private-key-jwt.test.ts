@@ -21,7 +21,7 @@ beforeAll(async () => {
   gateway = await startAuthServer(scope, { authServer: { cimd: { allowLoopbackHTTP: true } } });
 }, 60_000);
 
-/** URL of a metadata document whose client authenticates by its key. */
+/** Publishes a metadata document of a client with a key and returns its URL. */
 async function publish(): Promise<string> {
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'k1', use: 'sig' };
   const server = createServer((req, res) => {
@@ -52,8 +52,8 @@ const byKey = (key: CryptoKey) => oauth.PrivateKeyJwt({ key, kid: 'k1' });
 const browser = (user: string) => new ScriptedBrowser({ user, clients: [REDIRECT] });
 const LOGIN = { redirectUri: REDIRECT, scope: 'openid' };
 
-describe('oauth4webapi as a client that is a document and has a key', () => {
-  it('logs in, refreshes, introspects and revokes, each time by a new assertion', async () => {
+describe('oauth4webapi as a client with a metadata document and a key', () => {
+  it('logs in, refreshes, introspects and revokes, each time with a new assertion', async () => {
     const client = await clientWith(byKey(keys.privateKey));
     expect(client.server.token_endpoint_auth_methods_supported).toContain('private_key_jwt');
     expect(client.server.token_endpoint_auth_signing_alg_values_supported).toContain('ES256');
@@ -69,7 +69,7 @@ describe('oauth4webapi as a client that is a document and has a key', () => {
     ['without its key', () => oauth.None()],
     ['with a key of somebody else', async () => byKey((await generateKeyPair('ES256')).privateKey)],
     ['with a secret', () => oauth.ClientSecretPost('secret')],
-  ])('gets nothing %s', async (_, authentication) => {
+  ])('is rejected %s', async (_, authentication) => {
     const client = await clientWith(await authentication());
     const refusal = await client.login(browser('hugo'), LOGIN).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 401, error: 'invalid_client' });

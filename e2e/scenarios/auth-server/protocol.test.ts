@@ -25,7 +25,7 @@ const confidential = () =>
 
 const browserOf = (user: string) => new ScriptedBrowser({ user, clients: ['http://127.0.0.1:33418/', REDIRECT] });
 
-/** The OAuth code of what a client library throws. */
+/** Returns the OAuth error code of an error of the client library. */
 async function refusal(call: Promise<unknown>): Promise<{ error: string; status: number }> {
   try {
     await call;
@@ -35,10 +35,10 @@ async function refusal(call: Promise<unknown>): Promise<{ error: string; status:
     const { error: code } = (await error.response.json()) as { error: string };
     return { error: code, status: error.status };
   }
-  throw new Error('it was not refused');
+  throw new Error('the request was accepted');
 }
 
-describe('oauth4webapi, which knows the issuer alone', () => {
+describe('oauth4webapi, which knows only the issuer', () => {
   it('finds the same server in both metadata documents', async () => {
     const [plain, openid] = [
       await OAuthClient.discover(gateway.issuer),
@@ -52,7 +52,7 @@ describe('oauth4webapi, which knows the issuer alone', () => {
     expect(openid.userinfo_endpoint).toBeDefined();
   });
 
-  it('registers, logs in, gets a valid ID token, asks who it is, refreshes and revokes', async () => {
+  it('registers, logs in, gets a valid ID token, requests userinfo, refreshes and revokes', async () => {
     const client = await OAuthClient.register(gateway.issuer);
     const tokens = await client.login(browserOf('ann'), { scope: SCOPE, resource: gateway.url });
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: SCOPE, expires_in: 3_600 });
@@ -79,13 +79,13 @@ describe('oauth4webapi, which knows the issuer alone', () => {
     expect(await refusal(client.refresh(renewed.refresh_token ?? ''))).toEqual({ error: 'invalid_grant', status: 400 });
   });
 
-  it('gets tokens that it can check with the RFC 8414 document alone, although it asks for no scope', async () => {
+  it('can validate tokens with the RFC 8414 document only, without a requested scope', async () => {
     const { client } = await OAuthClient.register(gateway.issuer);
     const plain = new OAuthClient(await OAuthClient.discover(gateway.issuer), client);
     expect((await plain.login(browserOf('ann'))).access_token).toBeDefined();
   });
 
-  it('knows the same user again at the next login, and two users as two', async () => {
+  it('gets the same subject for the same user, and different subjects for two users', async () => {
     const client = await OAuthClient.register(gateway.issuer);
     const subject = async (user: string) => decodeJwt((await client.login(browserOf(user))).access_token).sub;
     const [first, again, other] = [await subject('carl'), await subject('carl'), await subject('dora')];
@@ -93,7 +93,7 @@ describe('oauth4webapi, which knows the issuer alone', () => {
     expect(other).not.toBe(first);
   });
 
-  it('row 28: finds the issuer on a refusal too', async () => {
+  it('row 28: gets the issuer in error responses too', async () => {
     const client = await OAuthClient.register(gateway.issuer);
     const browser = browserOf('ann');
     await client.login(browser);
@@ -107,7 +107,7 @@ describe('oauth4webapi, which knows the issuer alone', () => {
     expect(callback.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  it('is not logged in without the user', async () => {
+  it('gets login_required with prompt=none', async () => {
     const client = await OAuthClient.register(gateway.issuer);
     const browser = browserOf('ann');
     await client.login(browser);
@@ -117,7 +117,7 @@ describe('oauth4webapi, which knows the issuer alone', () => {
 });
 
 describe('a confidential client', () => {
-  it('introspects its own tokens, live and revoked', async () => {
+  it('introspects its own valid and revoked tokens', async () => {
     const client = await confidential();
     const tokens = await client.login(browserOf('erin'), { redirectUri: REDIRECT, scope: SCOPE });
     const { sub } = decodeJwt(tokens.access_token);
@@ -128,7 +128,7 @@ describe('a confidential client', () => {
     expect(await client.introspect(tokens.refresh_token ?? '')).toEqual({ active: false });
   });
 
-  it('rows 26 and 27: learns and changes nothing about the tokens of another', async () => {
+  it('rows 26 and 27: cannot introspect or revoke the tokens of another client', async () => {
     const [one, other] = [await confidential(), await OAuthClient.register(gateway.issuer)];
     const tokens = await other.login(browserOf('finn'));
     expect(await one.introspect(tokens.access_token)).toEqual({ active: false });
@@ -137,7 +137,7 @@ describe('a confidential client', () => {
     expect(await refusal(other.introspect(tokens.access_token))).toEqual({ error: 'invalid_client', status: 401 });
   });
 
-  it('is refused with a wrong secret as one that nobody knows', async () => {
+  it('gets the error of an unknown client for a wrong secret', async () => {
     const { server, client } = await confidential();
     const refresh = (id: string) =>
       new OAuthClient(server, { ...client, client_id: id }, oauth.ClientSecretBasic('wrong')).refresh('vrt_junk');

@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateway = await startAuthServer(scope);
   client = await OAuthClient.register(gateway.issuer);
   const { chat, backends } = gateway.around;
-  // Runs out at once for the gateway, which renews a minute before the end.
+  // Expired for the gateway, which refreshes a minute before the end.
   chat.accessSeconds = 30;
   backends.posts.refuses = ({ authorization }) => chat.userOf(bearerOf({ authorization }) ?? '') === undefined;
 }, 60_000);
@@ -37,7 +37,7 @@ const refreshed = (token: string | undefined) =>
   );
 
 describe('a stored upstream token', () => {
-  it('is renewed by its rotating refresh token before it runs out, once for many calls', async () => {
+  it('is refreshed with a rotating refresh token before it expires, once for many calls', async () => {
     const { session } = await loggedIn('ann');
     const { chat, backends } = gateway.around;
     expect(await statusOf(session, 'posts_whoami')).toBe(200);
@@ -50,7 +50,7 @@ describe('a stored upstream token', () => {
     expect(first).toBeDefined();
   });
 
-  it('whose provider is down for a while fails calls to its backend alone, and asks nobody to log in', async () => {
+  it('whose provider is down fails only the calls of its backend, without a challenge', async () => {
     const { session, tokens } = await loggedIn('bob');
     const { chat } = gateway.around;
     chat.accessSeconds = 1;
@@ -70,7 +70,7 @@ describe('a stored upstream token', () => {
     expect(await statusOf(session, 'posts_whoami')).toBe(200);
   });
 
-  it('that is dead: challenges for its backend alone, and refreshing does not go round in circles', async () => {
+  it('that is revoked gives a challenge for its backend only, and no refresh loop', async () => {
     const { session, tokens, browser } = await loggedIn('carl');
     const { chat } = gateway.around;
     expect((await session.post('tools/list')).body).toContain('posts_whoami');
@@ -88,7 +88,7 @@ describe('a stored upstream token', () => {
     for (const tool of ['posts_whoami', 'files_whoami', 'vault_whoami']) expect(await statusOf(again, tool)).toBe(200);
   });
 
-  it.each(SDKS)('that is dead makes %s log in once more, and then the call succeeds', async (name, connect) => {
+  it.each(SDKS)('that is revoked makes %s log in again, and then the call succeeds', async (name, connect) => {
     const user = `dead-${name.replaceAll(/\W+/gu, '-')}`;
     const login = new ScriptedLogin(user);
     const connected = await connect(testScope(), gateway.url, login);

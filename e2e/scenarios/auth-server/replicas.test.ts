@@ -16,7 +16,7 @@ import { leaksIn, secretsOf, tsidOf } from './secrets.ts';
 import { startSurroundings, type Surroundings } from './surroundings.ts';
 
 const USER = { name: 'vmcp', password: 'password-of-the-store' };
-/** As STORAGE.md lists them. */
+/** Commands that the store needs: `gateway/authserver/storage/STORAGE.md`. */
 const COMMANDS =
   '+get +set +del +pexpire +pttl +exists +sadd +srem +smembers +@sortedset +@hash +eval +evalsha +info +select';
 
@@ -67,7 +67,7 @@ const redeemAt = ({ origin }: Vmcp, code: string, flow: Flow) =>
   });
 
 describe.runIf(hasRedis)('two processes that share a store', () => {
-  it('serve one login in turn, and each serves the calls of it', async () => {
+  it('serve one login in turn, and each serves its calls', async () => {
     const tokens = await login('ann');
     for (const { port } of replicas) expect(balancer.counts.get(port)).toBeGreaterThan(1);
     for (const replica of replicas) {
@@ -79,7 +79,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     }
   });
 
-  it('row 18: give tokens for a code once, however many ask', async () => {
+  it('row 18: issue tokens for a code once, despite concurrent requests', async () => {
     const flow = await client.begin();
     const code = (await new ScriptedBrowser({ user: 'bob' }).login(flow.url)).searchParams.get('code') ?? '';
     const attempts = Array.from({ length: 50 }, (_each, index) =>
@@ -90,7 +90,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     expect(statuses.filter((status) => status !== 200 && status !== 400 && status !== 429)).toEqual([]);
   });
 
-  it('row 23: give the same successor for one refresh token', async () => {
+  it('row 23: return the same successor for a refresh token', async () => {
     const { refresh_token: token = '' } = await login('carl');
     const refreshAt = async ({ origin }: Vmcp) => {
       const body = new URLSearchParams({
@@ -107,7 +107,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     expect(other?.['refresh_token']).toBe(one?.['refresh_token']);
   });
 
-  it('row 17: know within 5 s what was revoked at the other', async () => {
+  it('row 17: reject a token within 5 s of its revocation at the other process', async () => {
     const { access_token: token } = await login('dora');
     const [first, second] = replicas;
     const session = await openBearerSession(second.url, token);
@@ -117,7 +117,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     const revokedAt = performance.now();
     expect(await openSessionStatus(first, token)).toBe(401);
     let lastTakenAt = revokedAt;
-    await eventually('the other process refuses', async () => {
+    await eventually('the other process rejects the token', async () => {
       const begunAt = performance.now();
       const { status } = await session.call('files_whoami');
       if (status === 200) lastTakenAt = begunAt;
@@ -126,13 +126,13 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     expect(lastTakenAt - revokedAt).toBeLessThan(5_000);
   });
 
-  it('row 66: leave nothing in the store that somebody with a copy could use', async () => {
+  it('row 66: store nothing that is usable with a copy of the store', async () => {
     const browser = new ScriptedBrowser({ user: 'erin' });
     const waiting = new ScriptedBrowser({ user: 'finn' });
     const tokens = await login('erin', browser);
     const flow = await client.begin();
     const page = await waiting.open(flow.url);
-    if (!('page' in page)) throw new Error('nobody was asked');
+    if (!('page' in page)) throw new Error('there was no consent page');
     await waiting.press(page.page, ['decision', 'approve']);
     const unredeemed = await client.begin();
     await browser.login(unredeemed.url);
@@ -152,7 +152,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
     expect(leaksIn(text, secrets)).toEqual([]);
   });
 
-  it('row 67: answer 503 while the store is down, and lose nothing by it', async () => {
+  it('row 67: answer 503 while the store is down, and lose no login', async () => {
     const tokens = await login('gina');
     redis.pause();
     try {

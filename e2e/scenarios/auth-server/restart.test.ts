@@ -10,7 +10,7 @@ import { newKeys, type Variant } from './manifests.ts';
 import { OAuthClient } from './oauth-client.ts';
 import { restart, startAuthServer, type Gateway } from './gateway.ts';
 
-/** A login, and a second one whose code nobody has redeemed, before a restart; what is left of them after it. */
+/** Restarts a gateway after a login and a second login attempt with an unredeemed code. */
 async function afterRestart(scope: Scope, variant: Variant) {
   const before = await startAuthServer(scope, variant);
   const client = await OAuthClient.register(before.issuer);
@@ -36,7 +36,7 @@ const errorOf = (call: Promise<unknown>): Promise<string> =>
 const kvstoreOf = async (scope: Scope) => ({ addr: `127.0.0.1:${String((await startRedis(scope)).port)}` });
 
 describe('after a restart', () => {
-  it.runIf(hasRedis)('with persistent keys and a store, everything goes on', async () => {
+  it.runIf(hasRedis)('with persistent keys and a store, all logins continue', async () => {
     const scope = testScope();
     const { gateway, client, browser, tokens, redeem } = await afterRestart(scope, {
       kvstore: await kvstoreOf(scope),
@@ -53,7 +53,7 @@ describe('after a restart', () => {
     expect(browser.pages.slice(asked).filter(({ url }) => url.origin === gateway.issuer)).toEqual([]);
   });
 
-  it('with keys and memory of its own, row 71: old tokens, codes and clients are refused, and new logins work', async () => {
+  it('row 71: with ephemeral keys and memory, old tokens, codes and clients are rejected, and new logins work', async () => {
     const { gateway, client, browser, tokens, redeem } = await afterRestart(testScope(), {});
     expect(await initialize(gateway, tokens.access_token)).toBe(401);
     expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(redeem()));
@@ -70,7 +70,7 @@ describe('after a restart', () => {
   });
 
   it.runIf(hasRedis)(
-    'with keys of its own and a store, row 71: tokens and codes are invalid, clients are still known',
+    'row 71: with ephemeral keys and a store, tokens and codes are invalid, clients are still known',
     async () => {
       const scope = testScope();
       const { gateway, client, browser, tokens, redeem } = await afterRestart(scope, {
@@ -79,7 +79,7 @@ describe('after a restart', () => {
       expect(await initialize(gateway, tokens.access_token)).toBe(401);
       expect(await errorOf(redeem())).toBe('invalid_grant');
       expect(await errorOf(client.refresh(tokens.refresh_token ?? ''))).toBe('invalid_grant');
-      // Whoever has read the key set before reads it again.
+      // The client reads the new key set.
       const known = new OAuthClient(await OAuthClient.discover(gateway.issuer, 'oidc'), client.client);
       const renewed = await known.login(browser);
       expect(decodeJwt(renewed.access_token).sub).toBe(decodeJwt(tokens.access_token).sub);
@@ -87,7 +87,7 @@ describe('after a restart', () => {
     },
   );
 
-  it('with persistent keys and memory, what was stored is gone and no token outlives it', async () => {
+  it('with persistent keys and memory, tokens and codes are invalid', async () => {
     const { gateway, client, tokens, redeem } = await afterRestart(testScope(), { keys: newKeys() });
     expect(await initialize(gateway, tokens.access_token)).toBe(401);
     expect(['invalid_grant', 'invalid_client']).toContain(await errorOf(redeem()));

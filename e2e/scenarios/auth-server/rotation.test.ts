@@ -14,7 +14,7 @@ import { OAuthClient } from './oauth-client.ts';
 
 const kidOf = (token: string): string => decodeProtectedHeader(token).kid ?? '';
 
-/** RFC 7638: names a key before anything is signed with it. */
+/** Returns the thumbprint of a key (RFC 7638), which is its `kid`. */
 const kidOfKey = async ({ signing }: Keys): Promise<string> =>
   calculateJwkThumbprint(await exportJWK(createPublicKey(signing)));
 
@@ -28,15 +28,15 @@ async function statusAt({ url }: Gateway, token: string): Promise<number> {
   return (await raw(url, { method: 'POST', headers, body: initializeRequest() })).status;
 }
 
-/** What an operator does: another list in the file. Resolves when the gateway shows these keys. */
+/** Writes another list of keys and waits until the key set contains them. */
 async function use(gateway: Gateway, keys: readonly Keys[]): Promise<void> {
   const text = manifestsOf(gateway.issuer, gateway.around, { keys });
   await writeFile(join(gateway.vmcp.folder, 'gateway.yaml'), text);
   const expected = await Promise.all(keys.map(kidOfKey));
-  await eventually('the key set shows it', async () => (await kids(gateway)).join() === expected.join());
+  await eventually('the key set contains the keys', async () => (await kids(gateway)).join() === expected.join());
 }
 
-it('row 72: keys are rotated while everything runs, and nobody has to log in', { timeout: 60_000 }, async () => {
+it('row 72: keys are rotated at run time without new logins', { timeout: 60_000 }, async () => {
   const [old, next] = [newKeys(), newKeys()];
   const gateway = await startAuthServer(testScope(), { keys: old }, { args: ['--watch'] });
   const client = await OAuthClient.register(gateway.issuer);

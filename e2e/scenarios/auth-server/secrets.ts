@@ -2,10 +2,10 @@ import { decodeJwt } from 'jose';
 import { formsOf } from '../../harness/browser/html-form.ts';
 import type { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 
-/** Parameters of URLs and forms that whoever reads a log could use. */
+/** Secret parameters of URLs and forms. */
 const PARAMETERS = ['code', 'state', 'nonce', 'transaction', 'csrf'];
 
-/** What a browser was trusted with on its way: cookies, and secret parameters of addresses and forms. */
+/** Returns the secrets of a browser: cookies, and secret parameters of URLs and forms. */
 export function secretsOf({ cookies, visited, pages }: ScriptedBrowser): Set<string> {
   const inUrls = visited.flatMap(({ searchParams }) => PARAMETERS.flatMap((name) => searchParams.getAll(name)));
   const hosts = new Set(visited.map(({ hostname }) => hostname));
@@ -16,13 +16,13 @@ export function secretsOf({ cookies, visited, pages }: ScriptedBrowser): Set<str
   return new Set([...inUrls, ...inCookies, ...inForms].filter((text) => text.length >= SHORTEST));
 }
 
-/** The handle of the login, which is in every access token. */
+/** Returns the id of the login, which every access token contains. */
 export const tsidOf = (accessToken: string): string => String(decodeJwt(accessToken)['tsid']);
 
-/** Shorter texts are no secrets; so many characters of one in a row are a leak. */
+/** Length of a part of a secret that counts as a leak; shorter texts are not secrets. */
 const SHORTEST = 16;
 
-/** Where in a text a part of a secret stands; quotes what is around it. */
+/** Returns quotes of the places in a text that contain a part of a secret. */
 export function leaksIn(text: string, secrets: Iterable<string>): string[] {
   const runs = new Map<string, string>();
   for (const secret of secrets)

@@ -6,19 +6,19 @@ import { bearerOf, startCredentialBackend, type CredentialBackend } from '../cre
 
 export type BackendName = 'files' | 'posts' | 'vault';
 
-/** Everything around a gateway with an embedded authorization server. */
+/** Providers and backends of a gateway with an embedded authorization server. */
 export interface Surroundings {
-  /** OpenID provider, the identity; its token goes to `files`. */
+  /** OpenID provider that gives the identity; its token is for `files`. */
   readonly corp: IdentityProvider;
   readonly corpClient: { readonly id: string; readonly secret: string };
-  /** Plain OAuth 2.0; its token goes to `posts`. */
+  /** OAuth 2.0 provider; its token is for `posts`. */
   readonly chat: OAuth2Provider;
-  /** RFC 8693: takes tokens of the gateway and gives those for `vault`. */
+  /** Token exchange (RFC 8693) of gateway tokens for tokens for `vault`. */
   readonly exchanger: Issuer;
   readonly backends: Readonly<Record<BackendName, CredentialBackend>>;
 }
 
-/** Starts it for a gateway that calls itself `issuer`. Backends answer 401 to whoever brings no bearer token. */
+/** Starts the surroundings of a gateway with this `issuer`. Backends answer 401 without a bearer token. */
 export async function startSurroundings(scope: Scope, issuer: string): Promise<Surroundings> {
   const [corp, chat, exchanger] = await Promise.all([
     startIdentityProvider(scope),
@@ -35,7 +35,7 @@ export async function startSurroundings(scope: Scope, issuer: string): Promise<S
   return { corp, corpClient: await registerAt(corp, issuer), chat, exchanger, backends };
 }
 
-/** As an operator does it once at the provider. */
+/** Registers the gateway at a provider. */
 async function registerAt({ issuer: provider }: IdentityProvider, issuer: string): Promise<Surroundings['corpClient']> {
   const answer = await fetch(`${provider}/reg`, {
     method: 'POST',
@@ -51,7 +51,7 @@ async function registerAt({ issuer: provider }: IdentityProvider, issuer: string
   return { id, secret };
 }
 
-/** The bearer token of the latest tool call that reached a backend. */
+/** Returns the bearer token of the last tool call at a backend. */
 export const credentialAt = (backend: CredentialBackend): string | undefined => {
   const call = backend.seen.findLast(({ method }) => method === 'tools/call');
   return call && bearerOf(call.headers);

@@ -7,7 +7,7 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { testScope } from '../../harness/scope.ts';
 
-it('a configuration that cannot be had takes nothing away: the authorization server goes on', async () => {
+it('keeps the authorization server when a new configuration is unusable', async () => {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${String(port)}`;
   const { embedded_auth_server_config: server, ...rest } = given({ issuer });

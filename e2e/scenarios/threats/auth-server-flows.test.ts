@@ -36,17 +36,17 @@ beforeEach(() => {
 });
 
 function shown(end: End): Shown {
-  if (!('page' in end)) throw new Error(`it went on to ${end.client.href}`);
+  if (!('page' in end)) throw new Error(`it redirected to ${end.client.href}`);
   return end.page;
 }
 
-/** A browser that stops where a URL begins so. */
+/** Returns a browser that stops at URLs with these prefixes. */
 const stoppingAt = (...clients: string[]) => new ScriptedBrowser({ clients: [CLIENT, ...clients] });
 
 const consentPage = async (browser: ScriptedBrowser): Promise<Shown> =>
   shown(await browser.open((await client.begin()).url));
 
-/** Gives consent, and stops before the callback is opened. */
+/** Approves, and stops before the callback. */
 async function toCallback(browser = stoppingAt(`${gateway.issuer}/oauth/callback`)): Promise<[ScriptedBrowser, URL]> {
   return [browser, await browser.login((await client.begin()).url)];
 }
@@ -74,7 +74,7 @@ const times = <T>(count: number, call: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, call));
 
 describe('the consent page', () => {
-  it('rows 1 and 4: lets nothing reach a provider before it is answered by its own browser, from its own page', async () => {
+  it('rows 1 and 4: no request reaches a provider before the same browser answers from the same page', async () => {
     const browser = stoppingAt();
     const page = await consentPage(browser);
     const foreign = await consentPage(stoppingAt());
@@ -97,7 +97,7 @@ describe('the consent page', () => {
     expect((await answer(page, cookie)).status).toBe(403);
   });
 
-  it('row 4: answered twenty times at once, it goes on once', async () => {
+  it('row 4: accepts one of twenty concurrent answers', async () => {
     const browser = stoppingAt();
     const page = await consentPage(browser);
     const cookie = cookiesOf(browser, page.url);
@@ -107,7 +107,7 @@ describe('the consent page', () => {
 });
 
 describe('the callback', () => {
-  it('rows 2 and 3: in another browser nothing comes of it, and its own browser can still finish', async () => {
+  it('rows 2 and 3: fails in another browser, and the original browser can still finish', async () => {
     const [browser, callback] = await toCallback();
     provider.asked.length = 0;
     const [victim] = await toCallback();
@@ -123,7 +123,7 @@ describe('the callback', () => {
     expect(status).toBe(303);
   });
 
-  it('row 30: opened twenty times at once, it goes on once', async () => {
+  it('row 30: accepts one of twenty concurrent requests', async () => {
     const [browser, callback] = await toCallback();
     const cookie = cookiesOf(browser, callback);
     const replies = await times(20, () => raw(callback.href, { headers: { cookie } }));
@@ -136,7 +136,7 @@ describe('the callback', () => {
     ['row 30: no state', /state=[^&]*&?/u, ''],
     ['row 13: two states', '?', '?state=x&'],
     ['row 13: two codes', '?', '?code=x&'],
-  ])('%s: a page, and nothing is asked', async (_what, part, changed) => {
+  ])('%s: shows a page and sends no request to the provider', async (_what, part, changed) => {
     const [browser, callback] = await toCallback();
     provider.asked.length = 0;
     const cookie = cookiesOf(browser, callback);
@@ -144,7 +144,7 @@ describe('the callback', () => {
     expect({ status, location: headers.location, asked: provider.asked }).toEqual({ status: 400, asked: [] });
   });
 
-  it('row 58: what a provider says of an error is not told to the client', async () => {
+  it('row 58: does not forward the error text of a provider to the client', async () => {
     const [browser, callback] = await toCallback();
     const { state } = Object.fromEntries(callback.searchParams);
     const said = new URLSearchParams({
@@ -179,7 +179,7 @@ describe('tokens', () => {
   const lives = async (token: string) =>
     (await raw(`${gateway.issuer}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
 
-  it('row 24: are not refreshed for another client, for more, or for another server', async () => {
+  it('row 24: are not refreshed for another client, a larger scope or another server', async () => {
     const { refresh: token } = await newTokens();
     expect(errorOf(await refresh(token, { client_id: other.client.client_id }))).toBe('400 invalid_grant');
     expect(errorOf(await refresh(token, { scope: 'openid admin' }))).toBe('400 invalid_scope');
@@ -187,7 +187,7 @@ describe('tokens', () => {
     expect((await refresh(token)).status).toBe(200);
   });
 
-  it('rows 22 and 23: are refreshed to one successor by many at once, and an older token ends them', async () => {
+  it('rows 22 and 23: concurrent refreshes return one successor, and an older token revokes the login', async () => {
     const { refresh: first, access } = await newTokens();
     const replies = await times(10, () => refresh(first));
     expect(statuses(replies, 200)).toHaveLength(10);
@@ -200,7 +200,7 @@ describe('tokens', () => {
     expect(await lives(access)).toBe(false);
   });
 
-  it('row 25: do not live on when they are refreshed while they are revoked', async () => {
+  it('row 25: are revoked even when a refresh runs at the same time', async () => {
     for (const delayMs of [0, 0, 1, 2, 3, 5]) {
       const { refresh: token } = await newTokens();
       const revoke = sleep(delayMs).then(() => post('/oauth/revoke', { client_id: client.client.client_id, token }));
@@ -211,7 +211,7 @@ describe('tokens', () => {
     }
   });
 
-  it('rows 26 and 27: are not ended by a stranger, nor described to a public client', async () => {
+  it('rows 26 and 27: cannot be revoked by another client, nor introspected by a public client', async () => {
     const { access, refresh: token } = await newTokens();
     for (const each of [access, token]) {
       expect((await post('/oauth/revoke', { client_id: other.client.client_id, token: each })).status).toBe(200);
@@ -221,7 +221,7 @@ describe('tokens', () => {
     expect(await lives(access)).toBe(true);
   });
 
-  it('take their open streams with them at once', async () => {
+  it('end their open streams at once when they are revoked', async () => {
     const { access, refresh: token } = await newTokens();
     const others = await openGet(gateway.url, await openBearerSession(gateway.url, (await newTokens()).access));
     const session = await openBearerSession(gateway.url, access);
@@ -234,7 +234,7 @@ describe('tokens', () => {
   });
 });
 
-it('row 70: 10,100 abandoned login attempts end none that continues', { timeout: 120_000 }, async () => {
+it('row 70: 10,100 abandoned login attempts end no active one', { timeout: 120_000 }, async () => {
   const browser = stoppingAt();
   const page = await consentPage(browser);
   const [late, callback] = await toCallback();
@@ -245,7 +245,7 @@ it('row 70: 10,100 abandoned login attempts end none that continues', { timeout:
       left -= 1;
       const reply = await fetch(url, { redirect: 'manual' });
       await reply.arrayBuffer();
-      if (reply.status !== 200) throw new Error(`the flood is stopped with ${String(reply.status)}`);
+      if (reply.status !== 200) throw new Error(`the flood was rejected with ${String(reply.status)}`);
     }
   };
   await times(50, flood);

@@ -25,7 +25,7 @@ const scope = blockScope();
 let first: Neighbour;
 let second: Neighbour;
 
-/** As careless as can be: both have the same keys, and take tokens for the same resource. */
+/** Returns two servers with the same keys and the same resource, the most careless configuration. */
 function manifests(issuers: readonly [string, string], resource: string, provider: LyingProvider): Manifest[] {
   const { signing, hmac } = newKeys();
   const keys = secret('keys', { signing, hmac });
@@ -80,7 +80,7 @@ const post = ({ issuer }: Neighbour, path: string, form: Readonly<Record<string,
     body: new URLSearchParams(form).toString(),
   });
 
-it('row 35: a token of one server is none at the other, though both share keys and resource', async () => {
+it('row 35: a token of one server is invalid at the other, despite shared keys and resource', async () => {
   const refused = 'HTTP 401 {"error":"invalid_token"';
   expect(await session(first, first.access)).toBe('open');
   expect(await session(second, second.access)).toBe('open');
@@ -90,7 +90,7 @@ it('row 35: a token of one server is none at the other, though both share keys a
   expect((await raw(`${second.issuer}/oauth/userinfo`, { headers })).status).toBe(401);
 });
 
-it('row 35: a refresh token of one server is none at the other, and nobody ends a login from there', async () => {
+it('row 35: a refresh token of one server is invalid at the other, which cannot revoke it', async () => {
   const { client_id } = second.client.client;
   const refresh = { grant_type: 'refresh_token', refresh_token: first.refresh };
   expect((await post(second, 'token', { ...refresh, client_id })).body).toContain('"invalid_grant"');

@@ -29,13 +29,13 @@ const variantOf = (keys: readonly Keys[] = [FIRST], authServer: Readonly<Record<
   },
 });
 
-/** Writes the files anew, and waits until they are in force. */
+/** Writes the files and waits until the gateway uses them. */
 async function swap(...changes: Parameters<typeof variantOf>): Promise<void> {
   const tables = () => gateway.vmcp.stdout().split('MCP URL').length;
   const before = tables();
   const text = manifestsOf(gateway.issuer, gateway.around, variantOf(...changes));
   await writeFiles(gateway.vmcp.folder, { 'gateway.yaml': text });
-  await eventually('the files are taken', () => tables() > before, { timeoutMs: 10_000 });
+  await eventually('the files are used', () => tables() > before, { timeoutMs: 10_000 });
 }
 
 beforeAll(async () => {
@@ -59,12 +59,12 @@ const session = async (token: string): Promise<string> =>
 
 async function consentPage(browser: ScriptedBrowser): Promise<Shown> {
   const end = await browser.open((await client.begin()).url);
-  if (!('page' in end)) throw new Error('nobody was asked');
+  if (!('page' in end)) throw new Error('there was no consent page');
   return end.page;
 }
 
 describe('a change of the configuration, with everything in memory', () => {
-  it('row 72: keys are rotated in three steps, and no login ends, begun or finished', { timeout: 30_000 }, async () => {
+  it('row 72: a key rotation in three steps ends no login and no login attempt', { timeout: 30_000 }, async () => {
     const { access_token: before, refresh_token: token = '' } = await client.login(new ScriptedBrowser());
     const browser = new ScriptedBrowser();
     const page = await consentPage(browser);
@@ -72,7 +72,7 @@ describe('a change of the configuration, with everything in memory', () => {
     await swap([FIRST, NEXT]);
     expect(await kids()).toHaveLength(2);
     await swap([NEXT, FIRST]);
-    await sleep(1_100); // files are looked at once a second, and what follows must be signed with the new secret
+    await sleep(1_100); // files are read once per second, and the next code must be signed with the new secret
     expect((await kids())[1]).toBe(old);
     expect(await session(before)).toBe('open');
     const after = await client.refresh(token);
@@ -86,7 +86,7 @@ describe('a change of the configuration, with everything in memory', () => {
     await swap();
   });
 
-  it('row 71: a consent page is out of date when the secret behind it is gone, and a new login works', async () => {
+  it('row 71: rejects a consent page whose secret was removed, and a new login works', async () => {
     const browser = new ScriptedBrowser();
     const page = await consentPage(browser);
     await swap([{ ...FIRST, name: 'other-hmac', hmac: NEXT.hmac }]);
@@ -96,7 +96,7 @@ describe('a change of the configuration, with everything in memory', () => {
     await swap();
   });
 
-  it('a provider that goes while somebody is on the way to it ends the login, and tells the client', async () => {
+  it('a login attempt fails with an error for the client when its provider is replaced', async () => {
     const browser = new ScriptedBrowser({ clients: ['http://127.0.0.1:33418/', `${gateway.issuer}/oauth/callback`] });
     const callback = await browser.login((await client.begin()).url);
     const { oauth2Config } = provider.entry('corp') as { oauth2Config: object };
@@ -124,7 +124,7 @@ describe('a change of the configuration, with everything in memory', () => {
     const broken = { ...FIRST, signing: 'no key' };
     const text = manifestsOf(gateway.issuer, gateway.around, variantOf([broken]));
     await writeFiles(gateway.vmcp.folder, { 'gateway.yaml': text });
-    await eventually('it is said', () => gateway.vmcp.output().length > before);
+    await eventually('the mistake is logged', () => gateway.vmcp.output().length > before);
     expect(await session(token)).toBe('open');
     expect((await client.login(new ScriptedBrowser())).access_token).toBeTypeOf('string');
     expect(gateway.vmcp.output()).not.toContain('no key\n');

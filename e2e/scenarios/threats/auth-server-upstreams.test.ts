@@ -7,7 +7,7 @@ import { startAuthServer, type Gateway } from '../auth-server/gateway.ts';
 import { OAuthClient } from '../auth-server/oauth-client.ts';
 import { answerJson, startLyingProvider, type LyingProvider } from './lying-provider.ts';
 
-/** In whatever the provider says; nobody but the provider may ever see it again. */
+/** Secret in every answer of the provider; the gateway may send it to nobody else. */
 const SECRET = 'secret-of-the-provider-0123456789';
 const TOKEN = { access_token: SECRET, token_type: 'bearer', expires_in: 3_600 };
 const USER = { id: 4711, name: 'Ann' };
@@ -85,12 +85,12 @@ const CASES: readonly Case[] = [
   ['row 45: 302 from the user to another place', 'user', elsewhere(302)],
 ];
 
-describe('a provider that lies', () => {
-  it('lets users in while it does not', async () => {
+describe('a malicious provider', () => {
+  it('can log users in with correct answers', async () => {
     expect((await login()).searchParams.get('code')).toBeTypeOf('string');
   });
 
-  it.each(CASES)('%s: server_error, and nothing of it is told', async (_what, member, answer) => {
+  it.each(CASES)('%s: the client gets server_error without details', async (_what, member, answer) => {
     provider[member] = answer;
     const end = await login();
     expect(end.href.startsWith(`${CLIENT_URL}?`)).toBe(true);
@@ -100,21 +100,21 @@ describe('a provider that lies', () => {
     expect(provider.asked).not.toContain('/elsewhere');
   });
 
-  it('is not visible in the log either', async () => {
+  it('has no secrets in the log', async () => {
     await expect.poll(gateway.vmcp.output).toContain('"event":"login_leg_failed"');
     for (const secret of ['code-of-the-provider', `access_token":"${SECRET}`, `Bearer ${SECRET}`])
       expect(gateway.vmcp.output()).not.toContain(secret);
   });
 });
 
-describe('a provider that cannot be waited for', () => {
+describe('a slow or broken provider', () => {
   it.each([
     ['does not answer', silent],
     ['answers without end', dripping],
     ['cuts the connection', cut],
     ['answers 503', answerJson({ error: SECRET }, 503)],
   ] as const)(
-    '%s: the client hears it in time, and others are served meanwhile',
+    '%s: the client gets an error in time, and other requests are served',
     { timeout: 30_000 },
     async (_what, answer) => {
       provider.token = answer;

@@ -25,12 +25,12 @@ beforeAll(async () => {
   await approving.login(new URL(authorizeUrl()));
 }, 60_000);
 
-/** A browser whose user has approved the client: refusals go back to the client. */
+/** A browser whose user has approved the client: errors are redirected to the client. */
 let approving: ScriptedBrowser;
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** An authorization request that is right but for `changes`; `more` stands behind its query as it is. */
+/** Returns the URL of a valid authorization request with `changes`; `more` is appended to its query. */
 function authorizeUrl(changes: Changes = {}, more = ''): string {
   const parameters: Changes = {
     response_type: 'code',
@@ -91,23 +91,23 @@ describe('an authorization request', () => {
     ...['HTTP://127.0.0.1:33418/callback', 'https://127.0.0.1:33418/callback', EVIL, 'javascript:alert(1)', ''],
   ];
 
-  it.each(WRONG_PLACES)('rows 7 to 9: sends nobody to %j', async (redirect_uri) => {
+  it.each(WRONG_PLACES)('rows 7 to 9: does not redirect to %j', async (redirect_uri) => {
     const { status, headers, body } = await authorize({ redirect_uri });
     expect({ status, location: headers.location }).toEqual({ status: 400, location: undefined });
     expect(body).not.toContain('evil.example');
   });
 
-  it('row 9: may name another port of this machine', async () => {
+  it('row 9: may use another port of this machine', async () => {
     const { status, body } = await authorize({ redirect_uri: 'http://127.0.0.1:1/callback' });
     expect({ status, asks: body.includes('127.0.0.1:1<') }).toEqual({ status: 200, asks: true });
   });
 
   it.each([
-    ['row 12: a client that nobody knows', { client_id: 'vcl_nobody', redirect_uri: EVIL }, ''],
+    ['row 12: an unknown client', { client_id: 'vcl_nobody', redirect_uri: EVIL }, ''],
     ['row 12: no client', { client_id: undefined, redirect_uri: EVIL }, ''],
     ['row 13: two clients', {}, '&client_id=vcl_other'],
-    ['row 13: two places', {}, `&redirect_uri=${EVIL}`],
-  ] as const)('%s: a page, and no redirect', async (_what, changes, more) => {
+    ['row 13: two redirect URIs', {}, `&redirect_uri=${EVIL}`],
+  ] as const)('%s: shows a page, without a redirect', async (_what, changes, more) => {
     const { status, headers } = await authorize(changes, more);
     expect({ status, location: headers.location }).toEqual({ status: 400, location: undefined });
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
@@ -124,7 +124,7 @@ describe('an authorization request', () => {
     ['row 34: two servers', { resource: `${EVIL}/mcp` }, `&resource=${EVIL}/other`, 'invalid_target'],
     ['a scope with a line break', { scope: 'openid\r\nx' }, '', 'invalid_scope'],
     ['names of the language', { scope: '__proto__ constructor' }, '&__proto__=x&toString=y', 'invalid_scope'],
-  ] as const)('%s: the client hears it, with state and iss', async (_what, changes, more, error) => {
+  ] as const)('%s: redirects the error to the client with state and iss', async (_what, changes, more, error) => {
     const stranger = await authorize(changes, more);
     expect([stranger.status, stranger.headers.location]).toEqual([400, undefined]);
     const url = await approving.login(new URL(authorizeUrl(changes, more)));
@@ -135,7 +135,7 @@ describe('an authorization request', () => {
   });
 
   it.each(['a\r\nX-Injected: 1', 'a\0b', '☃\u2028é', '<script>', 'a&error=b#c'])(
-    'row 28: gives state %j back as it was, in the URL alone',
+    'row 28: returns state %j unchanged, in the URL only',
     async (state) => {
       const url = await approving.login(new URL(authorizeUrl({ state, scope: 'nothing' })));
       expect(url.searchParams.getAll('state')).toEqual([state]);
@@ -151,20 +151,20 @@ describe('a code', () => {
     ['row 16: 129 characters', { code_verifier: 'v'.repeat(129) }],
     ['row 16: another verifier', { code_verifier: 'v'.repeat(43) }],
     ['row 16: other characters', { code_verifier: '☃'.repeat(43) }],
-    ['row 20: another place', { redirect_uri: 'http://127.0.0.1:33419/callback' }],
-  ] as const)('%s: invalid_grant, and the code is burnt', async (_what, changes) => {
+    ['row 20: another redirect URI', { redirect_uri: 'http://127.0.0.1:33419/callback' }],
+  ] as const)('%s: answers invalid_grant and revokes the code', async (_what, changes) => {
     const code = await newCode();
     expect(errorOf(await redeem({ code, ...changes }))).toBe('400 invalid_grant');
     expect(errorOf(await redeem({ code }))).toBe('400 invalid_grant');
   });
 
-  it('row 19: is burnt by another client', async () => {
+  it('row 19: is revoked by an attempt of another client', async () => {
     const code = await newCode();
     expect(errorOf(await redeem({ code, client_id: other.client.client_id }))).toBe('400 invalid_grant');
     expect(errorOf(await redeem({ code }))).toBe('400 invalid_grant');
   });
 
-  it('row 21: with another tag is no code, and burns none', async () => {
+  it('row 21: with a wrong tag is rejected and revokes nothing', async () => {
     const code = await newCode();
     const tampered = `${code.slice(0, -4)}AAAA`;
     for (const text of [tampered, code.split('.')[0] ?? '', `${code}.`, code.toUpperCase(), 'x'.repeat(60_000)])
@@ -172,7 +172,7 @@ describe('a code', () => {
     expect((await redeem({ code })).status).toBe(200);
   });
 
-  it('row 17: that comes twice ends what its first use began', async () => {
+  it('row 17: that is used twice revokes the tokens of its first use', async () => {
     const code = await newCode();
     const { access_token: token } = JSON.parse((await redeem({ code })).body) as { access_token: string };
     const userinfo = () => raw(`${gateway.issuer}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
@@ -182,7 +182,7 @@ describe('a code', () => {
   });
 });
 
-describe('what the listener itself refuses', () => {
+describe('the listener rejects', () => {
   const FORM = 'Content-Type: application/x-www-form-urlencoded';
 
   it.each([
@@ -207,7 +207,7 @@ describe('what the listener itself refuses', () => {
     '//oauth/token',
     '/OAUTH/token',
     '/x/../oauth/token',
-  ])('no other spelling of an endpoint: %s', async (path) => {
+  ])('other spellings of an endpoint: %s', async (path) => {
     const { status, body } = await sendBytes(gateway.vmcp.port, {
       path,
       lines: [FORM],
@@ -216,7 +216,7 @@ describe('what the listener itself refuses', () => {
     expect({ status, isOAuth: body.includes('invalid_client') }).toEqual({ status: 401, isOAuth: false });
   });
 
-  it('row 54: 70 KiB of cookies; and many of ours are only many', async () => {
+  it('row 54: 70 KiB of cookies, but not many small ones', async () => {
     const consent = `${gateway.issuer}/oauth/consent?transaction=x`;
     expect((await raw(consent, { headers: { cookie: `a=${'x'.repeat(70_000)}` } })).status).toBe(431);
     const many = Array.from({ length: 1_000 }, (_each, index) => `vmcp-flow-${String(index)}=a.b`).join('; ');
@@ -230,7 +230,7 @@ describe('what the listener itself refuses', () => {
     '/oauth/token',
     '/oauth/register',
     '/oauth/logout',
-  ])('row 47: %s under a foreign name', async (path) => {
+  ])('row 47: %s with a foreign Host', async (path) => {
     const { status, body } = await raw(`${gateway.issuer}${path}`, { headers: { host: 'evil.example' } });
     expect({ status, quoted: body.includes('evil') }).toEqual({ status: 403, quoted: false });
   });
@@ -239,7 +239,7 @@ describe('what the listener itself refuses', () => {
     { host: 'evil.example' },
     { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
     { forwarded: 'host=evil.example' },
-  ])('row 49: no URL is made of %j', async (headers) => {
+  ])('row 49: URLs from %j', async (headers) => {
     const { body, status } = await raw(`${gateway.issuer}/.well-known/oauth-authorization-server`, { headers });
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({ issuer: gateway.issuer, token_endpoint: `${gateway.issuer}/oauth/token` });
@@ -247,7 +247,7 @@ describe('what the listener itself refuses', () => {
   });
 });
 
-describe('web pages of others', () => {
+describe('web pages of other origins', () => {
   const ALL = [
     'authorize',
     'consent',
@@ -262,7 +262,7 @@ describe('web pages of others', () => {
   ];
   const OPEN: ReadonlySet<string> = new Set(['token', 'register', 'register/x', 'revoke', 'userinfo']);
 
-  it.each(ALL)('may read %s only where programs are meant, and never with cookies', async (name) => {
+  it.each(ALL)('may read %s only if it is an endpoint for programs, and never with cookies', async (name) => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE', 'PUT']) {
       const headers = { origin: EVIL, 'x-http-method-override': 'POST', 'access-control-request-method': 'POST' };
       const reply = await raw(`${gateway.issuer}/oauth/${name}`, { method, headers });

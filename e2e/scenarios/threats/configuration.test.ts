@@ -12,14 +12,14 @@ const remote = (name: string, spec: Fields = {}): Manifest =>
   entry(name, 'http://127.0.0.1:9/mcp', 'streamable-http', spec);
 const anyone = (name: string, incomingAuth: Fields): Manifest => virtualServer({}, { name, incomingAuth });
 
-/** A server of which one member of the issuer is changed. */
+/** Returns the case of a server with one changed member of the issuer. */
 const issuerWith = (member: string, value: string, reason: string): Case => [
   `${member} ${value}`,
   (name) => protectedServer(name, { ...GOOD, [member]: value }),
   new RegExp(`: spec\\.incomingAuth\\.oidcConfig\\.inline\\.${member}: .*\\[${reason}\\]`),
 ];
 
-/** Row 45: addresses that an issuer may not have. */
+/** Row 45: forbidden addresses of an issuer. */
 const ADDRESSES: readonly Case[] = [
   issuerWith('issuer', 'https://169.254.169.254', 'ForbiddenAddress'),
   issuerWith('jwksUrl', 'https://169.254.169.254/latest/meta-data', 'ForbiddenAddress'),
@@ -64,7 +64,7 @@ const LINE_BREAKS: readonly Case[] = [
   ],
 ];
 
-/** Row 40: what would pass the client's credentials on. */
+/** Row 40: headers that would forward credentials of the client. */
 const PASSTHROUGH: readonly Case[] = [
   'Authorization',
   'authorization',
@@ -79,7 +79,7 @@ const PASSTHROUGH: readonly Case[] = [
   /: spec\.config\.passthroughHeaders.*\[\w+\]/,
 ]);
 
-/** What would leave a server open, or a backend without its credential. */
+/** Settings that would leave a server open, or a backend without its credential. */
 const OPEN: readonly Case[] = [
   [
     'anonymous with scopes',
@@ -114,14 +114,14 @@ const nameOf = (found: Case): string => `case-${String(CASES.indexOf(found))}`;
 
 const scope = blockScope();
 
-/** Runs `vmcp validate` over these objects. */
+/** Runs `vmcp validate` on these objects. */
 async function validate(...manifests: Manifest[]): Promise<Exit & { output: string }> {
   const folder = await temporaryFolder(scope);
   await writeFiles(folder, { 'all.yaml': yaml(group(), ...manifests) });
   return vmcpResult(scope, ['validate', folder]);
 }
 
-describe('a configuration is refused at load', () => {
+describe('rejects a configuration at load', () => {
   let run: Exit & { output: string };
   beforeAll(async () => {
     run = await validate(...CASES.map((each) => each[1](nameOf(each))), protectedServer('gateway', GOOD));
@@ -130,7 +130,7 @@ describe('a configuration is refused at load', () => {
   describe.each([
     ['row 45: an address', ADDRESSES],
     ['row 56: a line break', LINE_BREAKS],
-    ['row 40: the client’s credentials passed on', PASSTHROUGH],
+    ['row 40: forwarded credentials of the client', PASSTHROUGH],
     ['nothing fails open', OPEN],
   ])('%s', (_row, cases) => {
     it.each(cases)('%s', (...found) => {
@@ -142,7 +142,7 @@ describe('a configuration is refused at load', () => {
     });
   });
 
-  it('and what is right beside it is not', async () => {
+  it('but accepts valid objects beside it', async () => {
     expect(run.output).not.toContain('VirtualMCPServer/gateway: ');
     const { code, output } = await validate(remote('one'), protectedServer('gateway', GOOD));
     expect({ code, output }).toMatchObject({ code: 0 });

@@ -7,7 +7,7 @@ import { startWorld, type World } from './world.ts';
 
 const REQUESTS = 1_500;
 const AT_ONCE = 16;
-/** So many characters of a token in a row are token material. */
+/** Length of a part of a token that counts as a leak. */
 const WINDOW = 10;
 
 const SEED = Math.floor(Math.random() * 2 ** 32);
@@ -18,7 +18,7 @@ beforeAll(async () => {
   world = await startWorld(scope);
 });
 
-/** Every run of `WINDOW` characters of these texts. */
+/** Returns every part of `WINDOW` characters of these texts. */
 function windows(texts: Iterable<string>): Set<string> {
   const found = new Set<string>();
   for (const text of texts)
@@ -26,7 +26,7 @@ function windows(texts: Iterable<string>): Set<string> {
   return found;
 }
 
-/** The first run of a token's characters in a text. */
+/** Returns the first leaked part of a token in a text, with its surroundings. */
 function leakIn(text: string, material: ReadonlySet<string>): string | undefined {
   for (let at = 0; at + WINDOW <= text.length; at += 1) {
     const run = text.slice(at, at + WINDOW);
@@ -50,14 +50,14 @@ async function attempt(random: Random, originals: readonly string[]): Promise<At
   return { lines, token, answer };
 }
 
-/** Each part of a token as bytes: two spellings of one signature are one. */
+/** Decodes the parts of a token, so that two encodings of one signature are equal. */
 const meaning = (token: string): string =>
   token
     .split('.')
     .map((part) => Buffer.from(part, 'base64url').toString('hex'))
     .join('.');
 
-it(`no refusal, header, body or log line holds token material, whatever is sent (seed ${String(SEED)})`, async () => {
+it(`no answer, header, body or log line contains parts of a token, for random requests (seed ${String(SEED)})`, async () => {
   const random = seeded(SEED);
   const { issuer, stranger } = world;
   const long = { groups: Array.from({ length: 60 }, (_each, index) => `group-${String(index)}`) };

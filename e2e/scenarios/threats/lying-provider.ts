@@ -2,13 +2,13 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Scope } from '../../harness/scope.ts';
 
-/** An OAuth 2.0 provider that lets everybody in at once, and whose other two endpoints answer as they are told. */
+/** An OAuth 2.0 provider that approves every login at once; a test chooses the answers of its other two endpoints. */
 export interface LyingProvider {
-  /** As one of `authServerConfig.upstreamProviders`. */
+  /** Returns its entry in `authServerConfig.upstreamProviders`. */
   entry(name: string): Readonly<Record<string, unknown>>;
   token: RequestListener;
   user: RequestListener;
-  /** Path of every request, the latest last. */
+  /** Path of every request, the newest last. */
   readonly asked: string[];
 }
 
@@ -18,7 +18,7 @@ export const answerJson =
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
 
-/** Runs it on a free loopback port until the scope ends. */
+/** Starts the provider on a free loopback port until the scope ends. */
 export async function startLyingProvider(scope: Scope): Promise<LyingProvider> {
   const asked: string[] = [];
   const server = createServer((req, res) => {

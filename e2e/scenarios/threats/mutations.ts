@@ -1,7 +1,7 @@
-/** A source of numbers below 1 that gives the same ones for the same seed. */
+/** A random source of numbers below 1, reproducible by its seed. */
 export type Random = () => number;
 
-/** mulberry32. */
+/** Returns a random source (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,12 +12,12 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** One of these, of which there is at least one. */
+/** Returns one of the items; there must be at least one. */
 export const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
 
 const at = (random: Random, text: string): number => Math.floor(random() * (text.length + 1));
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** Among them what headers, JSON, shells and regular expressions take for more than itself. */
+/** Characters with a meaning in headers, JSON, shells and regular expressions. */
 const ODD = [
   ' ',
   '\t',
@@ -44,7 +44,7 @@ const ODD = [
 
 type Mutation = (random: Random, token: string) => string;
 
-/** Changes of a token; most leave something of it that must not be shown. */
+/** Changes of a token; most keep a part of it that must not leak. */
 const MUTATIONS: readonly Mutation[] = [
   (random, token) => {
     const where = at(random, token);
@@ -74,7 +74,7 @@ const MUTATIONS: readonly Mutation[] = [
   (random, token) => Buffer.from(token).toString(pick(random, ['base64', 'hex', 'base64url'])),
 ];
 
-/** Puts other members into the header or the payload, under the old signature. */
+/** Changes members of the header or the payload and keeps the signature. */
 function rewrite(random: Random, token: string, part: 0 | 1): string {
   const parts = token.split('.');
   try {
@@ -112,7 +112,7 @@ type Placement = (token: string) => readonly string[];
 
 const usual: Placement = (token) => [`Authorization: Bearer ${token}`];
 
-/** Header lines in which a token may stand. */
+/** Header lines with a token. */
 const PLACEMENTS: readonly Placement[] = [
   (token) => [`authorization:bearer   ${token}`],
   (token) => [`Authorization: Bearer ${token}`, `Authorization: Bearer ${token}`],
@@ -126,6 +126,6 @@ const PLACEMENTS: readonly Placement[] = [
   (token) => [`Proxy-Authorization: Bearer ${token}`, `Cookie: token=${token}`],
 ];
 
-/** Header lines with a token somewhere in them. */
+/** Returns random header lines with a token. */
 export const place = (random: Random, token: string): readonly string[] =>
   (random() < 0.6 ? usual : pick(random, PLACEMENTS))(token);

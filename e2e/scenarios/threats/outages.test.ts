@@ -24,7 +24,7 @@ const withIntrospection = (issuer: Issuer) => ({
   clientSecretRef: { name: 'client', key: 'secret' },
 });
 
-/** One process with a server of its own for each of these issuers. */
+/** Starts one process with a server for each of these issuers. */
 async function gatewayFor(
   issuers: Readonly<Record<string, Issuer>>,
 ): Promise<{ vmcp: Vmcp; port: (name: string) => number }> {
@@ -46,8 +46,8 @@ function expectUnavailable(answer: RawResponse): void {
   expect(JSON.parse(answer.body)).toEqual({ error: 'temporarily_unavailable', error_description: expect.any(String) });
 }
 
-/** Row 45. `0.0.0.0` is an address of this machine, and of no class that a configured loopback issuer opens. */
-describe('row 45: a document of the issuer cannot lead the gateway to other addresses', () => {
+/** Row 45. `0.0.0.0` reaches this machine, and is not in an address class that a loopback issuer allows. */
+describe('row 45: a document of the issuer cannot redirect the gateway to other addresses', () => {
   const ASTRAY: Readonly<Record<string, (trapPort: number) => string>> = {
     unspecified: (port) => `http://0.0.0.0:${String(port)}/jwks`,
     'short-unspecified': (port) => `http://0:${String(port)}/jwks`,
@@ -95,7 +95,7 @@ describe('row 45: a document of the issuer cannot lead the gateway to other addr
   });
 });
 
-describe('row 67: what judges tokens is down', () => {
+describe('row 67: an issuer or its introspection is down', () => {
   let issuer: Issuer;
   let late: Issuer;
   let gateway: Awaited<ReturnType<typeof gatewayFor>>;
@@ -107,7 +107,7 @@ describe('row 67: what judges tokens is down', () => {
     gateway = await gatewayFor({ cached: issuer, late });
   });
 
-  it('from the start: ready all the same, 503 for tokens, 401 for what no issuer is needed for, and in order later', async () => {
+  it('from the start: the gateway is ready, tokens get 503, requests without a token 401, until the issuer answers', async () => {
     const port = gateway.port('late');
     expect((await fetch(`http://127.0.0.1:${String(port)}/readyz`)).status).toBe(200);
     expectUnavailable(await present(port, late.token()));
@@ -117,10 +117,10 @@ describe('row 67: what judges tokens is down', () => {
     expect(refusalOf(await present(port, 'a b'))).toMatchObject({ status: 400, error: 'invalid_request' });
     await late.recover();
     const token = late.token();
-    await eventually('tokens are taken again', async () => (await present(port, token)).status === 200);
+    await eventually('tokens are accepted again', async () => (await present(port, token)).status === 200);
   });
 
-  it('later: known users go on, tokens under known keys are taken, the others get 503, nobody 401', async () => {
+  it('later: known users continue, tokens of known keys are accepted, other tokens get 503, not 401', async () => {
     const port = gateway.port('cached');
     const url = `http://127.0.0.1:${String(port)}/mcp`;
     const [ann, bob] = [
@@ -137,7 +137,7 @@ describe('row 67: what judges tokens is down', () => {
     expect((await present(port, issuer.opaqueToken({ sub: 'new user' }))).status).toBe(200);
   });
 
-  it('by hanging: 503 in time, and others go on meanwhile', async () => {
+  it('hangs: requests get 503 in time, and others are served', async () => {
     const port = gateway.port('cached');
     const known = issuer.token();
     await present(port, known);
@@ -150,7 +150,7 @@ describe('row 67: what judges tokens is down', () => {
     delete issuer.behave.introspection;
   });
 
-  it('the log says so, a few times', async () => {
+  it('is logged a few times', async () => {
     const lines = () =>
       gateway.vmcp
         .output()
@@ -161,7 +161,7 @@ describe('row 67: what judges tokens is down', () => {
   });
 });
 
-describe('row 72: keys that change', () => {
+describe('row 72: key rotation', () => {
   let both: Issuer;
   let replaced: Issuer;
   let gateway: Awaited<ReturnType<typeof gatewayFor>>;
@@ -172,7 +172,7 @@ describe('row 72: keys that change', () => {
     gateway = await gatewayFor({ both, replaced });
   });
 
-  it('old and new are taken while both are shown, with one fetch for many users', async () => {
+  it('accepts old and new keys while both are in the key set, with one fetch for many users', async () => {
     const port = gateway.port('both');
     const old = both.keys[0]!;
     expect((await present(port, both.token())).status).toBe(200);
@@ -187,7 +187,7 @@ describe('row 72: keys that change', () => {
     expect(both.seen.filter(({ endpoint }) => endpoint === 'jwks').length - before).toBe(1);
   });
 
-  it('what the removed key has signed is 401, even when it was taken before', async () => {
+  it('rejects tokens of a removed key, even tokens that were accepted before', async () => {
     const port = gateway.port('replaced');
     const old = replaced.keys[0]!;
     const known = replaced.token({ sub: 'ann' });
@@ -199,7 +199,7 @@ describe('row 72: keys that change', () => {
   });
 });
 
-it('row 52: a session changes neither into one with a user nor into one without', async () => {
+it('row 52: an anonymous session never becomes the session of a user, nor the reverse', async () => {
   const issuer = await issuerOf();
   const backend = await startMcpServer(testScope(), 'one');
   const open = yaml(group(), virtualServer(), entry('one', backend.url));
@@ -217,7 +217,7 @@ it('row 52: a session changes neither into one with a user nor into one without'
   const list = rpc('tools/list');
 
   await writeFiles(vmcp.folder, { 'gateway.yaml': closed });
-  await eventually('the server asks for tokens', async () => (await anonymous.post(list)).status === 401);
+  await eventually('the server requires tokens', async () => (await anonymous.post(list)).status === 401);
   expect((await anonymous.post(list, withToken)).status).toBe(404);
   const owned = await openAs(vmcp.url, issuer.token());
   expect(textOf(await owned.call('one_tool', { text: 'mine' }))).toBe('tool mine');

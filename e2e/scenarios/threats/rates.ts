@@ -1,4 +1,4 @@
-/** `authServerConfig.rateLimits` under which tests that ask often are not told to wait. */
+/** `authServerConfig.rateLimits` that are high enough for tests with many requests. */
 export const GENEROUS = {
   authorizationsPerMinute: 100_000,
   registrationsPerMinute: 10_000,

@@ -4,11 +4,11 @@ import type { World } from './world.ts';
 
 export interface Refused {
   readonly status: number;
-  /** `error` of the challenge; undefined: a challenge without one; `no challenge`: not our word, or none would help. */
+  /** `error` of the challenge; undefined for a challenge without one; `no challenge` for an answer without a challenge. */
   readonly error?: 'invalid_request' | 'invalid_token' | 'no challenge';
 }
 
-/** A request that must be refused: row of docs/threats.md, what is wrong with it, how it is made, how it is refused. */
+/** A request that must be rejected: row of docs/threats.md, description, lines of the request, expected answer. */
 export type BadRequest = readonly [
   row: number,
   what: string,

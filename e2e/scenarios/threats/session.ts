@@ -15,11 +15,11 @@ export interface OwnedSession {
   readonly id: string;
   post(body: string, more?: RawRequest): Promise<RawResponse>;
   call(tool: string, args?: Readonly<Record<string, unknown>>, more?: RawRequest): Promise<RpcReply>;
-  /** The same session with another token. */
+  /** Returns the same session with another token. */
   withToken(token: string): OwnedSession;
 }
 
-/** @throws Error when `initialize` does not give a session */
+/** Opens a session. @throws Error when `initialize` returns no session */
 export async function openAs(url: string, token: string): Promise<OwnedSession> {
   const headers = { ...MCP_HEADERS, authorization: `Bearer ${token}` };
   const answer = await raw(url, { method: 'POST', headers, body: initializeRequest() });

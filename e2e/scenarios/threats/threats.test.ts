@@ -18,7 +18,7 @@ import { API_KEY, EXCHANGE_HEADER, OTHER_AUDIENCE, refusalOf, startWorld, type W
 /** Rows of docs/threats.md that are tested in this file; the rest in `ELSEWHERE`. */
 const HERE = new Set([35, 36, 37, 38, 39, 40, 47, 48, 49, 51, 53, 54, 55, 56, 57, 58, 69]);
 
-/** Rows that other tests hold, and rows on what is not built: each says where or when. */
+/** Rows of other tests and rows about missing features, by place. */
 const ELSEWHERE: Readonly<Record<string, readonly number[]>> = {
   'outages.test.ts, configuration.test.ts': [45, 52, 67, 72],
   'gateway/outbound/*.test.ts, for every outbound request': [42, 43],
@@ -31,7 +31,7 @@ const ELSEWHERE: Readonly<Record<string, readonly number[]>> = {
 
 const scope = blockScope();
 let world: World;
-/** Everything that the gateway has answered in this file. */
+/** Answers of the gateway in this file. */
 const answers: RawResponse[] = [];
 
 beforeAll(async () => {
@@ -48,21 +48,21 @@ async function kept(answer: Promise<RawResponse>): Promise<RawResponse> {
   return received;
 }
 
-it('every row has its place', () => {
+it('every row is tested here or listed elsewhere', () => {
   const rows = [...HERE, ...Object.values(ELSEWHERE).flat()].sort((a, b) => a - b);
   expect(rows).toEqual(Array.from({ length: 72 }, (_each, index) => index + 1));
   const tested = [...BAD_TOKENS, ...BAD_REQUESTS].map(([row]) => row);
   expect(tested.filter((row) => !HERE.has(row))).toEqual([]);
 });
 
-describe('a token is taken', () => {
+describe('accepts a token:', () => {
   it.each(GOOD_TOKENS)('%s', async (_what, make) => {
     const { status, body } = await kept(world.present(make(world)));
     expect({ status, body }).toEqual({ status: 200, body: expect.stringContaining('"protocolVersion"') });
   });
 });
 
-describe('a token is refused with 401 invalid_token and a description that says nothing of why', () => {
+describe('rejects a token with 401 invalid_token and without the reason', () => {
   it.each(BAD_TOKENS)('row %i: %s', async (_row, _what, make) => {
     const token = make(world);
     world.issuer.issued.add(token);
@@ -85,16 +85,16 @@ describe('a token is refused with 401 invalid_token and a description that says 
     expect(jwts.length).toBeGreaterThanOrEqual(60);
   });
 
-  it('row 36: nothing of the stranger was ever asked for', () => {
+  it('row 36: sends no request to the untrusted issuer', () => {
     expect(world.stranger.seen).toEqual([]);
   });
 
-  it('row 37: unknown kids made the key set be fetched once more at the most', () => {
+  it('row 37: unknown kids cause at most one more fetch of the key set', () => {
     expect(world.issuer.seen.filter(({ endpoint }) => endpoint === 'jwks').length).toBeLessThanOrEqual(3);
   });
 });
 
-describe('a request is refused', () => {
+describe('rejects a request', () => {
   it.each(BAD_REQUESTS)('row %i: %s', async (_row, _what, make, { status, error }) => {
     const good = world.issuer.token();
     const answer = await kept(world.send(make(world, good)));
@@ -106,7 +106,7 @@ describe('a request is refused', () => {
 });
 
 describe('row 35: a token of one server at another', () => {
-  it('is 401 both ways, and 200 where it belongs', async () => {
+  it('gets 401 in both directions, and 200 at its own server', async () => {
     const forOther = world.issuer.token({ aud: OTHER_AUDIENCE, scope: 'mcp:use' });
     expect(refusalOf(await kept(world.present(forOther)))).toMatchObject({ status: 401, error: 'invalid_token' });
     const here = await kept(world.present(world.issuer.token({ scope: 'mcp:use' }), world.otherPort));
@@ -115,7 +115,7 @@ describe('row 35: a token of one server at another', () => {
   });
 
   it.each([undefined, '', 'mcp', 'mcp:user', 'MCP:USE', 'mcp:use2 x'])(
-    'without the scope it is 403: %s',
+    'gets 403 without the scope: %s',
     async (granted) => {
       const token = world.issuer.token({ aud: OTHER_AUDIENCE, scope: granted });
       const answer = await kept(world.present(token, world.otherPort));
@@ -180,7 +180,7 @@ describe('a session', () => {
     body,
   });
 
-  it('row 51: of another user is 404 as an unknown one, and goes on', async () => {
+  it('row 51: of another user gets 404 like an unknown one, and stays open', async () => {
     const bob = world.issuer.token({ sub: 'bob' });
     const [foreign, unknown] = [await attempts(bob, ann.id), await attempts(bob, UNKNOWN)];
     expect(foreign.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
@@ -188,12 +188,12 @@ describe('a session', () => {
     expect(textOf(await ann.call('plain_tool', { text: 'alive' }))).toBe('tool alive');
   });
 
-  it('row 51: of a user of the same name at another issuer is not reached', async () => {
+  it('row 51: is not accessible to a user of the same name at another issuer', async () => {
     const [answer] = await attempts(world.stranger.token({ sub: 'ann' }), ann.id);
     expect(refusalOf(answer!)).toMatchObject({ status: 401, error: 'invalid_token' });
   });
 
-  it('row 51: of an HTTP+SSE client is not reached by others', async () => {
+  it('row 51: of an HTTP+SSE client is not accessible to others', async () => {
     const bearer = (sub: string) => ({ authorization: `Bearer ${world.issuer.token({ sub })}` });
     const stop = new AbortController();
     const stream = await fetch(`${world.vmcp.origin}/sse`, { headers: bearer('ann'), signal: stop.signal });
@@ -215,12 +215,12 @@ describe('a session', () => {
     stop.abort();
   });
 
-  it('is kept over a new token of the same user', async () => {
+  it('continues with a new token of the same user', async () => {
     const later = ann.withToken(world.issuer.token({ sub: 'ann' }, { key: world.issuer.keys[1]! }));
     expect(textOf(await later.call('plain_tool', { text: 'refreshed' }))).toBe('tool refreshed');
   });
 
-  it('row 53: has an id of the server’s, whatever the client asks for', async () => {
+  it('row 53: has an id of the server, not one of the client', async () => {
     const chosen = 'chosen-by-the-client-0123456789';
     const token = world.issuer.token({ sub: 'ann' });
     const headers = { ...MCP_HEADERS, authorization: `Bearer ${token}`, 'mcp-session-id': chosen };
@@ -231,7 +231,7 @@ describe('a session', () => {
   });
 });
 
-describe('what reaches backends', () => {
+describe('a backend receives', () => {
   let ann: OwnedSession;
   let token: string;
   beforeAll(async () => {
@@ -258,7 +258,7 @@ describe('what reaches backends', () => {
       ).toEqual([]);
   });
 
-  it('row 40: the credential of the backend, and to that backend only', () => {
+  it('row 40: its own credential and no credential of another backend', () => {
     const carrying = (name: string) =>
       (['plain', 'keyed', 'exchanged'] as const).filter((each) =>
         headersAt(each).some((headers) => headers[name] !== undefined),
@@ -303,7 +303,7 @@ describe('what reaches backends', () => {
     [58, '404 with details', 'status-404' as const],
     [58, 'a redirect', 'redirect' as const],
   ])(
-    'row %i: nothing when the token endpoint answers %s, and the client learns no detail',
+    'row %i: no request when the token endpoint answers %s; the client gets no details',
     async (row, what, behaviour) => {
       const user = await openAs(world.vmcp.url, world.issuer.token({ sub: `user of ${String(row)} ${what}` }));
       const before = world.backends.exchanged.seen.length;
@@ -322,7 +322,7 @@ describe('what reaches backends', () => {
     },
   );
 
-  it('exchanges were asked for as RFC 8693 has it, by the client and with the caller’s token', () => {
+  it('exchanged tokens that were requested by RFC 8693 with the token of the user', () => {
     const exchanges = world.issuer.seen.filter(({ endpoint }) => endpoint === 'token');
     expect(exchanges.length).toBeGreaterThan(3);
     for (const { method, form, headers } of exchanges) {
@@ -359,7 +359,7 @@ describe('row 58: introspection that fails', () => {
     ['active as a number', { active: 1 }],
     ['no active', { active: undefined }],
     ['another audience', { aud: 'https://else.example' }],
-  ])('by lying is no way in: %s', async (_what, members) => {
+  ])('with a wrong answer accepts no token: %s', async (_what, members) => {
     const claims = { iss: world.issuer.url, aud: 'unset', sub: 'ann', exp: 9_999_999_999, active: true };
     world.issuer.behave.introspection = () => ({ json: { ...claims, ...members } });
     try {
@@ -371,8 +371,8 @@ describe('row 58: introspection that fails', () => {
   });
 });
 
-describe('row 57: when everything is over', () => {
-  /** Secrets that were given out, and the parts of JWTs that would be enough to tell one. */
+describe('row 57: after all requests', () => {
+  /** Issued secrets, and the secret parts of issued JWTs. */
   const secrets = (): string[] =>
     [...world.issuer.issued, ...world.stranger.issued, API_KEY]
       .flatMap((secret) => {
@@ -381,20 +381,20 @@ describe('row 57: when everything is over', () => {
       })
       .filter((part) => part.length >= 12);
 
-  it('no log line holds a token, a key or a secret, at debug', async () => {
-    await expect.poll(world.vmcp.output).toContain('bearer token refused'); // else the log says too little to prove anything
+  it('no log line contains a token, a key or a secret at level debug', async () => {
+    await expect.poll(world.vmcp.output).toContain('bearer token refused'); // otherwise the log is too short for a proof
     const log = world.vmcp.output();
     expect(secrets().length).toBeGreaterThan(100);
     expect(secrets().filter((secret) => log.includes(secret))).toEqual([]);
   });
 
-  it('no answer does', () => {
+  it('no answer contains one', () => {
     const all = JSON.stringify(answers);
     expect(answers.length).toBeGreaterThan(150);
     expect(secrets().filter((secret) => all.includes(secret))).toEqual([]);
   });
 
-  it('neither do the management pages', async () => {
+  it('no management page contains one', async () => {
     for (const path of ['/metrics', '/status', '/api/backends/health']) {
       const { status, body } = await raw(world.vmcp.management + path);
       expect(status).toBe(200);

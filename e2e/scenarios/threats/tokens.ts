@@ -4,7 +4,7 @@ import { compactJws, newSigningKey, signatureBy, type SigningKey } from '../../h
 import type { Claims, Issuer } from '../../harness/issuer.ts';
 import { AUDIENCE, type World } from './world.ts';
 
-/** A token that must not be taken: row of docs/threats.md, what is wrong with it, how it is made. */
+/** A token that must be rejected: row of docs/threats.md, description, factory. */
 export type BadToken = readonly [row: number, what: string, make: (world: World) => string];
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
@@ -14,7 +14,7 @@ const key = (issuer: Issuer, alg: string): SigningKey => {
   return found;
 };
 
-/** Claims of a token that would be good. */
+/** Returns the claims of a valid token. */
 const goodClaims = ({ issuer }: World, claims: Claims = {}): Claims => ({
   ...{ iss: issuer.url, aud: AUDIENCE, sub: 'mallory', iat: seconds(), exp: seconds() + 600, client_id: 'x' },
   ...claims,
@@ -24,7 +24,7 @@ const attacker = newSigningKey('RS256', 'attacker');
 const unsigned = (alg: string) => (world: World) =>
   compactJws({ alg, typ: 'JWT' }, goodClaims(world), () => Buffer.alloc(0));
 
-/** HS256 with something public as its secret. */
+/** Signs with HS256 and a public value as the secret. */
 const hmac = (secretOf: (rsa: SigningKey) => string | Buffer) => (world: World) => {
   const rsa = key(world.issuer, 'RS256');
   const header = { alg: 'HS256', kid: rsa.kid, typ: 'at+jwt' };
@@ -32,14 +32,14 @@ const hmac = (secretOf: (rsa: SigningKey) => string | Buffer) => (world: World) 
 };
 const publicKey = ({ privateKey }: SigningKey) => createPublicKey(privateKey);
 
-/** Signed by the attacker's key under a header of the attacker's. */
+/** Signs with a key and a header of the attacker. */
 const forged = (headerOf: (world: World) => Claims) => (world: World) =>
   compactJws({ alg: 'RS256', typ: 'at+jwt', ...headerOf(world) }, goodClaims(world), (input) =>
     signatureBy('RS256', attacker.privateKey, input),
   );
 const realKid = ({ issuer }: World) => ({ kid: key(issuer, 'RS256').kid });
 
-/** Signed by a key of the issuer in another way than the header or the key set says. */
+/** Signs with a key of the issuer, but another algorithm than that of the header or the key set. */
 const swapped =
   (signed: 'RS256' | 'ES256' | 'PS256' | 'RS512', by: string, header: string, kidOf = by) =>
   ({ issuer, ...world }: World) =>
@@ -54,7 +54,7 @@ const headed =
 const claiming = (claims: Claims | ((world: World) => Claims)) => (world: World) =>
   world.issuer.token(typeof claims === 'function' ? claims(world) : claims);
 
-/** A good token whose parts were changed after it was signed. */
+/** Changes the parts of a valid token after it was signed. */
 const tampered =
   (change: (header: string, payload: string, signature: string) => string) =>
   ({ issuer }: World) => {
@@ -235,7 +235,7 @@ export const BAD_TOKENS: readonly BadToken[] = [...SIGNATURES, ...KIDS, ...CLAIM
 
 export type GoodToken = readonly [what: string, make: (world: World) => string];
 
-/** Tokens that must be taken, else the refusals above say nothing. */
+/** Tokens that must be accepted: without them the rejections above prove nothing. */
 export const GOOD_TOKENS: readonly GoodToken[] = [
   ['RS256', ({ issuer }) => issuer.token()],
   ['ES256', ({ issuer }) => issuer.token({}, { key: key(issuer, 'ES256') })],

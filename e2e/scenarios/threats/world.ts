@@ -9,16 +9,16 @@ import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** No resource URL is set beside it, so that the resource is the server's own URL. */
+/** Audience of a server without a resource URL: its own URL is the resource. */
 export const AUDIENCE = 'gateway-audience';
-/** The resource URL of the other server too. */
+/** Audience and resource URL of the other server. */
 export const OTHER_AUDIENCE = 'https://other.example/mcp';
 export const API_KEY = 'api-key-0123456789abcdef';
 export const EXCHANGE_HEADER = 'x-downstream-token';
 
 const CLIENT_SECRET = { name: 'client', key: 'secret' };
 
-/** A VirtualMCPServer that takes tokens of this issuer. */
+/** Returns a VirtualMCPServer that accepts tokens of this issuer. */
 export const protectedServer = (name: string, inline: Fields, incoming: Fields = {}, spec: Fields = {}): Manifest =>
   virtualServer(
     { operational: { logLevel: 'debug', failureHandling: { healthCheckInterval: '10m' } } },
@@ -38,15 +38,15 @@ const backend = (name: string, url: string, auth?: string): Manifest =>
 /** One process with two protected servers over three backends: without credential, with a key, with an exchanged token. */
 export interface World {
   readonly issuer: Issuer;
-  /** Another issuer, which nobody trusts. Whoever fetches anything of it was led astray. */
+  /** An untrusted issuer: the gateway must never send it a request. */
   readonly stranger: Issuer;
   readonly vmcp: Vmcp;
-  /** Port of the server whose tokens are for `OTHER_AUDIENCE` and must have the scope `mcp:use`. */
+  /** Port of the server with the audience `OTHER_AUDIENCE` and the scope `mcp:use`. */
   readonly otherPort: number;
   readonly backends: Readonly<Record<'plain' | 'keyed' | 'exchanged' | 'broken', McpServer>>;
-  /** An `initialize` with these header lines unless the request says otherwise. */
+  /** Sends a request, by default `initialize`, with these header lines. */
   send(request: BytesRequest, port?: number): Promise<RawResponse>;
-  /** The same with this token. */
+  /** Sends `initialize` with this token. */
   present(token: string, port?: number): Promise<RawResponse>;
 }
 
@@ -100,7 +100,7 @@ function manifests(issuer: Issuer, { plain, keyed, exchanged, broken }: World['b
   );
 }
 
-/** Public port of a server, from the table that `up` prints. */
+/** Returns the public port of a server, from the table that `up` prints. */
 export const portOf = (vmcp: Vmcp, name: string): Promise<number> =>
   eventually(`the table names ${name}`, () => {
     const line = vmcp
@@ -110,7 +110,7 @@ export const portOf = (vmcp: Vmcp, name: string): Promise<number> =>
     return Number(/http:\/\/127\.0\.0\.1:(\d+)\/mcp/.exec(line ?? '')?.[1]) || undefined;
   });
 
-/** What the client learns of a refusal, in short. */
+/** Returns the parts of a rejection that the client sees. */
 export function refusalOf({ status, headers, body }: RawResponse) {
   const challenge = headers['www-authenticate'];
   const told = /(?:^|[ ,])error="([^"]*)"/.exec(challenge ?? '')?.[1];
