@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sortKeys } from '../resolve/config-check.ts';
 
-/** Digest of plain data, the same whatever the order of its members. */
+/** Returns a digest of plain data that does not depend on the order of members. */
 export const digest = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(sortKeys(value)))

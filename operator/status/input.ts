@@ -4,23 +4,23 @@ import type { Snapshot } from '../resolve/snapshot.ts';
 import type { Deletion } from './references.ts';
 import type { ObservedWorkload } from './workload.ts';
 
-/** What the status of every kind is made of. */
+/** Input for the status of every kind. */
 export interface StatusInput {
-  /** As the API server has it, with its status. */
+  /** The object on the API server, with its status. */
   readonly object: KubeObject;
   readonly snapshot: Snapshot;
-  /** Why the object was refused; then the snapshot lists it as broken. */
+  /** Problems for which the object was rejected. The snapshot then lists it as broken. */
   readonly refused?: readonly ObjectProblem[];
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** Of an object that others refer to. */
+/** Input for the status of an object that others refer to. */
 export interface SharedObjectInput extends StatusInput {
   readonly deletion: Deletion;
 }
 
-/** Of an object that pods are made for. */
+/** Input for the status of an object that has pods. */
 export interface WorkloadInput extends StatusInput {
   readonly observed: ObservedWorkload;
 }

@@ -1,11 +1,11 @@
 import { checkMCPExternalAuthConfig } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import { adviceClaims, fails, verdict, type Claim } from './claim.ts';
+import { advisoryConditions, failedCondition, validityCondition, type ConditionState } from './condition-state.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { concludeStatus, type ObjectStatus } from './conditions.ts';
+import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { problemsMessage, type Self } from './message.ts';
-import { deletionClaims } from './references.ts';
+import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';
 
 export function mcpExternalAuthConfigStatus(input: SharedObjectInput): ObjectStatus {
@@ -15,23 +15,23 @@ export function mcpExternalAuthConfigStatus(input: SharedObjectInput): ObjectSta
   const found = config
     ? checkMCPExternalAuthConfig(config, snapshot, CLUSTER_PLATFORM)
     : { problems: [], warnings: [] };
-  const claims = [
+  const states = [
     validity(refused, found.problems, self),
-    ...adviceClaims(found.warnings, self),
-    ...deletionClaims(deletion),
+    ...advisoryConditions(found.warnings, self),
+    ...deletionConditions(deletion),
   ];
-  return concludeStatus(object, claims, now, {
+  return buildStatus(object, states, now, {
     ready: refused.length + found.problems.length === 0,
     configHash: digest(object['spec'] ?? null),
   });
 }
 
-/** Refused: not an object of this kind at all. Invalid: well formed, and of no use here. */
+/** Reason of an object that the schema rejects, and of one that is well formed but unusable here. */
 export const REFUSED = 'ValidationFailed';
 export const INVALID = 'InvalidConfig';
 
-function validity(refused: readonly ObjectProblem[], problems: readonly ObjectProblem[], self: Self): Claim {
-  if (refused.length > 0) return fails('Valid', REFUSED, problemsMessage(refused, self));
-  const good = { reason: 'ValidationSucceeded', message: 'it can be used' };
-  return verdict('Valid', good, problems, () => INVALID, self);
+function validity(refused: readonly ObjectProblem[], problems: readonly ObjectProblem[], self: Self): ConditionState {
+  if (refused.length > 0) return failedCondition('Valid', REFUSED, problemsMessage(refused, self));
+  const good = { reason: 'ValidationSucceeded', message: 'the config can be used' };
+  return validityCondition('Valid', good, problems, () => INVALID, self);
 }

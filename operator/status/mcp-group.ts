@@ -1,21 +1,21 @@
 import { compareText, members, type Snapshot } from '../resolve/snapshot.ts';
-import { fails, holds, type Claim } from './claim.ts';
-import { concludeStatus, type ObjectStatus } from './conditions.ts';
+import { failedCondition, trueCondition, type ConditionState } from './condition-state.ts';
+import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { problemsMessage } from './message.ts';
-import { deletionClaims } from './references.ts';
+import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';
 
-/** An empty group is ready. Members that were refused belong to it all the same. */
+/** Builds the status of a group. An empty group is ready; members that were rejected still count. */
 export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }: SharedObjectInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const servers = namesOf('MCPServer', self.name, snapshot);
   const entries = namesOf('MCPServerEntry', self.name, snapshot);
-  const claims: Claim[] = [
-    holds('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the members are listed'),
-    ...(refused.length > 0 ? [fails('Valid', 'ValidationFailed', problemsMessage(refused, self))] : []),
-    ...deletionClaims(deletion),
+  const states: ConditionState[] = [
+    trueCondition('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the group's members are listed'),
+    ...(refused.length > 0 ? [failedCondition('Valid', 'ValidationFailed', problemsMessage(refused, self))] : []),
+    ...deletionConditions(deletion),
   ];
-  return concludeStatus(object, claims, now, {
+  return buildStatus(object, states, now, {
     ready: refused.length === 0,
     phase: refused.length === 0 ? 'Ready' : 'Failed',
     servers,

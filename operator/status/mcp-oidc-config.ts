@@ -1,9 +1,9 @@
 import { checkMCPOIDCConfig } from '../resolve/objects.ts';
-import { adviceClaims, verdict } from './claim.ts';
+import { advisoryConditions, validityCondition } from './condition-state.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { concludeStatus, type ObjectStatus } from './conditions.ts';
+import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
-import { deletionClaims } from './references.ts';
+import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';
 
 export function mcpOIDCConfigStatus({
@@ -18,13 +18,13 @@ export function mcpOIDCConfigStatus({
   const config = snapshot.oidcConfigs.get(name);
   const found = config ? checkMCPOIDCConfig(config, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };
   const problems = [...refused, ...found.problems];
-  const good = { reason: 'ConfigValid', message: 'it can be used' };
-  const claims = [
-    verdict('Valid', good, problems, () => 'ConfigInvalid', { kind, name }),
-    ...adviceClaims(found.warnings, { kind, name }),
-    ...deletionClaims(deletion),
+  const good = { reason: 'ConfigValid', message: 'the config can be used' };
+  const states = [
+    validityCondition('Valid', good, problems, () => 'ConfigInvalid', { kind, name }),
+    ...advisoryConditions(found.warnings, { kind, name }),
+    ...deletionConditions(deletion),
   ];
-  return concludeStatus(object, claims, now, {
+  return buildStatus(object, states, now, {
     ready: problems.length === 0,
     configHash: digest(object['spec'] ?? null),
   });

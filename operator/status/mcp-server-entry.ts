@@ -2,62 +2,62 @@ import { checkMCPServerEntry } from '../resolve/objects.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { DEFAULT_BUNDLE_KEY } from '../resolve/ca-bundle.ts';
 import type { MCPServerEntry, Snapshot } from '../resolve/snapshot.ts';
-import { adviceClaims, holds, verdict, type Claim } from './claim.ts';
+import { advisoryConditions, trueCondition, validityCondition, type ConditionState } from './condition-state.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { concludeStatus, type ObjectStatus } from './conditions.ts';
+import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { cut, type Self } from './message.ts';
-import { authConfigProblems, groupClaim, isAboutAuthRef, isAboutGroup } from './references.ts';
+import { authConfigProblems, groupCondition, isAboutAuthRef, isAboutGroup } from './references.ts';
 import type { StatusInput } from './input.ts';
 
-/** An entry makes nothing: its status says whether a gateway can use it. */
+/** Builds the status of an entry, which has no objects of its own: `ready` means that gateways can use it. */
 export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: StatusInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const entry = snapshot.entries.get(self.name);
   const found = entry ? checkMCPServerEntry(entry, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };
   const ofConfig = authConfigProblems(entry?.spec.externalAuthConfigRef?.name, snapshot);
   const problems = [...refused, ...found.problems, ...ofConfig];
-  const good = { reason: 'ConfigValid', message: 'gateways can use it' };
-  const valid = verdict('Valid', good, problems, () => 'ConfigInvalid', self);
-  const group = entry && groupClaim(entry.spec.groupRef.name, found.problems, 'GroupRefIsValid', self);
-  const claims = [
+  const good = { reason: 'ConfigValid', message: 'gateways can use this entry' };
+  const valid = validityCondition('Valid', good, problems, () => 'ConfigInvalid', self);
+  const group = entry && groupCondition(entry.spec.groupRef.name, found.problems, 'GroupRefIsValid', self);
+  const states = [
     valid,
-    ...(entry && group ? [group, ...claimsOf(entry, snapshot, found.problems, ofConfig, self)] : []),
-    ...adviceClaims(found.warnings, self),
+    ...(entry && group ? [group, ...conditionsFor(entry, snapshot, found.problems, ofConfig, self)] : []),
+    ...advisoryConditions(found.warnings, self),
   ];
   const waits = group?.reason === 'GroupRefNotReady' && problems.every(isAboutGroup);
   const phase = problems.length === 0 ? 'Valid' : waits ? 'Pending' : 'Failed';
   const message = cut(valid.message, 1024);
-  return concludeStatus(object, claims, now, { ready: phase === 'Valid', phase, message });
+  return buildStatus(object, states, now, { ready: phase === 'Valid', phase, message });
 }
 
 type Problems = readonly ObjectProblem[];
 
-function claimsOf(
+function conditionsFor(
   entry: MCPServerEntry,
   snapshot: Snapshot,
   problems: Problems,
   ofConfig: Problems,
   self: Self,
-): Claim[] {
+): ConditionState[] {
   const about = (path: RegExp): ObjectProblem[] => problems.filter((problem) => path.test(problem.path));
   const { externalAuthConfigRef, caBundleRef, headerForward, remoteUrl } = entry.spec;
   const secrets = headerForward?.addHeadersFromSecret ?? [];
   return [
-    authClaim(externalAuthConfigRef?.name, [...problems.filter(isAboutAuthRef), ...ofConfig], self),
-    urlClaim(remoteUrl, about(/^spec\.remoteUrl\b/u), self),
-    ...(caBundleRef ? [bundleClaim(hasBundle(entry, snapshot), about(/^spec\.caBundleRef\b/u), self)] : []),
-    ...(secrets.length > 0 ? [secretsClaim(problems.filter(isAboutSecret), self)] : []),
+    authCondition(externalAuthConfigRef?.name, [...problems.filter(isAboutAuthRef), ...ofConfig], self),
+    urlCondition(remoteUrl, about(/^spec\.remoteUrl\b/u), self),
+    ...(caBundleRef ? [bundleCondition(hasBundle(entry, snapshot), about(/^spec\.caBundleRef\b/u), self)] : []),
+    ...(secrets.length > 0 ? [secretsCondition(problems.filter(isAboutSecret), self)] : []),
   ];
 }
 
-function urlClaim(url: string, problems: Problems, self: Self): Claim {
+function urlCondition(url: string, problems: Problems, self: Self): ConditionState {
   const good = { reason: 'RemoteURLValid', message: `gateways may call ${url}` };
-  return verdict('RemoteURLValidated', good, problems, () => 'RemoteURLInvalid', self);
+  return validityCondition('RemoteURLValidated', good, problems, () => 'RemoteURLInvalid', self);
 }
 
-function secretsClaim(problems: Problems, self: Self): Claim {
-  const good = { reason: 'HeaderSecretsValid', message: 'the Secrets of the headers have their keys' };
-  return verdict('HeaderSecretRefsValidated', good, problems, () => 'HeaderSecretNotFound', self);
+function secretsCondition(problems: Problems, self: Self): ConditionState {
+  const good = { reason: 'HeaderSecretsValid', message: 'every Secret that a header refers to has its key' };
+  return validityCondition('HeaderSecretRefsValidated', good, problems, () => 'HeaderSecretNotFound', self);
 }
 
 const isAboutSecret = ({ reason }: ObjectProblem): boolean => /^Secret(Key)?NotFound$/u.test(reason);
@@ -67,19 +67,19 @@ function hasBundle({ spec }: MCPServerEntry, snapshot: Snapshot): boolean {
   return snapshot.configMaps.get(name)?.data[key] !== undefined;
 }
 
-function bundleClaim(isThere: boolean, problems: Problems, self: Self): Claim {
-  const message = isThere ? 'the bundle holds certificates' : 'no bundle is there, and the reference is optional';
+function bundleCondition(exists: boolean, problems: Problems, self: Self): ConditionState {
+  const message = exists ? 'the bundle contains certificates' : 'the bundle does not exist, and the reference is optional';
   const good = { reason: 'CABundleRefValid', message };
   const reasonOf = ({ reason }: ObjectProblem): string =>
     reason === 'CABundleRefInvalid' ? 'CABundleRefInvalid' : 'CABundleRefNotFound';
-  return verdict('CABundleRefValidated', good, problems, reasonOf, self);
+  return validityCondition('CABundleRefValidated', good, problems, reasonOf, self);
 }
 
-function authClaim(name: string | undefined, problems: Problems, self: Self): Claim {
+function authCondition(name: string | undefined, problems: Problems, self: Self): ConditionState {
   const type = 'ExternalAuthConfigValidated';
-  if (name === undefined) return holds(type, 'AuthConfigNotConfigured', 'no credential is asked for');
+  if (name === undefined) return trueCondition(type, 'AuthConfigNotConfigured', 'no credential is configured');
   const good = { reason: 'AuthConfigValid', message: `MCPExternalAuthConfig "${name}" can be used` };
   const reasonOf = ({ reason }: ObjectProblem): string =>
     reason === 'ExternalAuthConfigRefNotFound' ? 'AuthConfigNotFound' : 'AuthConfigInvalid';
-  return verdict(type, good, problems, reasonOf, self);
+  return validityCondition(type, good, problems, reasonOf, self);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { cut, problemsMessage, problemText } from './message.ts';
-import { eventsOf, settle } from './conditions.ts';
-import { fails, holds, isOpen, warns } from './claim.ts';
+import { eventsOf, withTransitionTimes } from './conditions.ts';
+import { failedCondition, trueCondition, unknownCondition, warningCondition } from './condition-state.ts';
 import { rolloutOf } from './rollout.ts';
 import { sameStatus } from './same-status.ts';
 import { live, NOW, pod, statusFor, waiting, workload } from './testdata/world.ts';
@@ -20,7 +20,7 @@ const problem = (rest: Partial<ObjectProblem> = {}): ObjectProblem => ({
 });
 
 describe('messages', () => {
-  it('begin with the path, and name the object where it is another one', () => {
+  it('begin with the path, and name the object when it is another one', () => {
     expect(problemText(problem(), self)).toBe('spec.image: wrong: correct it [InvalidValue]');
     expect(problemText(problem({ name: 'other' }), self)).toBe(
       'MCPServer/other: spec.image: wrong: correct it [InvalidValue]',
@@ -28,14 +28,14 @@ describe('messages', () => {
     expect(problemText(problem({ path: '' }), self)).toBe('wrong: correct it [InvalidValue]');
   });
 
-  it('say the first twenty problems and how many more there are', () => {
+  it('list the first twenty problems and count the rest', () => {
     const many = Array.from({ length: 25 }, (_, i) => problem({ path: `spec.p${String(i).padStart(2, '0')}` }));
     const message = problemsMessage(many.toReversed(), self);
     expect(message.split('; ')).toHaveLength(21);
     expect(message).toMatch(/^spec\.p00: .*; and 5 more$/u);
   });
 
-  it('fit into a condition, whatever characters they hold', () => {
+  it('fit into a condition with multi-byte characters', () => {
     const long = problemsMessage([problem({ message: '€'.repeat(20_000) })], self);
     expect(new TextEncoder().encode(long).length).toBeLessThanOrEqual(32_768);
     expect(long).toMatch(/€…$/u);
@@ -58,10 +58,10 @@ const object = live(
   { status: { conditions: [condition('A', 'True'), condition('B', 'False'), condition('C', 'True')] } },
 );
 
-describe('settle', () => {
-  it('keeps the time of what has not changed its status, and always says the generation', () => {
-    const claims = [holds('B', 'Good', ''), holds('A', 'New', 'other'), fails('C', 'Bad', ''), holds('D', 'Good', '')];
-    expect(settle(object, claims, NOW)).toEqual([
+describe('withTransitionTimes', () => {
+  it('keeps the time of an unchanged status and always sets the generation', () => {
+    const states = [trueCondition('B', 'Good', ''), trueCondition('A', 'New', 'other'), failedCondition('C', 'Bad', ''), trueCondition('D', 'Good', '')];
+    expect(withTransitionTimes(object, states, NOW)).toEqual([
       { type: 'A', status: 'True', reason: 'New', message: 'other', lastTransitionTime: 'then', observedGeneration: 3 },
       { type: 'B', status: 'True', reason: 'Good', message: '', lastTransitionTime: NOW, observedGeneration: 3 },
       { type: 'C', status: 'False', reason: 'Bad', message: '', lastTransitionTime: NOW, observedGeneration: 3 },
@@ -72,35 +72,35 @@ describe('settle', () => {
 
 describe('events', () => {
   it.each([
-    ['what goes wrong', fails('A', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
-    ['what is wrong from the start', fails('Z', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
-    ['what gets right', holds('B', 'Good', 'm'), [{ type: 'Normal', reason: 'Good', message: 'm' }]],
-    ['what is right from the start', holds('Z', 'Good', 'm'), []],
+    ['a condition that becomes false', failedCondition('A', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
+    ['a condition that is false from the start', failedCondition('Z', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
+    ['a condition that becomes true', trueCondition('B', 'Good', 'm'), [{ type: 'Normal', reason: 'Good', message: 'm' }]],
+    ['no event for a condition that is true from the start', trueCondition('Z', 'Good', 'm'), []],
     [
-      'what serves for the first time',
-      holds('Ready', 'Ready', 'm'),
+      'Ready that is true for the first time',
+      trueCondition('Ready', 'Ready', 'm'),
       [{ type: 'Normal', reason: 'Ready', message: 'm' }],
     ],
-    ['what stays wrong for another reason', fails('B', 'Worse', 'm'), []],
-    ['what nobody knows', isOpen('A', 'Unknown', 'm'), []],
-    ['a warning that begins', warns('B', 'Careful', 'm'), [{ type: 'Warning', reason: 'Careful', message: 'm' }]],
+    ['no event for another reason of a false condition', failedCondition('B', 'Worse', 'm'), []],
+    ['no event for an unknown condition', unknownCondition('A', 'Unknown', 'm'), []],
+    ['a warning that begins', warningCondition('B', 'Careful', 'm'), [{ type: 'Warning', reason: 'Careful', message: 'm' }]],
     [
-      'a deletion that waits',
-      warns('DeletionBlocked', 'X', 'm'),
+      'a blocked deletion',
+      warningCondition('DeletionBlocked', 'X', 'm'),
       [{ type: 'Warning', reason: 'DeletionBlocked', message: 'm' }],
     ],
-  ])('%s', (_, claim, events) => {
-    expect(eventsOf(object, [claim])).toEqual(events);
+  ])('%s', (_, condition, events) => {
+    expect(eventsOf(object, [condition])).toEqual(events);
   });
 
-  it('of configs have words of their own', () => {
+  it('of config kinds have reasons of their own', () => {
     const config = live(
       'MCPOIDCConfig',
       'own',
       { type: 'kubernetes' },
       { status: { conditions: [condition('Valid', 'False')] } },
     );
-    expect(eventsOf(config, [holds('Valid', 'X', 'm')])).toMatchObject([{ reason: 'ConfigValid' }]);
+    expect(eventsOf(config, [trueCondition('Valid', 'X', 'm')])).toMatchObject([{ reason: 'ConfigValid' }]);
   });
 });
 
@@ -108,19 +108,19 @@ describe('rolloutOf', () => {
   const failure = (...pods: Parameters<typeof rolloutOf>[1] & object) => rolloutOf(workload(0), pods).failure;
 
   it.each([
-    [waiting('mcp', 'ErrImagePull', 'attempt 1'), 'ImagePullBackOff', 'container mcp: its image cannot be pulled'],
-    [waiting('mcp', 'ImagePullBackOff', 'attempt 2'), 'ImagePullBackOff', 'container mcp: its image cannot be pulled'],
+    [waiting('mcp', 'ErrImagePull', 'attempt 1'), 'ImagePullBackOff', 'container mcp: the image cannot be pulled'],
+    [waiting('mcp', 'ImagePullBackOff', 'attempt 2'), 'ImagePullBackOff', 'container mcp: the image cannot be pulled'],
     [waiting('mcp', 'InvalidImageName', 'no such form'), 'InvalidImageName', 'container mcp: no such form'],
     [
       waiting('mcp', 'CreateContainerConfigError', 'no Secret'),
       'CreateContainerConfigError',
       'container mcp: no Secret',
     ],
-    [waiting('mcp', 'CrashLoopBackOff', 'in 5m'), 'CrashLoopBackOff', 'container mcp ends again and again'],
+    [waiting('mcp', 'CrashLoopBackOff', 'in 5m'), 'CrashLoopBackOff', 'container mcp keeps exiting'],
     [
       pod({ containerStatuses: [{ name: 'mcp', state: { terminated: { exitCode: 2 } } }] }),
       'CrashLoopBackOff',
-      'container mcp ended with exit code 2',
+      'container mcp exited with code 2',
     ],
     [
       pod({
@@ -133,9 +133,9 @@ describe('rolloutOf', () => {
         ],
       }),
       'CrashLoopBackOff',
-      'container init ended with exit code 1',
+      'container init exited with code 1',
     ],
-  ])('a pod fails: %#', (each, reason, message) => {
+  ])('reports a failing pod: %#', (each, reason, message) => {
     expect(failure(each)).toEqual({ reason, message });
   });
 
@@ -144,16 +144,16 @@ describe('rolloutOf', () => {
     pod({ containerStatuses: [{ name: 'mcp', state: { terminated: { exitCode: 0 } } }] }),
     pod({ containerStatuses: [{ name: 'mcp', ready: true }] }),
     pod({}),
-  ])('a pod does not: %#', (each) => {
+  ])('reports no failure: %#', (each) => {
     expect(failure(each)).toBeUndefined();
   });
 
-  it('counts pods that fail alike', () => {
+  it('counts pods with the same failure', () => {
     const one = waiting('mcp', 'ImagePullBackOff');
-    expect(failure(one, one)?.message).toBe('container mcp: its image cannot be pulled (2 pods)');
+    expect(failure(one, one)?.message).toBe('container mcp: the image cannot be pulled (2 pods)');
   });
 
-  it('says why pods are not even made', () => {
+  it('reports why pods cannot be created', () => {
     const conditions = [
       { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'serviceaccount "x" not found' },
     ];
@@ -163,7 +163,7 @@ describe('rolloutOf', () => {
     });
   });
 
-  it('takes what the API server fills in for granted', () => {
+  it('uses the defaults of the API server for missing fields', () => {
     expect(rolloutOf({ ...workload(0), spec: {}, status: {} })).toEqual({ desired: 1, ready: 0 });
   });
 });
@@ -173,7 +173,7 @@ describe('sameStatus', () => {
   if (!input) throw new Error('no such case');
   const { status } = statusFor(input);
 
-  it('ignores what gateways write, and the order of members and conditions', () => {
+  it('ignores the members of gateways and the order of members and conditions', () => {
     const conditions = (status['conditions'] as object[]).toReversed();
     const back = Object.fromEntries(
       Object.entries({ ...status, conditions, backendCount: 4, runtimeProblems: [] }).toReversed(),
@@ -186,17 +186,17 @@ describe('sameStatus', () => {
     ['url', undefined],
     ['extra', 1],
     ['conditions', []],
-  ])('sees another %s', (member, value) => {
+  ])('detects another %s', (member, value) => {
     expect(sameStatus({ ...status, [member]: value }, status)).toBe(false);
   });
 
-  it('sees that nothing was written yet', () => {
+  it('detects that no status was written yet', () => {
     expect(sameStatus(undefined, status)).toBe(false);
   });
 });
 
 describe('digests', () => {
-  it('stay those of the pods that go on while the spec is wrong', () => {
+  it('stay the same while the spec is invalid', () => {
     const object = live(
       'VirtualMCPServer',
       'desk',

@@ -1,30 +1,30 @@
 import { checkMCPExternalAuthConfig } from '../resolve/objects.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
-import { warns, verdict, type Claim } from './claim.ts';
+import { warningCondition, validityCondition, type ConditionState } from './condition-state.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { cut, type Self } from './message.ts';
 
-/** Who keeps a shared object from going away. */
+/** Deletion state of a shared object. */
 export interface Deletion {
   /** `Kind/name` of every object that refers to it. */
   readonly referencedBy: readonly string[];
   readonly deleting: boolean;
 }
 
-/** Present only while a deletion waits. */
-export function deletionClaims({ referencedBy, deleting }: Deletion): Claim[] {
+/** Builds `DeletionBlocked`, present only while references block a deletion. */
+export function deletionConditions({ referencedBy, deleting }: Deletion): ConditionState[] {
   if (!deleting || referencedBy.length === 0) return [];
   const names = [...new Set(referencedBy)].toSorted().join(', ');
-  const message = cut(`still referred to by ${names}: remove the references, and the deletion goes on by itself`);
-  return [warns('DeletionBlocked', 'ReferencedByWorkloads', message)];
+  const message = cut(`still referenced by ${names}: remove the references, and the deletion completes`);
+  return [warningCondition('DeletionBlocked', 'ReferencedByWorkloads', message)];
 }
 
-/** Whether the members' group is there. */
-export function groupClaim(group: string, problems: readonly ObjectProblem[], good: string, self: Self): Claim {
+/** Builds the condition for the reference to a group. */
+export function groupCondition(group: string, problems: readonly ObjectProblem[], good: string, self: Self): ConditionState {
   const about = problems.filter(isAboutGroup);
-  const message = `MCPGroup "${group}" is there`;
-  return verdict('GroupRefValidated', { reason: good, message }, about, groupReason, self);
+  const message = `MCPGroup "${group}" exists`;
+  return validityCondition('GroupRefValidated', { reason: good, message }, about, groupReason, self);
 }
 
 export const isAboutGroup = ({ path }: ObjectProblem): boolean => /^spec\.groupRef\b/u.test(path);
@@ -32,10 +32,10 @@ export const isAboutGroup = ({ path }: ObjectProblem): boolean => /^spec\.groupR
 const groupReason = ({ reason }: ObjectProblem): string =>
   reason === CONSEQUENCE_REASON ? 'GroupRefNotReady' : 'GroupRefNotFound';
 
-/** Whether a problem is about the reference to an MCPExternalAuthConfig. */
+/** Returns true for problems of the reference to an MCPExternalAuthConfig. */
 export const isAboutAuthRef = ({ path }: ObjectProblem): boolean => /^spec\.externalAuthConfigRef\b/u.test(path);
 
-/** What is wrong with an MCPExternalAuthConfig itself, as everybody who uses it is told. */
+/** Lists the problems of an MCPExternalAuthConfig itself, which every user of the config reports. */
 export function authConfigProblems(name: string | undefined, snapshot: Snapshot): readonly ObjectProblem[] {
   const config = name === undefined ? undefined : snapshot.externalAuthConfigs.get(name);
   return config ? checkMCPExternalAuthConfig(config, snapshot, CLUSTER_PLATFORM).problems : [];

@@ -1,13 +1,13 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { compareText } from '../resolve/snapshot.ts';
 
-/** How far the pods of a Deployment or StatefulSet are. */
+/** Progress of the pods of a Deployment or StatefulSet. */
 export interface Rollout {
   readonly desired: number;
   readonly ready: number;
-  /** Why pods do not become ready by themselves. */
+  /** Reason why pods cannot become ready without a change. */
   readonly failure?: RolloutFailure;
-  /** What pods wait for. */
+  /** Text of the scheduler for pods that have no node yet. */
   readonly waitsFor?: string;
 }
 
@@ -27,7 +27,7 @@ interface WorkloadStatus {
   }[];
 }
 
-/** What a workload and, where they were looked at, its pods say. */
+/** Reads the progress from a workload and, when given, its pods. */
 export function rolloutOf(workload: KubeObject, pods: readonly KubeObject[] = []): Rollout {
   const spec = (workload['spec'] ?? {}) as { readonly replicas?: number };
   const status = (workload['status'] ?? {}) as WorkloadStatus;
@@ -45,7 +45,7 @@ function workloadFailure({ conditions = [] }: WorkloadStatus): RolloutFailure | 
   const failed =
     conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True') ??
     conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
-  return failed && { reason: failed.reason ?? failed.type, message: failed.message ?? 'the pods do not become ready' };
+  return failed && { reason: failed.reason ?? failed.type, message: failed.message ?? 'the pods are not becoming ready' };
 }
 
 interface ContainerStatus {
@@ -66,7 +66,7 @@ interface PodStatus {
   readonly conditions?: WorkloadStatus['conditions'];
 }
 
-/** Reasons of waiting that no time cures. Those between which a pod goes to and fro are one. */
+/** Waiting reasons that do not resolve by themselves. Reasons between which a pod alternates map to one of them. */
 const FAILURES: ReadonlyMap<string, string> = new Map([
   ['CrashLoopBackOff', 'CrashLoopBackOff'],
   ['CreateContainerConfigError', 'CreateContainerConfigError'],
@@ -78,7 +78,7 @@ const FAILURES: ReadonlyMap<string, string> = new Map([
   ['RunContainerError', 'RunContainerError'],
 ]);
 
-/** Texts of these change from one attempt to the next. */
+/** Reasons whose message changes with every attempt. */
 const UNSTEADY: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 const podStatus = (pod: KubeObject): PodStatus => pod['status'] ?? {};
@@ -101,20 +101,20 @@ function containerFailure({ name, state, lastState }: ContainerStatus): RolloutF
   if (reason === undefined) {
     const ended = state?.terminated?.exitCode ?? 0;
     if (ended === 0) return undefined;
-    return { reason: 'CrashLoopBackOff', message: `container ${name} ended with exit code ${String(ended)}` };
+    return { reason: 'CrashLoopBackOff', message: `container ${name} exited with code ${String(ended)}` };
   }
   if (reason === 'CrashLoopBackOff') {
-    const how = exitCode === undefined ? 'ends again and again' : `ended with exit code ${String(exitCode)}`;
+    const how = exitCode === undefined ? 'keeps exiting' : `exited with code ${String(exitCode)}`;
     return { reason, message: `container ${name} ${how}` };
   }
-  const detail = UNSTEADY.has(reason) ? 'its image cannot be pulled' : (state?.waiting?.message ?? 'it cannot start');
+  const detail = UNSTEADY.has(reason) ? 'the image cannot be pulled' : (state?.waiting?.message ?? 'the container cannot start');
   return { reason, message: `container ${name}: ${detail}` };
 }
 
 function unschedulable(pods: readonly KubeObject[]): string | undefined {
   const texts = pods.flatMap((pod) =>
     (podStatus(pod).conditions ?? []).flatMap(({ type, status, message }) =>
-      type === 'PodScheduled' && status === 'False' ? [message ?? 'no node takes the pod'] : [],
+      type === 'PodScheduled' && status === 'False' ? [message ?? 'no node accepts the pod'] : [],
     ),
   );
   return texts.toSorted(compareText)[0];

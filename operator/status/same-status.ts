@@ -1,10 +1,10 @@
 import { sortKeys } from '../resolve/config-check.ts';
 import { compareText } from '../resolve/snapshot.ts';
 
-/** Members of a status that gateways write, through a field manager of their own. */
+/** Members of a status that gateways write with their own field manager. */
 export const GATEWAY_MEMBERS: readonly string[] = ['backendCount', 'discoveredBackends', 'runtimeProblems'];
 
-/** Whether writing `desired` would change nothing of what the operator owns in `live`, the status of the API server. */
+/** Returns true when writing `desired` would not change the members that the operator owns in the live status. */
 export function sameStatus(live: unknown, desired: Readonly<Record<string, unknown>>): boolean {
   return JSON.stringify(canonical(live ?? {})) === JSON.stringify(canonical(desired));
 }

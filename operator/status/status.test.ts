@@ -23,14 +23,14 @@ const all = Object.entries(CASES).flatMap(([kind, cases]) =>
 
 const conditions = (input: Case): Condition[] => statusFor(input).status['conditions'] as Condition[];
 
-/** Types with a name inside stand for all of their kind. */
-const plain = (type: string): string => type.replace(/^(DiscoveredAuthConfig|BackendAuthConfig)-.*$/u, '$1');
+/** Removes the backend's name from a condition type. */
+const withoutName = (type: string): string => type.replace(/^(DiscoveredAuthConfig|BackendAuthConfig)-.*$/u, '$1');
 
-/** `Kind Type=Status Reason` for every condition that a case gives its object. */
-const said = new Set(
+/** `Kind Type=Status Reason` for every condition of every case. */
+const observed = new Set(
   all.flatMap(({ input }) =>
     conditions(input).map(
-      ({ type, status, reason }) => `${input.objects[0]?.kind ?? ''} ${plain(type)}=${status} ${reason}`,
+      ({ type, status, reason }) => `${input.objects[0]?.kind ?? ''} ${withoutName(type)}=${status} ${reason}`,
     ),
   ),
 );
@@ -143,18 +143,18 @@ const catalogue = Object.entries(CONTRACT).flatMap(([kind, types]) =>
 );
 
 describe('conditions', () => {
-  it.each(catalogue)('some object has %s', (entry) => {
-    expect([...said]).toContain(entry);
+  it.each(catalogue)('a case covers %s', (entry) => {
+    expect([...observed]).toContain(entry);
   });
 
-  it('no object has one that the catalogue does not list', () => {
-    expect([...said].filter((entry) => !catalogue.includes(entry))).toEqual([]);
+  it('have no entry outside the catalogue', () => {
+    expect([...observed].filter((entry) => !catalogue.includes(entry))).toEqual([]);
   });
 });
 
 describe.each(all)('$kind: $name', ({ kind, name, input }) => {
   const [object] = input.objects;
-  if (!object) throw new Error('a case is about an object');
+  if (!object) throw new Error('a case needs an object');
   const first = statusFor(input);
 
   it('has this status', async () => {
@@ -162,18 +162,18 @@ describe.each(all)('$kind: $name', ({ kind, name, input }) => {
     await expect(stringify(first, { lineWidth: 0 })).toMatchFileSnapshot(file);
   });
 
-  it('is a status that the schema takes', () => {
-    const refusals = (status: object) =>
+  it('is valid by the schema', () => {
+    const problemsOf = (status: object) =>
       validateObject(object.kind, { ...object, status }).filter(({ path }) => path.startsWith('status'));
-    expect(refusals(first.status)).toEqual([]);
+    expect(problemsOf(first.status)).toEqual([]);
   });
 
-  it('is the same bytes for the same objects in any order', () => {
+  it('does not depend on the order of objects', () => {
     const rest = input.objects.slice(1).toReversed();
     expect(JSON.stringify(statusFor({ ...input, objects: [object, ...rest] }))).toBe(JSON.stringify(first));
   });
 
-  it('is written once: a second look at any later time changes nothing', () => {
+  it('does not change when it is computed again later', () => {
     const written = { ...object, status: { ...(object['status'] as object | undefined), ...first.status } };
     const second = statusFor({ ...input, objects: [written, ...input.objects.slice(1)], now: '2027-01-01T00:00:00Z' });
     expect(second.status).toEqual(first.status);
@@ -181,8 +181,8 @@ describe.each(all)('$kind: $name', ({ kind, name, input }) => {
     expect(sameStatus(written.status, second.status)).toBe(true);
   });
 
-  it('names path and reason of everything that is wrong', () => {
-    const wrong = conditions(input).filter(({ status, type }) => status === 'False' && type.endsWith('Validated'));
-    for (const { message } of wrong) expect(message).toMatch(/\w+.*: .* \[\w+\]/u);
+  it('names the path and the reason of every problem', () => {
+    const invalid = conditions(input).filter(({ status, type }) => status === 'False' && type.endsWith('Validated'));
+    for (const { message } of invalid) expect(message).toMatch(/\w+.*: .* \[\w+\]/u);
   });
 });

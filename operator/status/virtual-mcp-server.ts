@@ -2,27 +2,27 @@ import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
 import {
   backendHealth,
-  backendsHealthyClaim,
+  backendsHealthyCondition,
   runtimeProblems,
   type BackendHealth,
 } from './virtual-mcp-server/backend-health.ts';
-import type { Claim } from './claim.ts';
-import { concludeStatus, statusOf, type ObjectStatus } from './conditions.ts';
+import type { ConditionState } from './condition-state.ts';
+import { buildStatus, statusOf, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { cut, problemsMessage, type Self } from './message.ts';
 import { externalAuthHashes } from './virtual-mcp-server/outgoing-auth.ts';
 import { rowsOf } from './virtual-mcp-server/problem-table.ts';
 import { rolloutOf } from './rollout.ts';
 import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
-import { fieldClaims } from './virtual-mcp-server/claims.ts';
+import { fieldConditions } from './virtual-mcp-server/conditions.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {
-  /** Absent for an object that was refused. */
+  /** Absent for an object that was rejected. */
   readonly resolution?: Resolution;
 }
 
-/** Whatever is wrong, the pods that run go on; `Ready` is about them, the phase about the object as a whole. */
+/** Builds the status. Pods keep running beside problems: `Ready` describes the pods, the phase the whole object. */
 export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStatus {
   const { object, snapshot, refused = [], resolution, observed, now } = input;
   const self = { kind: object.kind, name: object.metadata.name };
@@ -35,19 +35,19 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
     rollout: observed.workload && rolloutOf(observed.workload, observed.pods),
     health,
     excluded: resolution?.excluded.length ?? 0,
-    failsAsAWhole: isPartialFailureFatal(vmcp),
+    isPartialFailureFatal: isPartialFailureFatal(vmcp),
     self,
   });
-  const claims = [
+  const states = [
     ready,
-    backendsHealthyClaim(health),
-    ...fieldClaims({ ...input, vmcp, self, runtime: runtimeProblems(object) }),
+    backendsHealthyCondition(health),
+    ...fieldConditions({ ...input, vmcp, self, runtime: runtimeProblems(object) }),
   ];
   const phase = phaseOf(problems, ready, health, resolution?.excluded.length ?? 0);
-  return concludeStatus(object, claims, now, {
+  return buildStatus(object, states, now, {
     ready: ready.status === 'True' && phase !== 'Failed' && phase !== 'Pending',
     phase,
-    message: summary(problems, claims, ready, self),
+    message: summary(problems, states, ready, self),
     ...(resolution?.config || observed.workload ? { url: urlOf(self.name, snapshot.namespace) } : {}),
     ...digests(input),
   });
@@ -55,7 +55,7 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
 
 type Phase = 'Pending' | 'Ready' | 'Degraded' | 'Failed';
 
-function phaseOf(problems: readonly ObjectProblem[], ready: Claim, health: BackendHealth, excluded: number): Phase {
+function phaseOf(problems: readonly ObjectProblem[], ready: ConditionState, health: BackendHealth, excluded: number): Phase {
   if (problems.length > 0) return problems.every(waitsForGroup) ? 'Pending' : 'Failed';
   switch (ready.reason) {
     case 'DeploymentFailed':
@@ -64,17 +64,17 @@ function phaseOf(problems: readonly ObjectProblem[], ready: Claim, health: Backe
     case 'BackendsUnknown':
       return 'Pending';
     default:
-      return ready.status === 'False' || health.ailing.length > 0 || excluded > 0 ? 'Degraded' : 'Ready';
+      return ready.status === 'False' || health.unhealthy.length > 0 || excluded > 0 ? 'Degraded' : 'Ready';
   }
 }
 
 const waitsForGroup = (problem: ObjectProblem): boolean =>
   rowsOf(problem).some(({ reason }) => reason === 'GroupRefNotReady');
 
-/** What somebody has to do, else how far the pods are. */
-function summary(problems: readonly ObjectProblem[], claims: readonly Claim[], ready: Claim, self: Self): string {
+/** Returns the problems to correct or, without any, the progress of the pods and the state of the backends. */
+function summary(problems: readonly ObjectProblem[], states: readonly ConditionState[], ready: ConditionState, self: Self): string {
   if (problems.length > 0) return cut(problemsMessage(problems, self), LONGEST_SUMMARY);
-  const wrong = claims.filter(({ type, status }) => ABOUT_BACKENDS.has(type) && status === 'False');
+  const wrong = states.filter(({ type, status }) => ABOUT_BACKENDS.has(type) && status === 'False');
   return cut([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);
 }
 
@@ -84,7 +84,7 @@ const ABOUT_BACKENDS: ReadonlySet<string> = new Set(['BackendsDiscovered', 'Back
 const urlOf = (name: string, namespace: string): string =>
   `http://vmcp-${name}.${namespace}.svc.cluster.local:4483/mcp`;
 
-/** What the pods were given; while the spec is wrong they go on with what they had. */
+/** Returns digests of the pods' inputs. An invalid spec keeps the previous ones, as the pods do. */
 function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Readonly<Record<string, unknown>> {
   const live = statusOf(object);
   const { config, mounts = [] } = resolution ?? {};

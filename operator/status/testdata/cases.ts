@@ -79,18 +79,18 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   serving: { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unauthenticated'])), ...two], observed: up },
   'not reported': { objects: [vmcp(), ...two], observed: up },
   empty: { objects: [vmcp(), group], observed: up },
-  'one of two well': { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unavailable'])), ...two], observed: up },
+  'one of two healthy': { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unavailable'])), ...two], observed: up },
   'one degraded': { objects: [vmcp({}, reported(['one', 'degraded'], ['two', 'ready'])), ...two], observed: up },
-  'one of two well, failing as a whole': {
+  'one of two healthy, partial failure fatal': {
     objects: [vmcp(failMode, reported(['one', 'ready'], ['two', 'unavailable'])), ...two],
     observed: up,
   },
-  'none well': { objects: [vmcp({}, reported(['one', 'unavailable'], ['two', 'unavailable'])), ...two], observed: up },
+  'none healthy': { objects: [vmcp({}, reported(['one', 'unavailable'], ['two', 'unavailable'])), ...two], observed: up },
   'none probed': { objects: [vmcp({}, reported(['one', 'unknown'], ['two', 'unknown'])), ...two], observed: up },
   'new': { objects: [vmcp(), ...two] },
-  'pods to come': { objects: [vmcp(), ...two], observed: { workload: workload(0), problems: [] } },
+  'no ready pods yet': { objects: [vmcp(), ...two], observed: { workload: workload(0), problems: [] } },
   'scaled to 0': { objects: [vmcp({ replicas: 0 }), ...two], observed: { workload: workload(0, 0), problems: [] } },
-  'pods that fail': {
+  'failing pods': {
     objects: [vmcp(), ...two],
     observed: { workload: workload(0), pods: [waiting('vmcp', 'ImagePullBackOff')], problems: [] },
   },
@@ -103,42 +103,42 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
       problems: [],
     },
   },
-  refused: { objects: [vmcp({ unknown: true }), ...two], observed: up },
-  'refused before anything ran': { objects: [vmcp({ unknown: true }), ...two] },
-  'no group': { objects: [vmcp()] },
-  'group that goes': { objects: [vmcp(), goingGroup] , observed: up },
-  'broken group': { objects: [vmcp(), brokenGroup] },
+  'rejected': { objects: [vmcp({ unknown: true }), ...two], observed: up },
+  'rejected before the first deployment': { objects: [vmcp({ unknown: true }), ...two] },
+  'missing group': { objects: [vmcp()] },
+  'group being deleted': { objects: [vmcp(), goingGroup] , observed: up },
+  'rejected group': { objects: [vmcp(), brokenGroup] },
   'not built': { objects: [vmcp({ config: { audit: { enabled: true } } }), ...two], observed: up },
-  'name taken': {
+  'name in use': {
     objects: [vmcp(), ...two],
     observed: { problems: [problem('VirtualMCPServer', 'desk', 'NameTaken', '')] },
   },
   'patched pods': { objects: [vmcp({ podTemplateSpec: { spec: { nodeSelector: { a: 'b' } } } }), ...two], observed: up },
-  'wrongly patched pods': {
+  'invalid pod patch': {
     objects: [vmcp({ podTemplateSpec: { spec: { containers: {} } } }), ...two],
     observed: {
       ...up,
       problems: [problem('VirtualMCPServer', 'desk', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec.containers')],
     },
   },
-  'patched pods beside another mistake': {
+  'patched pods beside another problem': {
     objects: [vmcp({ podTemplateSpec: { spec: { nodeSelector: { a: 'b' } } } })],
     observed: up,
   },
-  'wrongly patched pods beside another mistake': {
+  'invalid pod patch beside another problem': {
     objects: [vmcp({ podTemplateSpec: { spec: { containers: {} } } })],
     observed: up,
   },
-  'no shared config': { objects: [withOidc(), ...two] },
-  'shared config': { objects: [withOidc(), oidc(), ...two], observed: up },
-  'shared config without its Secret': {
+  'missing OIDC config': { objects: [withOidc(), ...two] },
+  'OIDC config': { objects: [withOidc(), oidc(), ...two], observed: up },
+  'OIDC config without its Secret': {
     objects: [withOidc(), oidc({ clientId: 'desk', clientSecretRef: { name: 'keys', key: 'absent' } }), ...two],
     secrets: keys,
   },
-  'refused shared config': { objects: [withOidc(), live('MCPOIDCConfig', 'own', { type: 'inline' }), ...two] },
+  'rejected OIDC config': { objects: [withOidc(), live('MCPOIDCConfig', 'own', { type: 'inline' }), ...two] },
   'authorization server': { objects: [withAuthServer(kept, behindProxy), oidc(), ...two], secrets: keys, observed: up },
-  'authorization server that forgets': { objects: [withAuthServer(), oidc(), ...two], observed: up },
-  'authorization server without identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
+  'authorization server with storage in memory': { objects: [withAuthServer(), oidc(), ...two], observed: up },
+  'authorization server without user identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
   'authorization server with another issuer': {
     objects: [withAuthServer({ issuer: 'https://other.example.com' }), oidc(), ...two],
   },
@@ -158,10 +158,10 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
     objects: [vmcp({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } }), ...two],
     observed: up,
   },
-  'something odd': { objects: [vmcp({ outgoingAuth: { backends: { nobody: { type: 'discovered' } } } }), ...two], observed: up },
-  'broken member': { objects: [vmcp(), group, remote('one'), remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
-  'broken members only': { objects: [vmcp(), group, remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
-  'two of one name': {
+  'entry without a backend': { objects: [vmcp({ outgoingAuth: { backends: { nobody: { type: 'discovered' } } } }), ...two], observed: up },
+  'invalid member': { objects: [vmcp(), group, remote('one'), remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
+  'only invalid members': { objects: [vmcp(), group, remote('two', { remoteUrl: 'https://127.0.0.1/' })], observed: up },
+  'two members with one name': {
     objects: [vmcp(), group, remote('one'), live('MCPServer', 'one', { image: 'a', groupRef: { name: 'tools' } })],
     observed: up,
   },
@@ -206,7 +206,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   },
   ...Object.fromEntries(
     ['fine', 'keyless', 'refused', 'absent'].map((name): [string, Case] => [
-      `${name} credential of all the others`,
+      `${name} default credential`,
       {
         objects: [
           vmcp({
@@ -270,8 +270,8 @@ const authRef = { externalAuthConfigRef: { name: 'config' } };
 export const SERVER_CASES: Readonly<Record<string, Case>> = {
   serving: { objects: [server(member), group], observed: up },
   new: { objects: [server()] },
-  'pods to come': { objects: [server()], observed: { workload: workload(0), problems: [] } },
-  'no node': {
+  'no ready pods yet': { objects: [server()], observed: { workload: workload(0), problems: [] } },
+  'unschedulable pod': {
     objects: [server()],
     observed: {
       workload: workload(0),
@@ -279,7 +279,7 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
       problems: [],
     },
   },
-  'pods that fail': {
+  'failing pods': {
     objects: [server()],
     observed: { workload: workload(0), pods: [waiting('mcp', 'CrashLoopBackOff')], problems: [] },
   },
@@ -292,30 +292,30 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
     observed: up,
   },
   'scaled to 0': { objects: [server({ replicas: 0 })], observed: { workload: workload(0, 0), problems: [] } },
-  going: { objects: [server({}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } })], observed: up },
-  refused: { objects: [server({ unknown: true })] },
+  'being deleted': { objects: [server({}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } })], observed: up },
+  'rejected': { objects: [server({ unknown: true })] },
   'local image': { objects: [server({ image: 'npx://a' })] },
-  'no group': { objects: [server(member)], observed: up },
-  'group that goes': { objects: [server(member), goingGroup], observed: up },
-  'broken group': { objects: [server(member), brokenGroup], observed: up },
+  'missing group': { objects: [server(member)], observed: up },
+  'group being deleted': { objects: [server(member), goingGroup], observed: up },
+  'rejected group': { objects: [server(member), brokenGroup], observed: up },
   'credential': { objects: [server(authRef), auth('config')], secrets: keys, observed: up },
-  'keyless credential': { objects: [server(authRef), auth('config', 'absent')], secrets: keys, observed: up },
-  'refused credential': { objects: [server(authRef), refusedAuth('config')], observed: up },
-  'no credential': { objects: [server(authRef)], observed: up },
+  'credential without its key': { objects: [server(authRef), auth('config', 'absent')], secrets: keys, observed: up },
+  'rejected credential': { objects: [server(authRef), refusedAuth('config')], observed: up },
+  'missing credential': { objects: [server(authRef)], observed: up },
   'credential on stdio': { objects: [server({ ...authRef, transport: 'stdio' }), auth('config')], secrets: keys, observed: up },
   stdio: { objects: [server({ transport: 'stdio' })], observed: up },
   'stdio of two pods': { objects: [server({ transport: 'stdio', replicas: 2 })], observed: up },
   'stdio with processes': { objects: [server({ transport: 'stdio', maxProcesses: 2 })], observed: up },
   'patched pods': { objects: [server({ podTemplateSpec: { spec: {} } })], observed: up },
-  'wrongly patched pods': {
+  'invalid pod patch': {
     objects: [server({ podTemplateSpec: { spec: { containers: {} } } })],
     observed: { ...up, problems: [problem('MCPServer', 'files', 'InvalidPodTemplateSpec', 'spec.podTemplateSpec.spec')] },
   },
-  'wrongly patched pods beside another mistake': {
+  'invalid pod patch beside another problem': {
     objects: [server({ isolation: 'session', transport: 'stdio', podTemplateSpec: { spec: { containers: {} } } })],
     observed: up,
   },
-  'patched pods beside another mistake': {
+  'patched pods beside another problem': {
     objects: [server({ isolation: 'session', transport: 'stdio', podTemplateSpec: { spec: {} } })],
     observed: up,
   },
@@ -340,36 +340,36 @@ export const entryCases = (pem: string): Readonly<Record<string, Case>> => ({
     secrets: keys,
     configMaps: { bundle: { 'ca.crt': pem } },
   },
-  refused: { objects: [entry({ unknown: true }), group] },
-  'no group': { objects: [entry()] },
-  'group that goes': { objects: [entry(), goingGroup] },
-  'broken group': { objects: [entry(), brokenGroup] },
-  'wrong URL': { objects: [entry({ remoteUrl: 'https://10.0.0.1/mcp' }), group] },
-  'no bundle': { objects: [entry(bundle), group] },
-  'wrong bundle': { objects: [entry(bundle), group], configMaps: { bundle: { 'ca.crt': certificate } } },
-  'no Secret': { objects: [entry(header), group] },
-  'no credential': { objects: [entry(authRef), group] },
-  'keyless credential': { objects: [entry(authRef), group, auth('config', 'absent')], secrets: keys },
+  'rejected': { objects: [entry({ unknown: true }), group] },
+  'missing group': { objects: [entry()] },
+  'group being deleted': { objects: [entry(), goingGroup] },
+  'rejected group': { objects: [entry(), brokenGroup] },
+  'private URL': { objects: [entry({ remoteUrl: 'https://10.0.0.1/mcp' }), group] },
+  'missing bundle': { objects: [entry(bundle), group] },
+  'invalid bundle': { objects: [entry(bundle), group], configMaps: { bundle: { 'ca.crt': certificate } } },
+  'missing Secret': { objects: [entry(header), group] },
+  'missing credential': { objects: [entry(authRef), group] },
+  'credential without its key': { objects: [entry(authRef), group, auth('config', 'absent')], secrets: keys },
 });
 
 const leaving = { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } };
 
 export const CONFIG_CASES: Readonly<Record<string, Case>> = {
   'a group': { objects: [group, remote('b'), remote('a'), live('MCPServer', 'c', { image: 'a', ...member }), live('MCPServer', 'd', { imagee: 'a', ...member })] },
-  'a refused group': { objects: [brokenGroup] },
+  'a rejected group': { objects: [brokenGroup] },
   'a group in use': { objects: [goingGroup], referencedBy: ['VirtualMCPServer/desk'] },
   'an OIDC config': { objects: [oidc()] },
   'an OIDC config of an embedded server': { objects: [oidc({ issuer: 'https://desk.team.svc.cluster.local' }), withAuthServer({ issuer: 'https://desk.team.svc.cluster.local' })] },
   'an OIDC config at a private address': { objects: [oidc({ issuer: 'https://10.0.0.1' })] },
-  'a refused OIDC config': { objects: [live('MCPOIDCConfig', 'own', { type: 'inline' })] },
-  'an OIDC config that is odd': { objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes', kubernetes: { introspectionUrl: 'https://a.example.com' } })] },
+  'a rejected OIDC config': { objects: [live('MCPOIDCConfig', 'own', { type: 'inline' })] },
+  'an OIDC config with a warning': { objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes', kubernetes: { introspectionUrl: 'https://a.example.com' } })] },
   'an OIDC config in use': {
     objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes' }, leaving)],
     referencedBy: ['VirtualMCPServer/b', 'VirtualMCPServer/a', 'VirtualMCPServer/a'],
   },
   'an auth config': { objects: [auth('config')], secrets: keys },
-  'a keyless auth config': { objects: [auth('config', 'absent')], secrets: keys },
-  'a refused auth config': { objects: [refusedAuth('config')] },
+  'an auth config without its key': { objects: [auth('config', 'absent')], secrets: keys },
+  'a rejected auth config': { objects: [refusedAuth('config')] },
   'an auth config in use': {
     objects: [live('MCPExternalAuthConfig', 'config', { type: 'unauthenticated' }, leaving)],
     referencedBy: ['MCPServer/files'],

@@ -17,7 +17,7 @@ export const NOW = '2026-11-22T05:00:00Z';
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** An object as the API server has it. */
+/** Returns an object as the API server has it. */
 export const live = (kind: string, name: string, spec: Spec = {}, rest: object = {}): KubeObject =>
   withDefaults(kind, {
     apiVersion: 'vmcp.dev/v1alpha1',
@@ -27,7 +27,7 @@ export const live = (kind: string, name: string, spec: Spec = {}, rest: object =
     ...('status' in rest && { status: rest.status }),
   });
 
-/** Everything that a case is about: objects, what is observed of the one that is looked at, and its deletion. */
+/** Input of a case: the objects, and the observations about the first one. */
 export interface Case {
   readonly objects: readonly KubeObject[];
   readonly secrets?: Readonly<Record<string, readonly string[]>>;
@@ -37,7 +37,7 @@ export interface Case {
   readonly now?: string;
 }
 
-/** The namespace as the operator sees it: what the schema refuses is broken. */
+/** Returns the namespace's snapshot. Objects that the schema rejects are broken. */
 export function snapshotOf({ objects, secrets = {}, configMaps = {} }: Case): Snapshot {
   const refused = objects.filter((object) => refusals(object).length > 0);
   return newSnapshot('team', {
@@ -59,10 +59,10 @@ const refusals = (object: KubeObject): ObjectProblem[] =>
     ...problem,
   }));
 
-/** The status of the first object of a case. */
+/** Returns the status of the first object of a case. */
 export function statusFor(input: Case): ObjectStatus {
   const [object] = input.objects;
-  if (!object) throw new Error('a case is about an object');
+  if (!object) throw new Error('a case needs an object');
   const snapshot = snapshotOf(input);
   const base = { object, snapshot, refused: refusals(object), now: input.now ?? NOW };
   const observed = input.observed ?? { problems: [] };
@@ -85,7 +85,7 @@ export function statusFor(input: Case): ObjectStatus {
   }
 }
 
-/** A Deployment or StatefulSet of which so many pods are ready. */
+/** Returns a Deployment with a number of ready pods. */
 export const workload = (ready: number, desired = 1, conditions: readonly object[] = []): KubeObject => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',

@@ -1,19 +1,19 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { compareText } from '../../resolve/snapshot.ts';
-import { fails, holds, isOpen, type Claim } from '../claim.ts';
+import { failedCondition, trueCondition, unknownCondition, type ConditionState } from '../condition-state.ts';
 import { statusOf } from '../conditions.ts';
 
-/** How the backends are, as the gateways have written it. */
+/** Health of the backends as the gateways reported it. */
 export interface BackendHealth {
-  /** Backends that are served; undefined where the spec does not say. */
+  /** Number of backends served; undefined when the spec is invalid. */
   readonly served: number | undefined;
   readonly reported: number;
-  /** Reported ones to which calls are routed. */
+  /** Number of reported backends to which calls are routed. */
   readonly working: number;
-  /** Reported ones of which something is wrong, by name. */
-  readonly ailing: readonly string[];
-  /** Nothing is known of any of those that were reported. */
+  /** Reported backends that are not healthy, each as `name (status)`. */
+  readonly unhealthy: readonly string[];
+  /** True when the status of every reported backend is `unknown`. */
   readonly unknown: boolean;
 }
 
@@ -22,9 +22,9 @@ interface Discovered {
   readonly status?: string;
 }
 
-const FINE: ReadonlySet<string> = new Set(['ready', 'unauthenticated']);
+const HEALTHY: ReadonlySet<string> = new Set(['ready', 'unauthenticated']);
 
-/** `served` are the names of the backends in the configuration; undefined where there is none. */
+/** Summarises the reported backends. `served` are the backends' names in the configuration, if there is one. */
 export function backendHealth(object: KubeObject, served: readonly string[] | undefined): BackendHealth {
   const { discoveredBackends } = statusOf(object);
   const all = Array.isArray(discoveredBackends) ? (discoveredBackends as Discovered[]) : [];
@@ -35,22 +35,22 @@ export function backendHealth(object: KubeObject, served: readonly string[] | un
   return {
     served: served?.length,
     reported: reported.length,
-    working: reported.filter(({ status }) => FINE.has(status) || status === 'degraded').length,
-    ailing: reported.filter(({ status }) => !FINE.has(status)).map(({ name, status }) => `${name} (${status})`),
+    working: reported.filter(({ status }) => HEALTHY.has(status) || status === 'degraded').length,
+    unhealthy: reported.filter(({ status }) => !HEALTHY.has(status)).map(({ name, status }) => `${name} (${status})`),
     unknown: reported.length > 0 && reported.every(({ status }) => status === 'unknown'),
   };
 }
 
-/** Apart from `Ready`, which stays true while some backends work. */
-export function backendsHealthyClaim({ served, reported, working, ailing, unknown }: BackendHealth): Claim {
+/** Builds `BackendsHealthy`, which can be false while `Ready` is true: some backends work. */
+export function backendsHealthyCondition({ served, reported, working, unhealthy, unknown }: BackendHealth): ConditionState {
   const type = 'BackendsHealthy';
-  if (served === 0) return isOpen(type, 'NoBackends', 'no backend is served');
-  if (reported === 0) return isOpen(type, 'BackendsNotReported', 'no gateway has said yet how the backends are');
-  if (unknown) return isOpen(type, 'BackendsUnknown', 'no backend was probed yet');
-  if (ailing.length === 0) return holds(type, 'AllBackendsRoutable', 'calls reach every backend');
-  const names = ailing.join(', ');
-  if (working === 0) return fails(type, 'NoRoutableBackends', `calls reach no backend: ${names}`);
-  return fails(type, 'SomeBackendsUnhealthy', `not every backend is well: ${names}`);
+  if (served === 0) return unknownCondition(type, 'NoBackends', 'no backend is served');
+  if (reported === 0) return unknownCondition(type, 'BackendsNotReported', 'no gateway has reported its backends yet');
+  if (unknown) return unknownCondition(type, 'BackendsUnknown', 'no backend has been probed yet');
+  if (unhealthy.length === 0) return trueCondition(type, 'AllBackendsRoutable', 'every backend can be called');
+  const names = unhealthy.join(', ');
+  if (working === 0) return failedCondition(type, 'NoRoutableBackends', `no backend can be called: ${names}`);
+  return failedCondition(type, 'SomeBackendsUnhealthy', `some backends are not healthy: ${names}`);
 }
 
 interface RuntimeProblem {
@@ -59,7 +59,7 @@ interface RuntimeProblem {
   readonly message: string;
 }
 
-/** What only the running gateways could find out. */
+/** Lists the problems that running gateways reported. */
 export function runtimeProblems(object: KubeObject): ObjectProblem[] {
   const { runtimeProblems: found } = statusOf(object);
   const { kind, metadata } = object;

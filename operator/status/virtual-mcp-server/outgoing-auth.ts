@@ -7,31 +7,31 @@ import { reportInto } from '../../resolve/scope.ts';
 import { members, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { Resolution } from '../../resolve/vmcp.ts';
 import { CLUSTER_PLATFORM } from '../../render/options.ts';
-import { verdict, type Claim } from '../claim.ts';
+import { validityCondition, type ConditionState } from '../condition-state.ts';
 import { digest } from '../digest.ts';
 import { INVALID, REFUSED } from '../mcp-external-auth-config.ts';
 import type { Self } from '../message.ts';
 import { authConfigProblems, isAboutAuthRef } from '../references.ts';
 
 const PATH = 'spec.outgoingAuth';
-/** No backend has a longer name, and the type of a condition has an end. */
+/** Longest name of a backend. The type of a condition has a limited length. */
 const LONGEST_NAME = 253;
 
-/** What is wrong with the credential of a backend, by what decides about it. */
+/** Problems of a backend's credential, with the condition type that reports them. */
 interface Conversion {
   readonly type: string;
   readonly config: string;
   readonly problems: readonly ObjectProblem[];
 }
 
-/** One condition for each place that names an MCPExternalAuthConfig: a backend, an entry, the default. */
-export function outgoingAuthClaims(
+/** Builds one condition per reference to an MCPExternalAuthConfig: on a backend, in an entry, in the default. */
+export function outgoingAuthConditions(
   vmcp: VirtualMCPServer,
   snapshot: Snapshot,
   resolution: Resolution,
   runtime: readonly ObjectProblem[],
   self: Self,
-): Claim[] {
+): ConditionState[] {
   const byType = new Map<string, Conversion>();
   const add = ({ type, config, problems }: Conversion): void => {
     byType.set(type, { type, config, problems: [...(byType.get(type)?.problems ?? []), ...problems] });
@@ -46,11 +46,11 @@ export function outgoingAuthClaims(
   }
   return [...byType.values()].map(({ type, config, problems }) => {
     const good = { reason: 'ConversionSucceeded', message: `MCPExternalAuthConfig "${config}" is used` };
-    return verdict(type, good, problems, (problem) => reasonOf(problem, snapshot), self);
+    return validityCondition(type, good, problems, (problem) => reasonOf(problem, snapshot), self);
   });
 }
 
-/** What the fields of the VirtualMCPServer name, whether or not a backend uses it. */
+/** Lists the references in the VirtualMCPServer's own fields, used by a backend or not. */
 function ofFields(vmcp: VirtualMCPServer, snapshot: Snapshot): Conversion[] {
   const { backends = {}, default: fallback } = vmcp.spec.outgoingAuth ?? {};
   const named = Object.entries(backends).filter(([name]) => name.length <= LONGEST_NAME);
@@ -92,7 +92,7 @@ function problemsOf(
 const isAboutCredential = (problem: ObjectProblem): boolean =>
   problem.kind === 'MCPExternalAuthConfig' || problem.path.startsWith(`${PATH}.`) || isAboutAuthRef(problem);
 
-/** What is wrong with a config itself has the reason that stands in its own status. */
+/** Returns the reason for a problem. Problems of the config itself have the reason of its own status. */
 function reasonOf({ kind, name, reason }: ObjectProblem, snapshot: Snapshot): string {
   if (reason === CONSEQUENCE_REASON) return REFUSED;
   if (reason === CREDENTIAL_WITHHELD) return reason;
@@ -100,7 +100,7 @@ function reasonOf({ kind, name, reason }: ObjectProblem, snapshot: Snapshot): st
   return isItsOwn ? INVALID : 'ConversionFailed';
 }
 
-/** Digests of the configs in use, by backend that is served. */
+/** Returns the digests of the configs in use, by served backend. */
 export function externalAuthHashes(
   vmcp: VirtualMCPServer,
   snapshot: Snapshot,

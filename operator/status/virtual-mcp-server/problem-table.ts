@@ -1,12 +1,12 @@
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
 
-/** Which condition of a VirtualMCPServer a problem makes false, and with which reason. */
+/** Condition of a VirtualMCPServer that a problem makes false, and its reason. */
 export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
-  /** The kind of the object that holds the mistake. */
+  /** Kind of the object that has the problem. */
   readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig';
-  /** Both, where both are given. */
+  /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
 }
@@ -22,7 +22,7 @@ const GROUP = /^spec\.groupRef\b/u;
 const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
-/** Of rows that are alike in type the first counts; what no row names is a matter of `Valid`. */
+/** The first matching row per type applies. Problems that match no row make `Valid` false. */
 export const PROBLEM_TABLE: readonly ProblemRow[] = [
   {
     type: 'GroupRefValidated',
@@ -64,7 +64,7 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
   },
 ];
 
-/** The rows that a problem falls under, at most one for each condition. */
+/** Returns the rows that a problem matches, at most one per condition. */
 export function rowsOf(problem: ObjectProblem): readonly ProblemRow[] {
   if (problem.reason === 'NotSupportedYet') return [];
   const rows = PROBLEM_TABLE.filter(
@@ -74,14 +74,14 @@ export function rowsOf(problem: ObjectProblem): readonly ProblemRow[] {
   return rows.filter((row, index) => rows.findIndex(({ type }) => type === row.type) === index);
 }
 
-/** Warnings that have a condition of their own, which is true while they hold. */
+/** Warning with a condition of its own, which is true while the warning applies. */
 export interface WarningRow {
   readonly type: string;
   readonly warning: string;
   readonly reason: string;
-  /** What is said where the warning does not hold. */
+  /** Reason and message while the warning does not apply. */
   readonly good: { readonly reason: string; readonly message: string };
-  /** Of what the condition says nothing where it is not there. */
+  /** Part of the spec that the condition describes. Without that part there is no condition. */
   readonly about: 'authServer' | 'tokens';
 }
 
@@ -104,26 +104,26 @@ export const WARNING_TABLE: readonly WarningRow[] = [
     type: 'IdentitySynthesized',
     warning: 'IdentitySynthesized',
     reason: 'OAuth2UpstreamWithoutUserInfo',
-    good: { reason: 'AllUpstreamsHaveUserInfo', message: 'the first provider says who a user is' },
+    good: { reason: 'AllUpstreamsHaveUserInfo', message: 'the first provider identifies users' },
     about: 'authServer',
   },
   {
     type: 'TrustedProxiesUnset',
     warning: 'TrustedProxiesUnset',
     reason: 'ClientAddressesUnknown',
-    good: { reason: 'TrustedProxiesSet', message: 'limits count each client address' },
+    good: { reason: 'TrustedProxiesSet', message: 'limits apply per client address' },
     about: 'authServer',
   },
   {
     type: 'ResourceURLUnset',
     warning: 'ResourceURLUnset',
     reason: 'ServiceNameUsed',
-    good: { reason: 'ResourceURLSet', message: 'clients are told the public URL' },
+    good: { reason: 'ResourceURLSet', message: 'clients receive the public URL' },
     about: 'tokens',
   },
 ];
 
-/** Warnings that a condition says by itself. */
+/** Warnings that have a condition of their own. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   ...WARNING_TABLE.map(({ warning }) => warning),
   'SessionStorageMissingForReplicas',

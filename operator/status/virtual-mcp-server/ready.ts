@@ -2,50 +2,50 @@ import type { ObjectProblem } from '../../resolve/problems.ts';
 import type { VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { BackendHealth } from './backend-health.ts';
 import { workloadProblems } from '../applied.ts';
-import { fails, pends, type Claim } from '../claim.ts';
+import { failedCondition, falseCondition, type ConditionState } from '../condition-state.ts';
 import { cut, type Self } from '../message.ts';
 import { rowsOf } from './problem-table.ts';
 import type { Rollout } from '../rollout.ts';
-import { readyClaim } from '../workload.ts';
+import { readyCondition } from '../workload.ts';
 
 interface Facts {
   readonly problems: readonly ObjectProblem[];
   readonly rollout: Rollout | undefined;
   readonly health: BackendHealth;
-  /** Members of the group that are left out. */
+  /** Number of excluded members. */
   readonly excluded: number;
-  readonly failsAsAWhole: boolean;
+  readonly isPartialFailureFatal: boolean;
   readonly self: Self;
 }
 
 const REASONS = { ready: 'DeploymentReady', pending: 'DeploymentNotReady', failed: 'DeploymentFailed' };
 
-/** Lists answer an error while a backend is unavailable. */
+/** Returns true for `partialFailureMode: fail`: lists then return an error while a backend is unavailable. */
 export const isPartialFailureFatal = (vmcp: VirtualMCPServer | undefined): boolean =>
   vmcp?.spec.config?.operational?.failureHandling?.partialFailureMode === 'fail';
 
-/** Whether clients are served: true while some backends work, unless the spec says that one failing fails all. */
-export function readiness({ problems, rollout, health, excluded, failsAsAWhole, self }: Facts): Claim {
+/** Builds `Ready`: true while some backends work, unless `partialFailureMode` is `fail`. */
+export function readiness({ problems, rollout, health, excluded, isPartialFailureFatal, self }: Facts): ConditionState {
   if (!rollout) {
-    if (problems.length === 0) return pends('Ready', REASONS.pending, 'its pods are about to be made');
-    return fails('Ready', reasonWithoutPods(problems), workloadProblems(problems, self));
+    if (problems.length === 0) return falseCondition('Ready', REASONS.pending, 'its pods are not created yet');
+    return failedCondition('Ready', reasonWithoutPods(problems), workloadProblems(problems, self));
   }
-  const pods = readyClaim(rollout, REASONS);
+  const pods = readyCondition(rollout, REASONS);
   if (pods.status === 'False') return pods;
-  const { served, reported, working, ailing, unknown } = health;
-  const names = ailing.join(', ');
-  const because = (text: string): string => cut(`${pods.message}; ${text}`);
+  const { served, reported, working, unhealthy, unknown } = health;
+  const names = unhealthy.join(', ');
+  const withPods = (text: string): string => cut(`${pods.message}; ${text}`);
   if (served === 0 && excluded > 0) {
-    return fails('Ready', 'BackendsUnavailable', because('every member of the group is left out'));
+    return failedCondition('Ready', 'BackendsUnavailable', withPods('every member of the group is excluded'));
   }
-  if (reported === 0 || ailing.length === 0) return pods;
-  if (unknown) return pends('Ready', 'BackendsUnknown', because('no backend was probed yet'));
-  if (working === 0) return fails('Ready', 'BackendsUnavailable', because(`calls reach no backend: ${names}`));
-  if (failsAsAWhole) {
-    return fails(
+  if (reported === 0 || unhealthy.length === 0) return pods;
+  if (unknown) return falseCondition('Ready', 'BackendsUnknown', withPods('no backend has been probed yet'));
+  if (working === 0) return failedCondition('Ready', 'BackendsUnavailable', withPods(`no backend can be called: ${names}`));
+  if (isPartialFailureFatal) {
+    return failedCondition(
       'Ready',
       'BackendsDegraded',
-      because(`partialFailureMode is fail, and not every backend is well: ${names}`),
+      withPods(`partialFailureMode is fail, and some backends are not healthy: ${names}`),
     );
   }
   return pods;

@@ -1,0 +1,132 @@
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import { CONSEQUENCE_REASON } from '../../resolve/problems.ts';
+import { CREDENTIAL_WITHHELD } from '../../resolve/backends/release.ts';
+import type { Snapshot, VirtualMCPServer } from '../../resolve/snapshot.ts';
+import type { ExcludedMember, Resolution } from '../../resolve/vmcp.ts';
+import { appliedConditions, podTemplateCondition } from '../applied.ts';
+import { advisoryConditions, failedCondition, trueCondition, falseCondition, validityCondition, warningCondition, type ConditionState } from '../condition-state.ts';
+import { problemsMessage, type Self } from '../message.ts';
+import { outgoingAuthConditions } from './outgoing-auth.ts';
+import { isAdvice, rowsOf, WARNING_TABLE, type WarningRow } from './problem-table.ts';
+import { sessionStorageCondition } from '../session-storage.ts';
+import type { ObservedWorkload } from '../workload.ts';
+
+interface Facts {
+  readonly snapshot: Snapshot;
+  readonly refused?: readonly ObjectProblem[];
+  readonly resolution?: Resolution;
+  readonly observed: ObservedWorkload;
+  readonly vmcp: VirtualMCPServer | undefined;
+  readonly runtime: readonly ObjectProblem[];
+  readonly self: Self;
+}
+
+/** Builds all conditions other than `Ready` and `BackendsHealthy`. */
+export function fieldConditions(facts: Facts): ConditionState[] {
+  const { snapshot, refused = [], resolution, observed, vmcp, runtime, self } = facts;
+  const problems = resolution?.problems ?? [];
+  const rest = problems.filter((problem) => rowsOf(problem).length === 0);
+  const good = { reason: 'ValidationSucceeded', message: 'the spec is valid' };
+  return [
+    validityCondition('Valid', good, [...refused, ...rest], () => 'ValidationFailed', self),
+    ...appliedConditions(
+      {
+        problems: observed.problems,
+        exists: observed.workload !== undefined,
+        isCurrent: resolution?.config !== undefined,
+      },
+      self,
+    ),
+    ...runtimeConditions(runtime, self),
+    ...(vmcp && resolution
+      ? [
+          ...tableConditions(vmcp, problems, self),
+          ...warningConditions(vmcp, resolution, self),
+          ...outgoingAuthConditions(vmcp, snapshot, resolution, runtime, self),
+          ...withheldConditions(resolution.excluded, self),
+          discoveryCondition(resolution.excluded, resolution.config?.vmcp.backends.length, self),
+          sessionStorageCondition(vmcp.spec),
+          ...podConditions(vmcp, facts),
+          ...advisoryConditions(resolution.warnings.filter(isAdvice), self),
+        ]
+      : []),
+  ];
+}
+
+/** Builds the conditions of the problem table for the fields that the spec has. */
+function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProblem[], self: Self): ConditionState[] {
+  const { groupRef, incomingAuth, authServerConfig } = vmcp.spec;
+  const condition = (type: string, reason: string, message: string): ConditionState => {
+    const about = problems.filter((problem) => rowsOf(problem).some((row) => row.type === type));
+    const reasonOf = (problem: ObjectProblem): string =>
+      rowsOf(problem).find((row) => row.type === type)?.reason ?? reason;
+    return validityCondition(type, { reason, message }, about, reasonOf, self);
+  };
+  const { oidcConfigRef } = incomingAuth;
+  return [
+    condition('GroupRefValidated', 'GroupRefValid', `MCPGroup "${groupRef.name}" exists`),
+    condition('AuthConfigured', 'AuthValid', 'every referenced Secret and ConfigMap has its key'),
+    ...(oidcConfigRef
+      ? [condition('OIDCConfigRefValidated', 'OIDCConfigRefValid', `MCPOIDCConfig "${oidcConfigRef.name}" is used`)]
+      : []),
+    ...(authServerConfig
+      ? [condition('AuthServerConfigValidated', 'AuthServerConfigValid', 'the authorization server matches this server')]
+      : []),
+  ];
+}
+
+function warningConditions({ spec }: VirtualMCPServer, { warnings }: Resolution, self: Self): ConditionState[] {
+  const exists = ({ about }: WarningRow): boolean =>
+    about === 'authServer' ? spec.authServerConfig !== undefined : spec.incomingAuth.type === 'oidc';
+  return WARNING_TABLE.filter(exists).map(({ type, warning, reason, good }) => {
+    const found = warnings.filter((each) => each.reason === warning);
+    if (found.length === 0) return falseCondition(type, good.reason, good.message);
+    return warningCondition(type, reason, problemsMessage(found, self));
+  });
+}
+
+/** Builds `BackendsDiscovered`, false when members are excluded. The other members are served. */
+function discoveryCondition(excluded: readonly ExcludedMember[], served: number | undefined, self: Self): ConditionState {
+  const type = 'BackendsDiscovered';
+  if (excluded.length === 0) {
+    const message = served === 0 ? 'the group has no members' : 'every member of the group is valid';
+    return trueCondition(type, 'BackendsDiscoveredSuccessfully', message);
+  }
+  const problems = excluded.flatMap((member) => member.problems.map((problem) => namingBackend(problem, member)));
+  const isConflict = problems.some(({ reason }) => reason === 'BackendNameConflict');
+  return failedCondition(type, isConflict ? 'BackendNameConflict' : 'BackendDiscoveryFailed', problemsMessage(problems, self));
+}
+
+/** Builds `CredentialsWithheld`, present while a credential is withheld from a member. */
+function withheldConditions(excluded: readonly ExcludedMember[], self: Self): ConditionState[] {
+  const withheld = excluded.flatMap(({ problems }) => problems.filter(({ reason }) => reason === CREDENTIAL_WITHHELD));
+  if (withheld.length === 0) return [];
+  return [warningCondition('CredentialsWithheld', CREDENTIAL_WITHHELD, problemsMessage(withheld, self))];
+}
+
+/** Names the excluded backend in the message of a problem that is located in another object. */
+function namingBackend(problem: ObjectProblem, { kind, name }: ExcludedMember): ObjectProblem {
+  const isItsOwn = problem.kind === kind && problem.name === name;
+  if (isItsOwn || problem.reason === CONSEQUENCE_REASON) return problem;
+  return { ...problem, message: `${problem.message} (backend "${name}" is excluded)` };
+}
+
+function podConditions({ spec: { podTemplateSpec: patch } }: VirtualMCPServer, facts: Facts): ConditionState[] {
+  if (!patch) return [];
+  const { snapshot, self, observed, resolution } = facts;
+  const condition = podTemplateCondition({
+    type: 'PodTemplateSpecValid',
+    good: 'PodTemplateSpecValid',
+    patch,
+    object: { ...self, namespace: snapshot.namespace },
+    problems: observed.problems,
+    isRendered: resolution?.config !== undefined,
+  });
+  return [condition];
+}
+
+/** Builds `RuntimeProblems`, present while gateways report problems. */
+function runtimeConditions(runtime: readonly ObjectProblem[], self: Self): ConditionState[] {
+  const [first] = runtime;
+  return first ? [warningCondition('RuntimeProblems', first.reason, problemsMessage(runtime, self))] : [];
+}
