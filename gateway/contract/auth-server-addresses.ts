@@ -5,7 +5,7 @@ export function baseUrlFault(text: string): { readonly reason: string; readonly 
     return { reason: 'InvalidUrl', message: 'not an http or https URL: write https://HOST' };
   }
   if (url.username !== '' || url.password !== '') {
-    return { reason: 'CredentialsInUrl', message: 'the URL holds a user name or password: remove it' };
+    return { reason: 'CredentialsInUrl', message: 'the URL contains a user name or password: remove it' };
   }
   const plain = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/u, '')}`;
   if (text === plain) return undefined;

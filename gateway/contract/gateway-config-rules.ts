@@ -75,7 +75,7 @@ function backendProblems(backend: Backend, path: string): Problem[] {
     problems.push({ reason: 'MissingField', path: `${path}.${member}`, message });
   }
   if (url !== undefined && !URL.canParse(url)) {
-    problems.push({ reason: 'InvalidUrl', path: `${path}.url`, message: 'this is no URL: write https://HOST/PATH' });
+    problems.push({ reason: 'InvalidUrl', path: `${path}.url`, message: 'not a URL: write https://HOST/PATH' });
   } else if (url !== undefined && allowHttp !== true && !isEncrypted(url)) {
     const message = `http is not encrypted: use https, or set ${path}.insecure_allow_http: true`;
     problems.push({ reason: 'InsecureUrl', path: `${path}.url`, message });
@@ -84,7 +84,7 @@ function backendProblems(backend: Backend, path: string): Problem[] {
     const here = `${path}.header_forward.add_plaintext_headers.${name}`;
     problems.push(...headerNameProblems(name, here));
     if (isHeaderValue(value)) continue;
-    const message = 'the value holds a line break or another character that no header may hold: remove it';
+    const message = 'the value contains a line break or another character that a header must not contain: remove it';
     problems.push({ reason: 'InvalidHeaderValue', path: here, message });
   }
   for (const name of Object.keys(forward?.add_headers_from_file ?? {})) {

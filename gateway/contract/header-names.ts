@@ -26,7 +26,7 @@ export function headerNameProblems(name: string, path: string, allowed: readonly
     return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];
   }
   if (isProtocolHeader(name)) {
-    return [{ reason: 'RestrictedHeader', path, message: `"${name}" is written by the protocol itself: remove it` }];
+    return [{ reason: 'RestrictedHeader', path, message: `"${name}" is set by the protocol itself: remove it` }];
   }
   if (!isRestricted(name, allowed)) return [];
   return [{ reason: 'RestrictedHeader', path, message: `${RESTRICTED_MESSAGE}: remove "${name}"` }];

@@ -161,7 +161,7 @@ function urlProblem(text: string, path: string): Problem | undefined {
     return { reason: 'InvalidUrl', path, message: 'this is no http or https URL: write https://HOST/PATH' };
   }
   if (url.username !== '' || url.password !== '') {
-    const message = 'the URL holds a user name or password: remove it';
+    const message = 'the URL contains a user name or password: remove it';
     return { reason: 'CredentialsInUrl', path, message };
   }
   if (!text.includes('#')) return undefined;

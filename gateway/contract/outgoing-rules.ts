@@ -35,7 +35,7 @@ function placeProblems({ vmcp }: GatewayConfig, name: string, { type }: Outgoing
     return [{ reason: 'UnknownBackend', path, message }];
   }
   if (backend.transport !== 'stdio' || type === 'unauthenticated') return [];
-  const message = 'a stdio server has no requests to put a credential on: remove this entry';
+  const message = 'a stdio server has no HTTP requests that could carry a credential: remove this entry';
   return [{ reason: 'OutgoingAuthOnStdio', path, message }];
 }
 

@@ -9,10 +9,13 @@ export function urlProblems(text: string, path: string, insecure: boolean): Prob
     return problem('InvalidUrl', 'not an http or https URL: write https://HOST/PATH');
   }
   if (url.username !== '' || url.password !== '') {
-    return problem('CredentialsInUrl', 'the URL holds a user name or password: use client_id and client_secret_file');
+    return problem(
+      'CredentialsInUrl',
+      'the URL contains a user name or password: use client_id and client_secret_file',
+    );
   }
   if (url.hash !== '') {
-    return problem('InvalidUrl', 'the URL has a fragment, which is never sent: remove everything from the # on');
+    return problem('InvalidUrl', 'the URL has a fragment, which is never sent: remove the # and the text after it');
   }
   if (insecure || isEncrypted(url.href)) return [];
   return problem('InsecureUrl', 'http is not encrypted: use https, or set insecure_allow_http: true');

@@ -41,7 +41,7 @@ export function policyFor(url: string | URL, flags: OutboundFlags): OutboundPoli
 /** What can be said of a URL without a look-up; undefined when nothing stands against it. */
 export function checkOutboundUrl(url: string | URL, policy: OutboundPolicy): OutboundRefused | undefined {
   const parsed = URL.parse(String(url));
-  if (parsed === null) return { reason: 'InvalidUrl', message: 'this is no URL: write https://HOST/PATH' };
+  if (parsed === null) return { reason: 'InvalidUrl', message: 'not a URL: write https://HOST/PATH' };
   if (parsed.username !== '' || parsed.password !== '') {
     const message = `the URL of "${parsed.hostname}" holds a user name or password: put the credential into a secret`;
     return { reason: 'CredentialsInUrl', message };

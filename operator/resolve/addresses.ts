@@ -19,11 +19,19 @@ export function checkUrl(text: string, path: string, rules: UrlRules, report: Re
     return undefined;
   }
   if (url.username !== '' || url.password !== '') {
-    report.problem('CredentialsInUrl', path, 'the URL holds a user name or password: put the credential into a Secret');
+    report.problem(
+      'CredentialsInUrl',
+      path,
+      'the URL contains a user name or password: put the credential into a Secret',
+    );
     return undefined;
   }
   if (url.hash !== '') {
-    report.problem('InvalidUrl', path, 'the URL has a fragment, which is never sent: remove everything from the # on');
+    report.problem(
+      'InvalidUrl',
+      path,
+      'the URL has a fragment, which is never sent: remove the # and the text after it',
+    );
     return undefined;
   }
   const refusal = refuseAddress(url, rules);
@@ -37,12 +45,12 @@ function refuseAddress(url: URL, rules: UrlRules): { reason: string; message: st
   if (hostClass === 'loopback') {
     return rules.mode === 'local'
       ? undefined
-      : { reason: 'LoopbackAddress', message: `"${host}" is the pod itself: name a host that the pod can reach` };
+      : { reason: 'LoopbackAddress', message: `"${host}" is the pod itself: use a host that the pod can reach` };
   }
   if (hostClass === 'forbidden') {
     return {
       reason: 'ForbiddenAddress',
-      message: `"${host}" is a link-local, metadata, multicast or API server address, which is never called: name another host`,
+      message: `"${host}" is a link-local, metadata, multicast or API server address, which the gateway never calls: use another host`,
     };
   }
   if (hostClass === 'private' && !rules.allowPrivate) {

@@ -37,16 +37,12 @@ function checkStrategy(spec: AggregationSpec, backends: readonly string[], repor
   const { prefixFormat, priorityOrder = [] } = spec.conflictResolutionConfig ?? {};
   const orderPath = `${PATH}.conflictResolutionConfig.priorityOrder`;
   if (strategy !== 'priority' && priorityOrder.length > 0) {
-    report.warning(
-      'NoEffect',
-      orderPath,
-      `strategy ${strategy} does not read an order: remove it or use strategy priority`,
-    );
+    report.warning('NoEffect', orderPath, `strategy ${strategy} ignores the order: remove it or use strategy priority`);
   }
   priorityOrder.forEach((name, index) => {
     const path = `${orderPath}[${String(index)}]`;
     if (priorityOrder.indexOf(name) < index) {
-      report.problem('DuplicateEntry', path, `"${name}" stands in the order twice: remove one`);
+      report.problem('DuplicateEntry', path, `"${name}" is listed twice: remove one`);
     } else if (!backends.includes(name)) {
       report.warning('UnknownBackend', path, unknownBackend(name, backends));
     }
@@ -61,7 +57,7 @@ function checkPrefixFormat(format: string, strategy: string, report: Report): vo
     report.problem(
       'InvalidPrefixFormat',
       path,
-      'only {workload}, letters, digits, "_", "-" and "." may stand in a prefix: for instance {workload}_',
+      'only {workload}, letters, digits, "_", "-" and "." are allowed in a prefix: for instance {workload}_',
     );
   } else if (strategy === 'none' && format !== DEFAULT_PREFIX_FORMAT) {
     report.warning('NoEffect', path, 'strategy none uses no prefix: remove it or use strategy prefix');
@@ -69,7 +65,7 @@ function checkPrefixFormat(format: string, strategy: string, report: Report): vo
     report.warning(
       'PrefixWithoutWorkload',
       path,
-      'every backend gets the same prefix, so equal names still clash: add {workload}',
+      'every backend gets the same prefix, so equal names still conflict: add {workload}',
     );
   }
 }
@@ -79,7 +75,9 @@ function checkWorkloads(spec: AggregationSpec, backends: readonly string[], repo
     if (backends.includes(workload)) return;
     const path = `${PATH}.tools[${String(index)}].workload`;
     const effect =
-      spec.defaultToolVisibility === 'deny' ? '; under deny a backend without an entry shows no tools' : '';
+      spec.defaultToolVisibility === 'deny'
+        ? '; with default visibility deny, a backend without an entry has no visible tools'
+        : '';
     report.warning('UnknownBackend', path, `${unknownBackend(workload, backends)}${effect}`);
   });
 }
@@ -87,7 +85,7 @@ function checkWorkloads(spec: AggregationSpec, backends: readonly string[], repo
 /** Why a name is not one of a group's backends. */
 export function unknownBackend(name: string, backends: readonly string[]): string {
   const there = backends.length > 0 ? `the group has ${backends.join(', ')}` : 'the group has no backends';
-  return `"${name}" is no backend of this group (${there}): correct the name`;
+  return `"${name}" is not a backend of this group (${there}): correct the name`;
 }
 
 function resolveWorkload(entry: WorkloadSpec, path: string, report: Report): WorkloadTools {
@@ -129,7 +127,7 @@ function checkOverrides(overrides: NonNullable<WorkloadSpec['overrides']>, path:
     }
     owners.set(name, original);
     if (name !== original && !TOOL_NAME.test(name)) {
-      const message = `"${name}" is not 1 to 128 letters, digits, "_", "-" or ".": some clients refuse such a name`;
+      const message = `"${name}" is not 1 to 128 letters, digits, "_", "-" or ".": some clients reject such a name`;
       report.warning('UnusualToolName', namePath(original), message);
     }
   }

@@ -16,7 +16,7 @@ export interface Findings {
 }
 
 const STDIO_CREDENTIAL =
-  'a stdio server has no requests to put a credential on: remove the reference, or refer to a config of type unauthenticated';
+  'a stdio server has no HTTP requests that could carry a credential: remove the reference, or refer to a config of type unauthenticated';
 
 /** An MCPServer for itself. Problems of what it refers to are those of the other objects. */
 export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: Platform): Findings {

@@ -60,7 +60,7 @@ function resolveFailureHandling(spec: FailureHandlingSpec, report: Report): Oper
     report.warning(
       'ProbesOverlap',
       `${path}.healthCheckTimeout`,
-      `a probe may take ${timeout} and the next starts after ${interval}: make the timeout the shorter one`,
+      `a probe may take ${timeout} and the next one starts after ${interval}: make the timeout shorter than the interval`,
     );
   }
   return {
@@ -98,7 +98,7 @@ function resolveListChanged(
       report.warning('UnknownBackend', `${path}[${String(index)}]`, unknownBackend(name, backends));
   });
   if (spec.enabled === false && disabled.length > 0) {
-    report.warning('NoEffect', path, 'listChanged is off for every backend: remove the list, or enabled: false');
+    report.warning('NoEffect', path, 'listChanged is off for every backend: remove the list, or remove enabled: false');
   }
   return {
     ...(spec.enabled !== undefined && { enabled: spec.enabled }),

@@ -84,7 +84,7 @@ function checkReference(reference: Reference, world: World, report: Report): voi
   const { path, target, name, key, optional } = reference;
   const { snapshot } = world;
   if (snapshot.broken.has(`${target}/${name}`)) {
-    const message = `${target} "${name}" has problems of its own: correct them first`;
+    const message = `${target} "${name}" is invalid: correct its own problems first`;
     report.problem(CONSEQUENCE_REASON, `${path}.name`, message);
     return;
   }
@@ -101,7 +101,7 @@ function checkReference(reference: Reference, world: World, report: Report): voi
       `${target} "${name}" has no key "${key}" (${there}): add it or correct the key`,
     );
   } else if (target === 'MCPGroup' && snapshot.groups.get(name)?.metadata.deletionTimestamp !== undefined) {
-    const message = `MCPGroup "${name}" is being deleted: refer to another group, or create it again once it is gone`;
+    const message = `MCPGroup "${name}" is being deleted: refer to another group, or create it again after its deletion`;
     report.problem('GroupRefNotReady', `${path}.name`, message);
   }
 }
@@ -112,7 +112,7 @@ function alternatives(target: ReferenceTarget, { snapshot, platform }: World): s
   if (known.length > 0) return `there is ${known.join(', ')}`;
   return platform.mode === 'local'
     ? `there is none in namespace ${snapshot.namespace}`
-    : `looked in namespace ${snapshot.namespace}`;
+    : `searched namespace ${snapshot.namespace}`;
 }
 
 /** The keys of an object, none for objects without keys; undefined when there is no such object. */

@@ -16,7 +16,7 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
     reportInto({ kind, namespace: snapshot.namespace, name }, [], found).warning('NotUsed', path, message);
   };
   for (const [name, { spec }] of snapshot.servers) {
-    const message = 'it is in no group, so that no virtual server serves it: set spec.groupRef.name';
+    const message = 'the server is in no group, so no virtual server serves it: set spec.groupRef.name';
     if (!spec.groupRef) warn('MCPServer', name, 'spec', message);
   }
   const served = new Set([...snapshot.vmcps.values()].map(({ spec }) => spec.groupRef.name));
@@ -24,7 +24,7 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
     const message = 'no VirtualMCPServer serves this group: set its spec.groupRef.name, or remove the group';
     if (!served.has(name)) warn('MCPGroup', name, 'metadata.name', message);
   }
-  const idle = 'nothing refers to it: correct the reference that should, or remove it';
+  const idle = 'nothing refers to this object: correct the reference to it, or remove it';
   for (const { kind, metadata } of resources.filter((resource) => isConfigKind(resource.kind))) {
     if (!named.has(`${kind}/${metadata.name}`)) warn(kind, metadata.name, 'metadata.name', idle);
   }

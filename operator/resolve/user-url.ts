@@ -22,6 +22,6 @@ export function checkUserUrl(url: string, { path, block, flags, mode }: UrlPlace
   };
   if (!checkUrl(url, path, rules, report) || isEncrypted(url)) return;
   const message =
-    'tokens and keys go here unencrypted, so that whoever is on the way can take or change them: use https';
+    'tokens and keys are sent here unencrypted, so anyone on the network path can read or change them: use https';
   report.warning('UnencryptedUrl', path, message);
 }

@@ -160,7 +160,7 @@ function resolvePassthrough(scope: Scope): string[] | undefined {
     report.warning(
       'NoEffect',
       'spec.config.passthroughHeaders',
-      'spec.passthroughHeaders wins over it: remove one of the two',
+      'spec.passthroughHeaders takes precedence: remove one of the two',
     );
   }
   headers?.forEach((name, index) => {
@@ -168,7 +168,7 @@ function resolvePassthrough(scope: Scope): string[] | undefined {
     report.problem(
       'RestrictedHeader',
       `${path}[${String(index)}]`,
-      `"${name}" is written by the protocol itself: remove it`,
+      `"${name}" is set by the protocol itself: remove it`,
     );
   });
   return headers;

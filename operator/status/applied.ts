@@ -2,7 +2,13 @@ import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { patchProblems } from '../render/pod-template/patch.ts';
 import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import { compareText } from '../resolve/snapshot.ts';
-import { failedCondition, trueCondition, unknownCondition, validityCondition, type ConditionState } from './condition-state.ts';
+import {
+  failedCondition,
+  trueCondition,
+  unknownCondition,
+  validityCondition,
+  type ConditionState,
+} from './condition-state.ts';
 import { conditionsOf, eventsOf, withTransitionTimes, statusOf, type ObjectStatus } from './conditions.ts';
 import { ordered, problemsMessage, type Self } from './message.ts';
 import { GATEWAY_MEMBERS } from './same-status.ts';
@@ -51,7 +57,9 @@ export function appliedConditions({ problems, exists, isCurrent }: Applied, self
   if (!exists) return [];
   if (isCurrent && problems.length === 0)
     return [trueCondition('Applied', 'ObjectsApplied', 'the objects match the spec')];
-  return [unknownCondition('Applied', 'EarlierSpec', 'an earlier spec stays deployed until the problems are corrected')];
+  return [
+    unknownCondition('Applied', 'EarlierSpec', 'an earlier spec stays deployed until the problems are corrected'),
+  ];
 }
 
 /** Returns the previous status of an object with a false `Applied`: applying, or reading what it needs, failed. */
@@ -59,6 +67,8 @@ export function applyFailedStatus(object: KubeObject, message: string, now: stri
   const states = [failedCondition('Applied', 'ApplyFailed', message)];
   const previous = Object.entries(statusOf(object)).filter(([member]) => !GATEWAY_MEMBERS.includes(member));
   const others = [...conditionsOf(object).values()].filter(({ type }) => type !== 'Applied');
-  const conditions = [...others, ...withTransitionTimes(object, states, now)].toSorted((a, b) => compareText(a.type, b.type));
+  const conditions = [...others, ...withTransitionTimes(object, states, now)].toSorted((a, b) =>
+    compareText(a.type, b.type),
+  );
   return { status: { ...Object.fromEntries(previous), conditions }, ready: false, events: eventsOf(object, states) };
 }

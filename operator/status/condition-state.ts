@@ -55,7 +55,9 @@ export function validityCondition(
   self: Self,
 ): ConditionState {
   const [first] = ordered(problems, self);
-  return first ? failedCondition(type, reasonOf(first), problemsMessage(problems, self)) : trueCondition(type, good.reason, good.message);
+  return first
+    ? failedCondition(type, reasonOf(first), problemsMessage(problems, self))
+    : trueCondition(type, good.reason, good.message);
 }
 
 /** Collects all warnings in one condition; empty when there are none. */

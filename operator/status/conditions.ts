@@ -1,12 +1,12 @@
 import { isConfigKind } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { compareText } from '../resolve/snapshot.ts';
-import type { Claim } from './claim.ts';
+import type { ConditionState } from './condition-state.ts';
 import { cut } from './message.ts';
 
 export interface Condition {
   readonly type: string;
-  readonly status: Claim['status'];
+  readonly status: ConditionState['status'];
   readonly reason: string;
   readonly message: string;
   /** When `status` last changed, RFC 3339. */
@@ -20,20 +20,20 @@ export interface StatusEvent {
   readonly message: string;
 }
 
-/** What the operator says about an object. */
+/** Status of an object, with the facts that follow from it. */
 export interface ObjectStatus {
-  /** Exactly what the operator owns of the status. */
+  /** The members of the status that the operator owns. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** Whether the object does what its spec says; what the gauge of a resource shows. */
+  /** True when the object works as its spec says. Exported as the gauge of the resource. */
   readonly ready: boolean;
-  /** What changed since the status that the object has. */
+  /** Changes since the status that the object has now. */
   readonly events: readonly StatusEvent[];
 }
 
-/** What the API server takes as the message of an event. */
+/** Longest event message that the API server accepts. */
 const MOST_EVENT_BYTES = 1024;
 
-/** The status as the API server has it; empty where nobody has written one. */
+/** Returns the status that the API server has; empty when none has been written. */
 export const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' && status !== null ? (status as Record<string, unknown>) : {};
 
@@ -44,10 +44,10 @@ export function conditionsOf(object: KubeObject): ReadonlyMap<string, Condition>
   );
 }
 
-/** The claims as conditions, sorted by type, each with the time at which its status last changed. */
-export function settle(object: KubeObject, claims: readonly Claim[], now: string): Condition[] {
+/** Returns the conditions sorted by type, each with the time of its last status change. */
+export function withTransitionTimes(object: KubeObject, states: readonly ConditionState[], now: string): Condition[] {
   const live = conditionsOf(object);
-  return claims
+  return states
     .toSorted((a, b) => compareText(a.type, b.type))
     .map(({ type, status, reason, message }) => {
       const before = live.get(type);
@@ -56,39 +56,39 @@ export function settle(object: KubeObject, claims: readonly Claim[], now: string
     });
 }
 
-/** One event for each claim that was not so before; what is right from the start is not worth one. */
-export function eventsOf(object: KubeObject, claims: readonly Claim[]): StatusEvent[] {
+/** Returns one event per changed condition. A condition that is good from the start gets none, except `Ready`. */
+export function eventsOf(object: KubeObject, states: readonly ConditionState[]): StatusEvent[] {
   const live = conditionsOf(object);
-  return claims
+  return states
     .toSorted((a, b) => compareText(a.type, b.type))
-    .flatMap((claim): StatusEvent[] => {
-      const { type, status, message, alarming } = claim;
+    .flatMap((condition): StatusEvent[] => {
+      const { type, status, message, needsAction } = condition;
       const before = live.get(type);
       const isServing = type === 'Ready' && status === 'True';
-      if (before?.status === status || status === 'Unknown' || !(alarming || before || isServing)) return [];
+      if (before?.status === status || status === 'Unknown' || !(needsAction || before || isServing)) return [];
       const text = cut(message, MOST_EVENT_BYTES);
-      return [{ type: alarming ? 'Warning' : 'Normal', reason: eventReason(object.kind, claim), message: text }];
+      return [{ type: needsAction ? 'Warning' : 'Normal', reason: eventReason(object.kind, condition), message: text }];
     });
 }
 
-/** Events say what conditions say, in words of their own where a kind is only referred to. */
-function eventReason(kind: string, { type, status, reason }: Claim): string {
+/** Returns the reason of the condition, except for config kinds, whose events have reasons of their own. */
+function eventReason(kind: string, { type, status, reason }: ConditionState): string {
   if (type === 'DeletionBlocked') return type;
   if (type !== 'Valid' || !isConfigKind(kind)) return reason;
   return status === 'True' ? 'ConfigValid' : 'ConfigInvalid';
 }
 
-/** The parts of every status: what was looked at, what was found, and what is worth an event. */
-export function concludeStatus(
+/** Builds the status of an object: the given members, `observedGeneration`, the conditions and the events. */
+export function buildStatus(
   object: KubeObject,
-  claims: readonly Claim[],
+  states: readonly ConditionState[],
   now: string,
   { ready, ...rest }: { readonly ready: boolean } & Readonly<Record<string, unknown>>,
 ): ObjectStatus {
   const status = {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
     observedGeneration: object.metadata.generation ?? 0,
-    conditions: settle(object, claims, now),
+    conditions: withTransitionTimes(object, states, now),
   };
-  return { status, ready, events: eventsOf(object, claims) };
+  return { status, ready, events: eventsOf(object, states) };
 }

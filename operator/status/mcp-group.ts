@@ -11,7 +11,7 @@ export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }
   const servers = namesOf('MCPServer', self.name, snapshot);
   const entries = namesOf('MCPServerEntry', self.name, snapshot);
   const states: ConditionState[] = [
-    trueCondition('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the group's members are listed'),
+    trueCondition('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the members of the group are listed'),
     ...(refused.length > 0 ? [failedCondition('Valid', 'ValidationFailed', problemsMessage(refused, self))] : []),
     ...deletionConditions(deletion),
   ];

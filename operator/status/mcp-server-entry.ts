@@ -68,7 +68,9 @@ function hasBundle({ spec }: MCPServerEntry, snapshot: Snapshot): boolean {
 }
 
 function bundleCondition(exists: boolean, problems: Problems, self: Self): ConditionState {
-  const message = exists ? 'the bundle contains certificates' : 'the bundle does not exist, and the reference is optional';
+  const message = exists
+    ? 'the bundle contains certificates'
+    : 'the bundle does not exist, and the reference is optional';
   const good = { reason: 'CABundleRefValid', message };
   const reasonOf = ({ reason }: ObjectProblem): string =>
     reason === 'CABundleRefInvalid' ? 'CABundleRefInvalid' : 'CABundleRefNotFound';

@@ -5,7 +5,14 @@ import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
 import { appliedConditions, podTemplateCondition, workloadProblems } from './applied.ts';
-import { advisoryConditions, failedCondition, falseCondition, validityCondition, warningCondition, type ConditionState } from './condition-state.ts';
+import {
+  advisoryConditions,
+  failedCondition,
+  falseCondition,
+  validityCondition,
+  warningCondition,
+  type ConditionState,
+} from './condition-state.ts';
 import { buildStatus, statusOf, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { INVALID, REFUSED } from './mcp-external-auth-config.ts';
@@ -75,7 +82,8 @@ function readiness(
   rollout: Rollout | undefined,
   self: Self,
 ): ConditionState {
-  if (object.metadata.deletionTimestamp !== undefined) return falseCondition('Ready', 'NotReady', 'the server is being deleted');
+  if (object.metadata.deletionTimestamp !== undefined)
+    return falseCondition('Ready', 'NotReady', 'the server is being deleted');
   if (!rollout) {
     if (problems.length > 0) return failedCondition('Ready', 'NotReady', workloadProblems(problems, self));
     return falseCondition('Ready', 'NotReady', 'its pods are not created yet');
@@ -121,7 +129,12 @@ function conditionsFor(
 }
 
 /** Builds the condition for the credential. A false condition of the MCPExternalAuthConfig passes on its reason. */
-function authCondition(name: string, problems: readonly ObjectProblem[], snapshot: Snapshot, self: Self): ConditionState {
+function authCondition(
+  name: string,
+  problems: readonly ObjectProblem[],
+  snapshot: Snapshot,
+  self: Self,
+): ConditionState {
   const about = [...problems.filter(isAboutAuthRef), ...authConfigProblems(name, snapshot)];
   const good = { reason: 'ValidationSucceeded', message: `MCPExternalAuthConfig "${name}" can be used` };
   const reasonOf = ({ kind, reason }: ObjectProblem): string => {

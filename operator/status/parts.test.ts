@@ -60,7 +60,12 @@ const object = live(
 
 describe('withTransitionTimes', () => {
   it('keeps the time of an unchanged status and always sets the generation', () => {
-    const states = [trueCondition('B', 'Good', ''), trueCondition('A', 'New', 'other'), failedCondition('C', 'Bad', ''), trueCondition('D', 'Good', '')];
+    const states = [
+      trueCondition('B', 'Good', ''),
+      trueCondition('A', 'New', 'other'),
+      failedCondition('C', 'Bad', ''),
+      trueCondition('D', 'Good', ''),
+    ];
     expect(withTransitionTimes(object, states, NOW)).toEqual([
       { type: 'A', status: 'True', reason: 'New', message: 'other', lastTransitionTime: 'then', observedGeneration: 3 },
       { type: 'B', status: 'True', reason: 'Good', message: '', lastTransitionTime: NOW, observedGeneration: 3 },
@@ -72,9 +77,21 @@ describe('withTransitionTimes', () => {
 
 describe('events', () => {
   it.each([
-    ['a condition that becomes false', failedCondition('A', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
-    ['a condition that is false from the start', failedCondition('Z', 'Bad', 'm'), [{ type: 'Warning', reason: 'Bad', message: 'm' }]],
-    ['a condition that becomes true', trueCondition('B', 'Good', 'm'), [{ type: 'Normal', reason: 'Good', message: 'm' }]],
+    [
+      'a condition that becomes false',
+      failedCondition('A', 'Bad', 'm'),
+      [{ type: 'Warning', reason: 'Bad', message: 'm' }],
+    ],
+    [
+      'a condition that is false from the start',
+      failedCondition('Z', 'Bad', 'm'),
+      [{ type: 'Warning', reason: 'Bad', message: 'm' }],
+    ],
+    [
+      'a condition that becomes true',
+      trueCondition('B', 'Good', 'm'),
+      [{ type: 'Normal', reason: 'Good', message: 'm' }],
+    ],
     ['no event for a condition that is true from the start', trueCondition('Z', 'Good', 'm'), []],
     [
       'Ready that is true for the first time',
@@ -83,7 +100,11 @@ describe('events', () => {
     ],
     ['no event for another reason of a false condition', failedCondition('B', 'Worse', 'm'), []],
     ['no event for an unknown condition', unknownCondition('A', 'Unknown', 'm'), []],
-    ['a warning that begins', warningCondition('B', 'Careful', 'm'), [{ type: 'Warning', reason: 'Careful', message: 'm' }]],
+    [
+      'a warning that begins',
+      warningCondition('B', 'Careful', 'm'),
+      [{ type: 'Warning', reason: 'Careful', message: 'm' }],
+    ],
     [
       'a blocked deletion',
       warningCondition('DeletionBlocked', 'X', 'm'),

@@ -21,7 +21,12 @@ export function deletionConditions({ referencedBy, deleting }: Deletion): Condit
 }
 
 /** Builds the condition for the reference to a group. */
-export function groupCondition(group: string, problems: readonly ObjectProblem[], good: string, self: Self): ConditionState {
+export function groupCondition(
+  group: string,
+  problems: readonly ObjectProblem[],
+  good: string,
+  self: Self,
+): ConditionState {
   const about = problems.filter(isAboutGroup);
   const message = `MCPGroup "${group}" exists`;
   return validityCondition('GroupRefValidated', { reason: good, message }, about, groupReason, self);

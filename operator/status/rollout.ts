@@ -45,7 +45,9 @@ function workloadFailure({ conditions = [] }: WorkloadStatus): RolloutFailure | 
   const failed =
     conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True') ??
     conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
-  return failed && { reason: failed.reason ?? failed.type, message: failed.message ?? 'the pods are not becoming ready' };
+  return (
+    failed && { reason: failed.reason ?? failed.type, message: failed.message ?? 'the pods are not becoming ready' }
+  );
 }
 
 interface ContainerStatus {
@@ -107,7 +109,9 @@ function containerFailure({ name, state, lastState }: ContainerStatus): RolloutF
     const how = exitCode === undefined ? 'keeps exiting' : `exited with code ${String(exitCode)}`;
     return { reason, message: `container ${name} ${how}` };
   }
-  const detail = UNSTEADY.has(reason) ? 'the image cannot be pulled' : (state?.waiting?.message ?? 'the container cannot start');
+  const detail = UNSTEADY.has(reason)
+    ? 'the image cannot be pulled'
+    : (state?.waiting?.message ?? 'the container cannot start');
   return { reason, message: `container ${name}: ${detail}` };
 }
 

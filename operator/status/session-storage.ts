@@ -1,20 +1,20 @@
 import { storeFacts } from '../../gateway/authserver/storage/index.ts';
-import { pends, warns, type Claim } from './claim.ts';
+import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
 
 interface Spec {
   readonly replicas?: number;
   readonly sessionStorage?: { readonly provider: string };
 }
 
-/** Whether sessions are lost between pods. */
-export function sessionStorageClaim({ replicas = 1, sessionStorage }: Spec, isStdio = false): Claim {
+/** Builds the warning for several pods without shared session storage. */
+export function sessionStorageCondition({ replicas = 1, sessionStorage }: Spec, isStdio = false): ConditionState {
   const type = 'SessionStorageWarning';
   if (replicas <= 1 || isStdio) {
-    return pends(type, 'SessionStorageWarningNotApplicable', 'at most one pod has sessions');
+    return falseCondition(type, 'SessionStorageWarningNotApplicable', 'at most one pod serves sessions');
   }
   if (storeFacts(sessionStorage?.provider).isShared) {
-    return pends(type, 'SessionStorageConfigured', 'the pods share their sessions');
+    return falseCondition(type, 'SessionStorageConfigured', 'the pods share their sessions');
   }
-  const message = `each of the ${String(replicas)} pods knows its own sessions only, and a client that reaches another pod has to start again: keep sessionAffinity: ClientIP, or set replicas: 1`;
-  return warns(type, 'SessionStorageMissingForReplicas', message);
+  const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
+  return warningCondition(type, 'SessionStorageMissingForReplicas', message);
 }

@@ -55,7 +55,12 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
 
 type Phase = 'Pending' | 'Ready' | 'Degraded' | 'Failed';
 
-function phaseOf(problems: readonly ObjectProblem[], ready: ConditionState, health: BackendHealth, excluded: number): Phase {
+function phaseOf(
+  problems: readonly ObjectProblem[],
+  ready: ConditionState,
+  health: BackendHealth,
+  excluded: number,
+): Phase {
   if (problems.length > 0) return problems.every(waitsForGroup) ? 'Pending' : 'Failed';
   switch (ready.reason) {
     case 'DeploymentFailed':
@@ -72,7 +77,12 @@ const waitsForGroup = (problem: ObjectProblem): boolean =>
   rowsOf(problem).some(({ reason }) => reason === 'GroupRefNotReady');
 
 /** Returns the problems to correct or, without any, the progress of the pods and the state of the backends. */
-function summary(problems: readonly ObjectProblem[], states: readonly ConditionState[], ready: ConditionState, self: Self): string {
+function summary(
+  problems: readonly ObjectProblem[],
+  states: readonly ConditionState[],
+  ready: ConditionState,
+  self: Self,
+): string {
   if (problems.length > 0) return cut(problemsMessage(problems, self), LONGEST_SUMMARY);
   const wrong = states.filter(({ type, status }) => ABOUT_BACKENDS.has(type) && status === 'False');
   return cut([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);

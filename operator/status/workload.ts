@@ -27,5 +27,7 @@ export function readyCondition({ desired, ready, failure, waitsFor }: Rollout, r
   const why = failure ? `${failure.reason}: ${failure.message}` : waitsFor;
   const message = why === undefined ? count : `${count}; ${why}`;
   if (ready > 0) return trueCondition('Ready', reasons.ready, message);
-  return failure ? failedCondition('Ready', reasons.failed, message) : falseCondition('Ready', reasons.pending, message);
+  return failure
+    ? failedCondition('Ready', reasons.failed, message)
+    : falseCondition('Ready', reasons.pending, message);
 }

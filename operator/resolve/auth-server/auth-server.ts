@@ -44,7 +44,7 @@ function checkProxies(scope: Scope): void {
   const { trustedProxies = [] } = scope.vmcp.spec.incomingAuth;
   if (scope.platform.mode === 'local' || trustedProxies.length > 0) return;
   const message =
-    'limits per client address are off, and only those for everybody act: list the networks of the Ingress or proxy in front';
+    'limits per client address are off, only the overall limits apply: list the networks of the Ingress or proxy in front';
   scope.on(scope.vmcp).warning('TrustedProxiesUnset', 'spec.incomingAuth.trustedProxies', message);
 }
 

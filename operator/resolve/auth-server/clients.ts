@@ -8,7 +8,7 @@ export function resolveClients(server: AuthServerSpec, scope: Scope): Partial<Em
   forced.forEach((uri, index) => {
     if (URL.canParse(uri)) return;
     const path = `${AUTH_SERVER_PATH}.forceConfidentialRedirectUris[${String(index)}]`;
-    scope.on(scope.vmcp).problem('InvalidUrl', path, 'this is no URL: write https://HOST/PATH');
+    scope.on(scope.vmcp).problem('InvalidUrl', path, 'not a URL: write https://HOST/PATH');
   });
   return {
     ...(server.allowConfidentialClientRegistration === true && { allow_confidential_client_registration: true }),

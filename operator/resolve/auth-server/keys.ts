@@ -47,12 +47,12 @@ function checkEphemeral(members: readonly (typeof MEMBERS)[number][], server: Au
   if (first === undefined) return;
   const report = scope.on(scope.vmcp);
   const lost = members.map((member) => LOST[member]).join(', ');
-  const kept = storeFacts(server.storage?.type).survivesRestart ? ', though the store keeps them' : '';
+  const kept = storeFacts(server.storage?.type).survivesRestart ? ', although the store keeps them' : '';
   const advice = `list keys in ${members.join(' and ')}`;
   const path = second === undefined ? `${AUTH_SERVER_PATH}.${first}` : AUTH_SERVER_PATH;
-  report.warning('EphemeralKeys', path, `a restart makes void all ${lost}${kept}: ${advice}`);
+  report.warning('EphemeralKeys', path, `a restart invalidates all ${lost}${kept}: ${advice}`);
   if (!hasReplicas(scope) || server.allowEphemeralKeys === true) return;
-  const message = `each of the ${String(replicas(scope))} pods would make its own keys and refuse the tokens of the others: ${advice}, or set replicas: 1`;
+  const message = `each of the ${String(replicas(scope))} pods would generate its own keys and reject the tokens of the others: ${advice}, or set replicas: 1`;
   report.problem('ReplicasShareNothing', 'spec.replicas', message);
 }
 

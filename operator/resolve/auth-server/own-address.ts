@@ -10,5 +10,5 @@ export function isOwnAddress(url: string, { vmcp }: Scope): boolean {
 /** What to do about an exchange at our own. */
 export const circularExchange = (url: string, { vmcp }: Scope): string =>
   url === `${String(vmcp.spec.authServerConfig?.issuer)}/oauth/token`
-    ? 'the embedded authorization server of the same VirtualMCPServer exchanges no tokens: use a config of type upstreamInject to send what users got at a provider, or name another address'
+    ? 'the embedded authorization server of the same VirtualMCPServer does not exchange tokens: use a config of type upstreamInject to send upstream tokens, or use another address'
     : circular('name another address');

@@ -94,7 +94,7 @@ function checkSharedCallbacks(server: AuthServerSpec, report: Report): void {
     holders.set(configured ?? own, holder ?? name);
     if (holder === undefined) return;
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}].${type}Config.redirectUri`;
-    const message = `the provider "${holder}" sends users back to this address, too, so that a code of one could be taken for a code of the other if they do not send iss (RFC 9207): leave redirectUri out, or give each its own`;
+    const message = `the provider "${holder}" also sends users back to this address, so a code of one could be mistaken for a code of the other unless they send iss (RFC 9207): leave redirectUri out, or give each its own`;
     report.warning('RedirectUriShared', path, message);
   });
 }
@@ -104,7 +104,7 @@ function checkIdentity({ upstreamProviders: [first] }: AuthServerSpec, report: R
   const { oauth2Config: config } = first ?? {};
   if (!config || config.userInfo || config.identityFromToken) return;
   const message =
-    'the first provider names nobody, so that every login is a new user, who has nothing of the logins before: set userInfo or identityFromToken';
+    'the first provider does not identify users, so every login is a new user without access to earlier logins: set userInfo or identityFromToken';
   report.warning('IdentitySynthesized', `${AUTH_SERVER_PATH}.upstreamProviders[0].oauth2Config`, message);
 }
 
@@ -128,7 +128,7 @@ function checkNames(names: readonly string[], path: string, scope: Scope): void 
   const known = upstreamNames(scope);
   names.forEach((name, index) => {
     if (known.includes(name)) return;
-    const message = `no upstream provider is named "${name}" (there is ${known.join(', ')}): correct the name`;
+    const message = `no upstream provider is named "${name}" (known: ${known.join(', ')}): correct the name`;
     scope.on(scope.vmcp).problem('UpstreamProviderUnknown', `${path}[${String(index)}]`, message);
   });
 }

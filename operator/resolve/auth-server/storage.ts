@@ -18,11 +18,11 @@ function checkPods(storage: NonNullable<AuthServerSpec['storage']>, scope: Scope
   const report = scope.on(scope.vmcp);
   const { isShared, survivesRestart } = storeOf(storage);
   if (!survivesRestart) {
-    const message = `a restart of the pod ends every login and forgets every client: ${adviceFor('survivesRestart')}`;
+    const message = `a restart of the pod loses every login and every registered client: ${adviceFor('survivesRestart')}`;
     report.warning('EphemeralStorage', PATH, message);
   }
   if (isShared || !hasReplicas(scope)) return;
-  const message = `logins in the memory of one pod are unknown to the others: ${adviceFor('isShared')} in authServerConfig, or set replicas: 1`;
+  const message = `logins in the memory of one pod are not available to the other pods: ${adviceFor('isShared')} in authServerConfig, or set replicas: 1`;
   report.problem('ReplicasShareNothing', 'spec.replicas', message);
 }
 

@@ -28,7 +28,7 @@ function checkIssuer({ issuer }: AuthServerSpec, { owner, source, spec }: TokenD
   if (owner.kind !== 'MCPOIDCConfig') return;
   const { name } = owner.metadata;
   if (source !== 'inline') {
-    const message = `MCPOIDCConfig "${name}" accepts service account tokens, and the embedded authorization server issues others: refer to one of type inline with issuer ${issuer}`;
+    const message = `MCPOIDCConfig "${name}" accepts service account tokens, which the embedded authorization server does not issue: refer to one of type inline with issuer ${issuer}`;
     report.problem('IssuerMismatch', 'spec.incomingAuth.oidcConfigRef.name', message);
     return;
   }
@@ -47,7 +47,7 @@ function checkAudience({ audience, resource }: TokenDescription, { vmcp }: Scope
     ? `spec.incomingAuth.${inRef ? 'oidcConfigRef.audience' : 'audience'}`
     : 'spec.incomingAuth.oidcConfig.inline.audience';
   if (!isPublicUrl(audience)) {
-    const message = 'with authServerConfig, the audience is the public URL of this server: write https://HOST/mcp';
+    const message = 'with authServerConfig, the audience must be the public URL of this server: write https://HOST/mcp';
     report.problem('AudienceMismatch', path, message);
   } else if (resource.url !== undefined && resource.url !== audience) {
     const message = `with authServerConfig, tokens are issued for resourceUrl alone (${resource.url}): make the two equal`;
@@ -65,7 +65,7 @@ function checkKeys({ owner, path, spec }: TokenDescription, scope: Scope): void 
     if (isOwnAddress(url, scope)) {
       report.problem('CircularAddress', `${path}.${member}`, circular('remove this field'));
     } else {
-      const message = 'with authServerConfig, keys and tokens are looked up in process: remove this field';
+      const message = 'with authServerConfig, the gateway has the keys and tokens in process: remove this field';
       report.warning('NoEffect', `${path}.${member}`, message);
     }
   }

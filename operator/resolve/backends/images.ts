@@ -22,20 +22,20 @@ export function checkImage(image: string, path: string, platform: Platform, repo
   if (scheme === undefined) {
     report.problem('InvalidImageReference', path, `"${image}" ${imageAdvice(image)}`);
   } else if (scheme !== 'oci' && platform.mode === 'cluster') {
-    report.problem('LocalImageInCluster', path, `${scheme}:// runs in local mode only: name a container image`);
+    report.problem('LocalImageInCluster', path, `${scheme}:// runs in local mode only: use a container image`);
   } else if (scheme === 'oci' && platform.mode === 'local' && platform.containerEngine === false) {
     report.problem(
       'NoContainerEngine',
       path,
-      `"${image}" is a container image and neither docker nor podman answers: start one of them, or use an npx:// or uvx:// package`,
+      `"${image}" is a container image, and neither docker nor podman responds: start one of them, or use an npx:// or uvx:// package`,
     );
   }
 }
 
 function imageAdvice(image: string): string {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//u.exec(image)?.[1];
-  if (scheme === 'npx') return 'is not a package of npm: write npx://PACKAGE or npx://PACKAGE@VERSION';
-  if (scheme === 'uvx') return 'is not a package of PyPI: write uvx://PACKAGE or uvx://PACKAGE==VERSION';
+  if (scheme === 'npx') return 'is not an npm package: write npx://PACKAGE or npx://PACKAGE@VERSION';
+  if (scheme === 'uvx') return 'is not a PyPI package: write uvx://PACKAGE or uvx://PACKAGE==VERSION';
   if (scheme === 'http' || scheme === 'https') return 'is a URL: use kind MCPServerEntry with spec.remoteUrl';
   if (scheme !== undefined) return `has the unknown scheme ${scheme}://: use npx://, uvx:// or a container image`;
   return 'is not an image reference: write NAME:TAG, npx://PACKAGE or uvx://PACKAGE';

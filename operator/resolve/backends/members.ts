@@ -46,7 +46,7 @@ const ownScope = ({ vmcp, snapshot, platform }: Scope): Scope => newScope(vmcp, 
 function judgeBroken({ kind, name }: BrokenObject, outer: Scope): JudgedMember {
   const scope = ownScope(outer);
   const { name: group } = scope.vmcp.spec.groupRef;
-  const message = `${kind} "${name}" belongs to group "${group}" and has problems of its own: correct them first`;
+  const message = `${kind} "${name}" belongs to group "${group}" and is invalid: correct its own problems first`;
   scope.on({ kind, metadata: { name } }).problem(CONSEQUENCE_REASON, 'spec', message);
   checkEntryActs(name, scope);
   return { kind, name, scope };
@@ -69,7 +69,7 @@ function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boo
   const rivals = scope.platform.mode === 'local' ? found.slice(0, found.indexOf(object)) : found;
   const other = rivals.find((rival) => rival !== object && rival.metadata.name === name);
   if (!other) return true;
-  const message = `${other.kind} "${name}" is in group "${scope.vmcp.spec.groupRef.name}" too and a backend is known by its name alone: rename one`;
+  const message = `${other.kind} "${name}" is in group "${scope.vmcp.spec.groupRef.name}" too, and a backend is identified by its name alone: rename one`;
   scope.on(object).problem('BackendNameConflict', 'metadata.name', message);
   return false;
 }

@@ -49,7 +49,7 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
 export function checkEntryActs(name: string, scope: Scope): void {
   const outgoing = scope.vmcp.spec.outgoingAuth;
   if (outgoing?.source === 'inline' || outgoing?.backends?.[name]?.type !== 'externalAuthConfigRef') return;
-  const message = `source discovered takes what backend "${name}" itself refers to: set ${PATH}.source: inline, or remove this entry`;
+  const message = `with source discovered, the own reference of backend "${name}" applies instead of this entry: set ${PATH}.source: inline, or remove this entry`;
   scope.on(scope.vmcp).problem('OutgoingAuthIgnored', childPath(`${PATH}.backends`, name), message);
 }
 
@@ -85,12 +85,12 @@ function checkPlace(
   scope: Scope,
 ): void {
   if (transport === 'stdio' && type !== 'unauthenticated') {
-    const message = `a stdio server has no requests to put a credential on, and "${name}" is of type ${type}: remove the reference`;
+    const message = `a stdio server has no HTTP requests that could carry a credential, and "${name}" is of type ${type}: remove the reference`;
     scope.on(owner).problem('OutgoingAuthOnStdio', path, message);
   }
   const perUser = STRATEGIES.some((strategy) => strategy.type === type && strategy.perUser);
   if (perUser && scope.vmcp.spec.incomingAuth.type === 'anonymous') {
-    const message = `"${name}" is of type ${type}, which needs a caller, and VirtualMCPServer "${scope.vmcp.metadata.name}" has anonymous ones only: set its incomingAuth.type to oidc, or refer to another config`;
+    const message = `"${name}" is of type ${type}, which needs a user, and VirtualMCPServer "${scope.vmcp.metadata.name}" is anonymous: set its incomingAuth.type to oidc, or refer to another config`;
     scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
   }
 }
@@ -114,10 +114,10 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
     },
     problem({ reason, path, message }) {
       if (reason === 'UpstreamProviderUnknown' && keptIn) {
-        const advice = `VirtualMCPServer "${name}" keeps tokens of upstream providers to itself: remove its disableUpstreamTokenInjection, or use another type`;
+        const advice = `VirtualMCPServer "${name}" disables the injection of upstream tokens: remove its disableUpstreamTokenInjection, or use another type`;
         report.problem('UpstreamTokensDisabled', place(path), advice);
       } else if (reason === 'UpstreamProviderUnknown' && !server) {
-        const advice = `only a login at the embedded authorization server leaves upstream tokens, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
+        const advice = `upstream tokens come from logins at the embedded authorization server, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
         report.problem('OutgoingAuthNeedsAuthServer', place(path), advice);
       } else report.problem(reason, place(path), message);
     },

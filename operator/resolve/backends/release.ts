@@ -38,7 +38,7 @@ export function checkRelease(
   if (url === null) return; // reported as an invalid URL
   const { allowedHosts } = config.spec;
   if (allowedHosts && !isAllowed(url, allowedHosts)) {
-    const message = `${what} is withheld from ${describe(member, url)}: its spec.allowedHosts names ${allowedHosts.join(', ') || 'no host'}. Add ${url.host} there, or remove the reference`;
+    const message = `${what} is withheld from ${describe(member, url)}: its spec.allowedHosts lists ${allowedHosts.join(', ') || 'no host'}. Add ${url.host} there, or remove the reference`;
     scope.on(place.owner).problem(CREDENTIAL_WITHHELD, place.path, message);
     return;
   }
@@ -77,11 +77,11 @@ interface Refusal {
 function withhold(what: string, { member, url, advice, orElse, place: { owner, path } }: Refusal, scope: Scope): void {
   const { name } = scope.vmcp.metadata;
   if (scope.platform.mode === 'local' && classifyHost(url.hostname) === 'loopback') {
-    const message = `VirtualMCPServer "${name}" does not name this member; at another address ${what} is withheld from it. Before you move it, ${advice}`;
+    const message = `VirtualMCPServer "${name}" does not name this member; ${what} would be withheld from it at another address. Before you move it, ${advice}`;
     scope.on(owner).warning('MemberNotNamed', path, message);
     return;
   }
-  const message = `${what} is withheld from ${describe(member, url)}, which VirtualMCPServer "${name}" does not name. To send it there, ${advice}${orElse}`;
+  const message = `${what} is withheld from ${describe(member, url)}, which VirtualMCPServer "${name}" does not name. To allow it, ${advice}${orElse}`;
   scope.on(owner).problem(CREDENTIAL_WITHHELD, path, message);
 }
 

@@ -54,7 +54,7 @@ function resolveHeaders(
       report.problem(
         'InvalidHeaderValue',
         here,
-        'the value holds a line break or another character that no header may hold: remove it',
+        'the value contains a line break or another character that a header must not contain: remove it',
       );
     }
   }
@@ -73,7 +73,7 @@ function resolveHeaders(
 
 function checkHeader(name: string, path: string, seen: Set<string>, report: Report): void {
   if (isProtocolHeader(name)) {
-    report.problem('RestrictedHeader', path, `"${name}" is written by the protocol itself: remove it`);
+    report.problem('RestrictedHeader', path, `"${name}" is set by the protocol itself: remove it`);
   } else if (seen.has(name.toLowerCase())) {
     report.problem('DuplicateHeader', path, `"${name}" is set twice: remove one`);
   }

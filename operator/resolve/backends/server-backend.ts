@@ -25,19 +25,19 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
 /** In a cluster a stdio server is one process in one pod. */
 function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'], report: Report): void {
   if (isolation !== 'shared') {
-    const message = `in a cluster one process serves every caller, so that isolation ${isolation} cannot be had: set isolation: shared if callers may share its state, or use a server that speaks streamable-http`;
+    const message = `in a cluster one process serves every client, so isolation ${isolation} is not available: set isolation: shared if clients may share its state, or use a server that speaks streamable-http`;
     report.problem('IsolationNotAvailable', 'spec.isolation', message);
   }
   if (maxProcesses === undefined) return;
-  report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every caller: remove it');
+  report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every client: remove it');
 }
 
 /** What the proxy of a stdio server does anyway; clients reach other servers without one. */
 const PROXY_FIELDS = [
-  { field: 'endpointPrefix', does: 'the endpoint event of SSE names a path without a prefix', inert: [''] },
+  { field: 'endpointPrefix', does: 'the SSE endpoint event has a path without a prefix', inert: [''] },
   { field: 'maxRequestBodySize', does: 'a request has at most 8 MiB', inert: [0, 8 * 1024 * 1024] },
-  { field: 'proxyReadTimeout', does: 'a request is read for at most 30 s', inert: ['0', '0s', '30s'] },
-  { field: 'trustProxyHeaders', does: 'X-Forwarded-* headers change nothing', inert: [false] },
+  { field: 'proxyReadTimeout', does: 'reading a request takes at most 30 s', inert: ['0', '0s', '30s'] },
+  { field: 'trustProxyHeaders', does: 'X-Forwarded-* headers have no effect', inert: [false] },
 ] as const;
 
 function checkProxyFields(spec: MCPServer['spec'], report: Report): void {
@@ -45,19 +45,19 @@ function checkProxyFields(spec: MCPServer['spec'], report: Report): void {
   for (const { field, does, inert } of PROXY_FIELDS) {
     const value = spec[field];
     if (value === undefined || inert.some((each) => each === value)) continue;
-    const why = isStdio ? does : `no proxy stands before a server that speaks ${spec.transport ?? ''}`;
+    const why = isStdio ? does : `there is no proxy in front of a server that speaks ${spec.transport ?? ''}`;
     report.warning('NoEffect', `spec.${field}`, `${why}: remove it`);
   }
 }
 
 function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec'], report: Report): void {
   if (transport === 'stdio') {
-    const message = 'a stdio server listens on no port: remove it or correct spec.transport';
+    const message = 'a stdio server has no port: remove it or correct spec.transport';
     if (mcpPort !== undefined) report.warning('NoEffect', 'spec.mcpPort', message);
     return;
   }
   if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE && proxyMode !== transport) {
-    const message = `proxyMode says how a stdio server is exposed and this one speaks ${transport ?? 'stdio'}: remove it`;
+    const message = `proxyMode selects how a stdio server is exposed, and this one speaks ${transport ?? 'stdio'}: remove it`;
     report.problem('StdioOnly', 'spec.proxyMode', message);
   }
 }
@@ -68,7 +68,7 @@ function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report:
   const take = (name: string, path: string): void => {
     const owner = owners.get(name);
     if (owner !== undefined) {
-      report.problem('DuplicateEnv', path, `"${name}" is set by ${owner} already: remove one of them`);
+      report.problem('DuplicateEnv', path, `"${name}" is already set by ${owner}: remove one of them`);
     } else if (!ENV_NAME.test(name)) {
       report.problem('InvalidEnvName', path, `"${name}" cannot name an environment variable: set targetEnvName`);
     }
@@ -91,7 +91,7 @@ function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): v
   paths.forEach((mountPath, index) => {
     const first = paths.indexOf(mountPath);
     if (first === index) return;
-    const message = `spec.volumes[${String(first)}] is mounted at "${mountPath}" already: use another path`;
+    const message = `spec.volumes[${String(first)}] is already mounted at "${mountPath}": use another path`;
     report.problem('DuplicateEntry', `spec.volumes[${String(index)}].mountPath`, message);
   });
 }

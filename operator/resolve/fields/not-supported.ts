@@ -33,16 +33,16 @@ const canHoldSessions = (value: unknown): boolean => {
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
-const AUTHORIZATION = 'authorization by policies';
-const TOKEN_EXCHANGE = 'the exchange of tokens at the embedded authorization server';
-const COMPOSITE = 'the composition of tools';
+const AUTHORIZATION = 'authorization by policy';
+const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
+const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry export';
 const RATE_LIMIT = 'rate limiting';
 const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
-const TOOL_CONFIG = 'sharing of tool rules';
+const TOOL_CONFIG = 'shared tool configuration';
 /** In front of one MCPServer rather than of a group. */
 const PER_SERVER = 'access control of a single server';
 
@@ -56,7 +56,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
     [
       'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',
-      'the registration of clients at providers',
+      'dynamic client registration at providers',
       undefined,
       'register one there and set clientId',
     ],
@@ -82,7 +82,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.toolConfigRef', TOOL_CONFIG],
-    ['spec.webhookConfigRef', 'calling of webhooks'],
+    ['spec.webhookConfigRef', 'support for webhooks'],
   ]),
   { kind: 'MCPServer', pattern: 'spec.volumes', feature: SANDBOX, only: 'local' },
 ];

@@ -31,7 +31,7 @@ function checkOrigins(allowedOrigins: readonly string[] | undefined, report: Rep
     const advice =
       canonical === undefined ? 'write scheme, host and port, such as https://app.example.com' : `write ${canonical}`;
     const path = `spec.incomingAuth.allowedOrigins[${String(index)}]`;
-    report.problem('InvalidOrigin', path, `no browser sends the origin "${origin}": ${advice}`);
+    report.problem('InvalidOrigin', path, `"${origin}" is not an origin as browsers send it: ${advice}`);
   });
 }
 

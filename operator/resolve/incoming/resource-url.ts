@@ -21,7 +21,7 @@ export function resolveResourceUrl(
   if (scope.platform.mode === 'local') return undefined;
   const { name } = scope.vmcp.metadata;
   const service = `http://vmcp-${name}.${scope.snapshot.namespace}.svc.cluster.local:4483/mcp`;
-  const message = `clients outside of the cluster are told to log in for ${service}: set resourceUrl to the public URL of this server`;
+  const message = `clients outside of the cluster receive ${service} as the resource to log in for: set resourceUrl to the public URL of this server`;
   report.warning('ResourceURLUnset', 'spec.incomingAuth', message);
   return service;
 }
@@ -40,8 +40,8 @@ function publicUrlFault(text: string): { reason: string; message: string } | und
     return { reason: 'InvalidUrl', message: 'not an http or https URL: write https://HOST/mcp' };
   }
   if (url.username !== '' || url.password !== '') {
-    return { reason: 'CredentialsInUrl', message: 'the URL holds a user name or password: remove it' };
+    return { reason: 'CredentialsInUrl', message: 'the URL contains a user name or password: remove it' };
   }
   if (!text.includes('#')) return undefined;
-  return { reason: 'InvalidUrl', message: 'a resource has no fragment: remove everything from the # on' };
+  return { reason: 'InvalidUrl', message: 'a resource URL has no fragment: remove the # and the text after it' };
 }

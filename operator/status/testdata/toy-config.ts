@@ -1,15 +1,15 @@
-import { verdict } from '../claim.ts';
-import { concludeStatus, type ObjectStatus } from '../conditions.ts';
+import { validityCondition } from '../condition-state.ts';
+import { buildStatus, type ObjectStatus } from '../conditions.ts';
 import type { SharedObjectInput } from '../input.ts';
-import { deletionClaims } from '../references.ts';
+import { deletionConditions } from '../references.ts';
 
 /** Returns the status of a config kind as a contributor might add it. */
 export function toyConfigStatus({ object, refused = [], deletion, now }: SharedObjectInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const good = { reason: 'ConfigValid', message: 'it can be used' };
-  const claims = [
-    verdict('Valid', good, refused, () => 'ConfigInvalid', self),
-    ...deletionClaims(deletion),
+  const states = [
+    validityCondition('Valid', good, refused, () => 'ConfigInvalid', self),
+    ...deletionConditions(deletion),
   ];
-  return concludeStatus(object, claims, now, { ready: refused.length === 0 });
+  return buildStatus(object, states, now, { ready: refused.length === 0 });
 }

@@ -42,7 +42,13 @@ export function backendHealth(object: KubeObject, served: readonly string[] | un
 }
 
 /** Builds `BackendsHealthy`, which can be false while `Ready` is true: some backends work. */
-export function backendsHealthyCondition({ served, reported, working, unhealthy, unknown }: BackendHealth): ConditionState {
+export function backendsHealthyCondition({
+  served,
+  reported,
+  working,
+  unhealthy,
+  unknown,
+}: BackendHealth): ConditionState {
   const type = 'BackendsHealthy';
   if (served === 0) return unknownCondition(type, 'NoBackends', 'no backend is served');
   if (reported === 0) return unknownCondition(type, 'BackendsNotReported', 'no gateway has reported its backends yet');

@@ -4,7 +4,15 @@ import { CREDENTIAL_WITHHELD } from '../../resolve/backends/release.ts';
 import type { Snapshot, VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { ExcludedMember, Resolution } from '../../resolve/vmcp.ts';
 import { appliedConditions, podTemplateCondition } from '../applied.ts';
-import { advisoryConditions, failedCondition, trueCondition, falseCondition, validityCondition, warningCondition, type ConditionState } from '../condition-state.ts';
+import {
+  advisoryConditions,
+  failedCondition,
+  trueCondition,
+  falseCondition,
+  validityCondition,
+  warningCondition,
+  type ConditionState,
+} from '../condition-state.ts';
 import { problemsMessage, type Self } from '../message.ts';
 import { outgoingAuthConditions } from './outgoing-auth.ts';
 import { isAdvice, rowsOf, WARNING_TABLE, type WarningRow } from './problem-table.ts';
@@ -70,7 +78,13 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
       ? [condition('OIDCConfigRefValidated', 'OIDCConfigRefValid', `MCPOIDCConfig "${oidcConfigRef.name}" is used`)]
       : []),
     ...(authServerConfig
-      ? [condition('AuthServerConfigValidated', 'AuthServerConfigValid', 'the authorization server matches this server')]
+      ? [
+          condition(
+            'AuthServerConfigValidated',
+            'AuthServerConfigValid',
+            'the authorization server matches this server',
+          ),
+        ]
       : []),
   ];
 }
@@ -86,7 +100,11 @@ function warningConditions({ spec }: VirtualMCPServer, { warnings }: Resolution,
 }
 
 /** Builds `BackendsDiscovered`, false when members are excluded. The other members are served. */
-function discoveryCondition(excluded: readonly ExcludedMember[], served: number | undefined, self: Self): ConditionState {
+function discoveryCondition(
+  excluded: readonly ExcludedMember[],
+  served: number | undefined,
+  self: Self,
+): ConditionState {
   const type = 'BackendsDiscovered';
   if (excluded.length === 0) {
     const message = served === 0 ? 'the group has no members' : 'every member of the group is valid';
@@ -94,7 +112,11 @@ function discoveryCondition(excluded: readonly ExcludedMember[], served: number 
   }
   const problems = excluded.flatMap((member) => member.problems.map((problem) => namingBackend(problem, member)));
   const isConflict = problems.some(({ reason }) => reason === 'BackendNameConflict');
-  return failedCondition(type, isConflict ? 'BackendNameConflict' : 'BackendDiscoveryFailed', problemsMessage(problems, self));
+  return failedCondition(
+    type,
+    isConflict ? 'BackendNameConflict' : 'BackendDiscoveryFailed',
+    problemsMessage(problems, self),
+  );
 }
 
 /** Builds `CredentialsWithheld`, present while a credential is withheld from a member. */

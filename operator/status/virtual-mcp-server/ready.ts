@@ -40,7 +40,8 @@ export function readiness({ problems, rollout, health, excluded, isPartialFailur
   }
   if (reported === 0 || unhealthy.length === 0) return pods;
   if (unknown) return falseCondition('Ready', 'BackendsUnknown', withPods('no backend has been probed yet'));
-  if (working === 0) return failedCondition('Ready', 'BackendsUnavailable', withPods(`no backend can be called: ${names}`));
+  if (working === 0)
+    return failedCondition('Ready', 'BackendsUnavailable', withPods(`no backend can be called: ${names}`));
   if (isPartialFailureFatal) {
     return failedCondition(
       'Ready',
