@@ -1,16 +1,16 @@
-/** Who may import whom: the table of folders in CONTRIBUTING.md, checked. Tests may reach further than the code they test. */
+/** Import rules of CONTRIBUTING.md ("Who may import whom"). Tests may import more than the code that they test. */
 const TEST = '\\.test\\.ts$|/testdata/';
-/** Folders of variants: one idea, one file; the operator reads their `spec` and `resolve`. */
+/** Folders of variants, one file each. The operator reads their `spec` and `resolve`. */
 const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storage))/';
-/** The validator of rendered configurations: pure, and the same for who writes them and who reads them. */
+/** Validator of rendered configurations: pure, used by the operator and by gateways. */
 const READER = '^gateway/read-gateway-config\\.ts$';
-/** What an address is: pure, and the same for who judges URLs of resources and who dials. */
+/** Classes of addresses: pure, used to check URLs of resources and to connect. */
 const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
-/** The connection to an API server: the operator's, and that of gateways in pods. */
+/** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
 /** Shapes of Kubernetes objects. */
 const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
-/** What reaches the network, the disk or a cluster. */
+/** Packages that use the network, the disk or a cluster. */
 const EFFECTS =
   '(^|node_modules/)(express|undici|ioredis|@kubernetes/client-node|winston|prom-client|openid-client)(/|$)';
 const EFFECTFUL_BUILTINS =
@@ -18,7 +18,13 @@ const EFFECTFUL_BUILTINS =
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', comment: 'A cycle hides who owns what.', from: {}, to: { circular: true } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'A cycle hides which file owns what.',
+      from: {},
+      to: { circular: true },
+    },
     {
       name: 'resolvable',
       severity: 'error',
@@ -29,7 +35,7 @@ module.exports = {
     {
       name: 'gateway-never-operator',
       severity: 'error',
-      comment: 'The operator decides, the gateway obeys: the image of the data plane holds no operator code.',
+      comment: 'The gateway follows its configuration: the gateway image contains no operator code.',
       from: { path: '^gateway/' },
       to: { path: '^operator/' },
     },
@@ -51,7 +57,7 @@ module.exports = {
       name: 'operator-imports-of-gateway',
       severity: 'error',
       comment:
-        'Of gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the reader of configurations.',
+        'From gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the configuration reader.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
       to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
     },
@@ -59,7 +65,7 @@ module.exports = {
       name: 'cli-starts-the-gateway',
       severity: 'error',
       comment:
-        'operator/cli alone may start a gateway: gateway/main.ts, the errors of its listener, its log; and judge key files ahead of it. Nothing else of it.',
+        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log) and check key files before that.',
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
@@ -69,14 +75,15 @@ module.exports = {
     {
       name: 'operator-imports-kinds-only',
       severity: 'error',
-      comment: 'The generator and its writers are a tool, not a library.',
+      comment: 'Only crds/kinds is a library. The generators beside it are tools.',
       from: { path: '^(operator|gateway)/', pathNot: TEST },
       to: { path: '^crds/', pathNot: '^crds/kinds/' },
     },
     {
       name: 'pure-core-imports',
       severity: 'error',
-      comment: 'resolve/, render/ and status/ are pure: they see kinds, the contract, the variants and each other.',
+      comment:
+        'resolve/, render/ and status/ are pure: they import kinds, gateway/contract, the variants and each other.',
       from: { path: '^operator/(resolve|render|status)/', pathNot: TEST },
       to: {
         path: '^(gateway|operator|crds|e2e)/',
@@ -87,7 +94,7 @@ module.exports = {
       name: 'pure-core-has-no-effects',
       severity: 'error',
       comment:
-        'resolve/, render/, status/, aggregation/ and the classes of addresses are data in, data out: no disk, no network, no cluster, no logger.',
+        'resolve/, render/, status/, aggregation/ and the address classes are pure: no disk, no network, no cluster, no logger.',
       from: {
         path: `^(operator/(resolve|render|status)|gateway/(vmcp/aggregation|authserver/core))/|${ADDRESSES}`,
         pathNot: TEST,
@@ -97,36 +104,35 @@ module.exports = {
     {
       name: 'outgoing-variant-stands-alone',
       severity: 'error',
-      comment: 'A strategy imports the contract and its own folder; network, time and stores come in as `deps`.',
+      comment: 'A strategy imports gateway/contract and its own folder; it gets network, time and stores as `deps`.',
       from: { path: '^gateway/outgoing/', pathNot: TEST },
       to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|outgoing)/' },
     },
     {
       name: 'policy-stands-alone',
       severity: 'error',
-      comment: 'A policy imports the contract and its own folder; time and stores come in as `deps`.',
+      comment: 'A policy imports gateway/contract and its own folder; it gets time and stores as `deps`.',
       from: { path: '^gateway/policy/', pathNot: TEST },
       to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|policy)/' },
     },
     {
       name: 'mcp-sdk-in-one-folder',
       severity: 'error',
-      comment:
-        '@modelcontextprotocol/* is imported in gateway/vmcp/ and in tests, so that a move stays one folder wide.',
+      comment: 'Only gateway/vmcp/ and tests import @modelcontextprotocol/*, so that an upgrade changes one folder.',
       from: { path: '^(gateway|operator|crds)/', pathNot: `^gateway/vmcp/|${TEST}` },
       to: { path: '(^|node_modules/)@modelcontextprotocol/' },
     },
     {
       name: 'nothing-imports-e2e',
       severity: 'error',
-      comment: 'e2e/ is outside of the product. Unit tests may use its harness.',
+      comment: 'e2e/ is not part of the product. Unit tests may use its harness.',
       from: { path: '^(gateway|operator|crds)/', pathNot: TEST },
       to: { path: '^e2e/' },
     },
     {
       name: 'no-dev-dependency-in-the-product',
       severity: 'error',
-      comment: 'What the image does not install cannot be imported by what the image runs.',
+      comment: 'The image does not install development dependencies, so its code cannot import them.',
       from: { path: '^(gateway|operator|crds/kinds)/', pathNot: TEST },
       to: { dependencyTypes: ['npm-dev'], pathNot: '^node_modules/@types/' },
     },

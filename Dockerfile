@@ -1,5 +1,5 @@
-# Both images of vmcp: `docker build --target gateway .` and `docker build --target operator .` (make images).
-# Node.js is the one that the lock file pins; the base below it has glibc, libstdc++ and CA certificates, and no shell.
+# Builds both images of vmcp: `docker build --target gateway .` and `docker build --target operator .` (make images).
+# The lock file pins the Node.js of the images. The base image has glibc, libstdc++ and CA certificates, but no shell.
 ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 

@@ -1,4 +1,4 @@
-# `make help` lists the targets. Plain make 3.81 is enough; npm scripts run on the Node that the lock file pins.
+# `make help` lists the targets. Works with make 3.81. npm scripts use the Node version of the lock file.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
@@ -9,7 +9,7 @@ SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
 GENERATED := ':(glob)crds/*.yaml' docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-# Where the binaries of the test cluster are.
+# Folder of the test cluster's binaries.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
 .PHONY: help run test e2e check lint scripts verify generate build images bench bench-operator soak install python redis chromium promtool \
@@ -18,14 +18,14 @@ export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
 
-run: build ## start the quickstart here: two MCP servers behind one endpoint (Ctrl-C stops it)
+run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
 test: install python redis chromium promtool lint verify build control-plane ## install what the tests need, then lint, verify and every test
 	@npm run --silent test -- --project pure --project unit --project e2e \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
 
-e2e: build ## everything on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
+e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
 
 check: install lint verify ## before a commit: lint, verify and the unit tests that start no process and no server
@@ -35,13 +35,13 @@ lint: install ## types, ESLint, import rules, dead code, formatting; results of 
 	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
 	npm run --silent lint:others; others=$$?; wait $$eslint && [ $$others -eq 0 ]
 
-scripts: ## shell scripts and the workflow, where shellcheck and Go are
+scripts: ## check shell scripts (needs shellcheck) and the workflow (needs Go)
 	@command -v shellcheck >/dev/null 2>&1 || echo 'not applicable: scripts are checked with shellcheck (Debian: apt install shellcheck)'
 	@! command -v shellcheck >/dev/null 2>&1 || shellcheck -x -P e2e/cluster e2e/cluster/*.sh .ci/run
 	@command -v go >/dev/null 2>&1 || echo 'not applicable: workflows are checked with actionlint, which needs Go'
 	@! command -v go >/dev/null 2>&1 || go run $(ACTIONLINT)
 
-verify: generate ## fail if a generated file is not the one that is committed or staged
+verify: generate ## fail if a generated file differs from the committed or staged one
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo 'not applicable: verify compares with git, and this is not a git checkout'; exit 0; }; \
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
@@ -51,13 +51,13 @@ generate: install ## write crds/*.yaml, their copies and _kinds.tpl in charts/, 
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
 
-images: build ## .cache/images/{gateway,operator}.tar, with docker or podman if they can, else packed (ENGINE=docker|podman|none)
+images: build ## build .cache/images/{gateway,operator}.tar with docker or podman, else without (ENGINE=docker|podman|none)
 	@e2e/cluster/images.sh $(ENGINE)
 
 control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl and helm for the tests (minutes, once)
 	@e2e/cluster/build.sh control-plane || echo 'not applicable: the tests of the operator and the charts need a control plane, which could not be built'
 
-cluster-binaries: ## the same and what a whole node needs (about 8 minutes, once), in CLUSTER_CACHE
+cluster-binaries: ## build the same and the binaries of a whole node, in CLUSTER_CACHE (about 8 minutes, once)
 	@e2e/cluster/build.sh
 
 bench: build ## measure the gateway against a bare proxy (wrk, some minutes), or against another checkout: BASE=DIR
@@ -71,23 +71,23 @@ bench-operator: build ## measure the operator against a bare writer, 7 rounds on
 	  echo 'not applicable: the throughput of the operator needs a control plane (make control-plane)'; \
 	fi
 
-soak: build ## an hour of mixed load: does the heap of the gateway stay flat? (SOAK_MINUTES=60)
+soak: build ## check that the gateway's heap does not grow during an hour of mixed load (SOAK_MINUTES=60)
 	@npx --no-install node e2e/bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),60)
 
-install: $(INSTALLED) ## npm ci, when the lock file is newer than node_modules
+install: $(INSTALLED) ## run npm ci if the lock file is newer than node_modules
 
-python: $(PYTHON_READY) ## the Python MCP client for the tests, in .cache/python
+python: $(PYTHON_READY) ## install the Python MCP client for the tests, in .cache/python
 
-redis: ## say so when the tests of the key-value store have no server to run against
+redis: ## report when redis-server for the tests of the key-value store is missing
 	@command -v redis-server >/dev/null 2>&1 || echo 'not applicable: the tests of the key-value store need redis-server (Debian: apt install redis-server)'
 
-chromium: ## say so when the tests of the login pages have no browser to run in
+chromium: ## report when chromium for the tests of the login pages is missing
 	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
 
-promtool: ## say so when the alert rules of the chart have no Prometheus to run in
+promtool: ## report when promtool for the tests of the alert rules is missing
 	@command -v promtool >/dev/null 2>&1 || echo 'not applicable: the tests of the alert rules need promtool (Debian: apt install prometheus)'
 
-clean: ## remove what make has written (node_modules and the binaries of the test cluster stay)
+clean: ## remove the files that make wrote, except node_modules and the binaries of the test cluster
 	rm -rf dist
 	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 

@@ -4,7 +4,7 @@ import { builtinRules } from 'eslint/use-at-your-own-risk';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
-/** Where the process meets the world: only here may code read the environment, end the process or ask for the time. */
+/** Files that may read the environment, end the process and read the clock. */
 const COMPOSITION_ROOTS = ['operator/cli/**', 'gateway/main.ts', 'crds/generate.ts', 'e2e/**'];
 const TESTS = ['**/*.test.ts', '**/testdata/**'];
 const PURE = [
@@ -15,7 +15,7 @@ const PURE = [
   'gateway/contract/**',
 ];
 
-/** One rule has one severity, so the warning limits run under a second name. */
+/** A second name for the two rules with limits: a rule can have only one severity, and these also warn. */
 const soft = {
   rules: {
     'max-lines': builtinRules.get('max-lines'),
@@ -31,16 +31,16 @@ const noDefaultExport = {
 const ambient = [
   {
     selector: 'MemberExpression[object.name="process"][property.name="env"]',
-    message: 'Take the value as a parameter: the environment is read in composition roots only (CONTRIBUTING.md).',
+    message: 'Take the value as a parameter: only composition roots read the environment (CONTRIBUTING.md).',
   },
   {
     selector: 'CallExpression[callee.object.name="process"][callee.property.name="exit"]',
-    message: 'Throw or return: a process is ended in composition roots only (CONTRIBUTING.md).',
+    message: 'Throw or return: only composition roots end the process (CONTRIBUTING.md).',
   },
   {
     selector:
       'NewExpression[callee.name="Date"][arguments.length=0], MemberExpression[object.name="Date"][property.name="now"]',
-    message: 'Take the clock as a parameter: wall time is read in composition roots only (CONTRIBUTING.md).',
+    message: 'Take the clock as a parameter: only composition roots read wall time (CONTRIBUTING.md).',
   },
 ];
 const random = [
@@ -51,7 +51,7 @@ const random = [
   },
   {
     selector: 'CallExpression[callee.name=/^set(Timeout|Interval|Immediate)$/]',
-    message: 'This folder is pure: no timers. Return what should happen and let the caller wait.',
+    message: 'This folder is pure: no timers. Return the delay and let the caller wait.',
   },
 ];
 
@@ -79,13 +79,13 @@ export default defineConfig(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
-      // An interface may ask for a promise where one implementation has nothing to wait for.
+      // An interface may return a promise although one implementation has nothing to await.
       '@typescript-eslint/require-await': 'off',
     },
   },
   {
-    // Patterns meet text from outside: one with quadratic run time lets a stranger stall the event loop.
-    // `crds/kinds/patterns.test.ts` holds the patterns in schemas to the same rules.
+    // Patterns are applied to text of clients: a pattern with quadratic run time lets a client block the event loop.
+    // `crds/kinds/patterns.test.ts` applies the same rules to patterns in schemas.
     files: ['gateway/**/*.ts', 'operator/**/*.ts', 'crds/**/*.ts'],
     ignores: TESTS,
     plugins: { regexp },
@@ -99,7 +99,7 @@ export default defineConfig(
   {
     files: ['e2e/**', ...TESTS],
     rules: {
-      '@typescript-eslint/no-deprecated': 'off', // old transports and old SDK classes are what is tested
+      '@typescript-eslint/no-deprecated': 'off', // tests use old transports and old SDK classes on purpose
       '@typescript-eslint/no-unsafe-assignment': 'off', // `expect.any` and its siblings are typed any
       '@typescript-eslint/unbound-method': 'off', // factories return objects whose methods do not use `this`
     },
@@ -116,7 +116,7 @@ export default defineConfig(
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
-  // Tools and foreign modules ask for a default export.
+  // Some tools and third-party modules need a default export.
   { files: ['*.config.ts', '*.config.js', '**/*.d.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['**/*.js', '**/*.cjs', '**/*.mjs'],

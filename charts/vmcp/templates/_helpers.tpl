@@ -28,7 +28,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* The namespaces of scope namespace, as a JSON list. */}}
+{{/* The watched namespaces with scope `namespace`, as a JSON list. */}}
 {{- define "vmcp.namespaces" -}}
 {{- $namespaces := .Values.operator.rbac.allowedNamespaces }}
 {{- if not $namespaces }}
