@@ -1,5 +1,4 @@
 import express, { type Express, type RequestHandler } from 'express';
-import type { Logger } from 'winston';
 import type { Registry } from 'prom-client';
 import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
@@ -13,6 +12,7 @@ import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
 import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
 import { backendsHealth, status } from './vmcp/status.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
+import type { Logger } from './contract/logger.ts';
 
 export interface AppOptions {
   readonly log: Logger;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Logger } from 'winston';
 import { createManagementApp } from './app.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
@@ -22,14 +21,14 @@ import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Launcher, LaunchProblem } from './workloads/runner/runner.ts';
-import { stackOf } from './telemetry/log.ts';
+import { stackOf, type RootLog } from './telemetry/log.ts';
 
 export type { ServerSpec } from './public-server.ts';
 
 export interface GatewayOptions {
   readonly servers: readonly ServerSpec[];
   readonly management: { readonly host: string; readonly port: number };
-  readonly log: Logger;
+  readonly log: RootLog;
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;

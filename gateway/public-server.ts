@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'winston';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
 import { randomPool } from './authserver/keys/random-pool.ts';
@@ -23,6 +22,7 @@ import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
 import { VirtualServer, type VirtualServerDeps } from './vmcp/virtual-server.ts';
+import { withFields, type Logger } from './contract/logger.ts';
 
 export interface ServerSpec {
   readonly config: GatewayConfig;
@@ -212,7 +212,7 @@ export class PublicServer {
   #newBoundary(config: GatewayConfig, authServer: AuthServer | undefined): Boundary {
     const { log, strategies, apiServer, rootAlias, onAuthentication } = this.#deps;
     return boundaryOf(config, this.mcpUrl, {
-      log: log.child({ server: config.name }),
+      log: withFields(log, { server: config.name }),
       now: strategies.now,
       exposed: !isLoopback(this.spec.host),
       apiServer,
@@ -237,7 +237,7 @@ async function openAuthServer(
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
-  const child = log.child({ server: config.name });
+  const child = withFields(log, { server: config.name });
   const deps = {
     now: strategies.now,
     random: randomPool(),
@@ -303,7 +303,7 @@ function virtualServer(
   { boundary, authServer }: CurrentGate,
 ): VirtualServer {
   return new VirtualServer(config, {
-    log: log.child({ server: config.name }),
+    log: withFields(log, { server: config.name }),
     now: strategies.now,
     random: Math.random,
     newId: randomUUID,

@@ -1,11 +1,12 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import type { Rule } from '../../gateway/contract/rule.ts';
-import { defaulted, isObject, mapValues, type Shape } from './schema/defaults.ts';
+import { defaulted, mapValues, type Shape } from './schema/defaults.ts';
 import { KINDS } from './index.ts';
 import type { Kind } from './schema/kind.ts';
 import { pathText, places, type Steps } from './schema/object-path.ts';
 import { toProblem, type SteppedProblem } from './schema/schema-problems.ts';
+import { isObject } from '../../gateway/contract/json.ts';
 
 const ajv = new Ajv2020({
   allErrors: true,

@@ -15,7 +15,6 @@ import { clientAddresses } from './http/client-address.ts';
 import { HmacSecrets } from './keys/hmac-secrets.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
-import type { Logger } from './logger.ts';
 import { settingsOf } from './read-settings.ts';
 import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -25,6 +24,7 @@ import type { Store } from './storage/store.ts';
 import { createUpstream } from './upstream/index.ts';
 import { timed, type ObserveUpstream } from './upstream/timed.ts';
 import type { Upstream } from './upstream/upstream.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface AuthServerDeps {
   /** ms since the epoch. */

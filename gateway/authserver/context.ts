@@ -6,8 +6,8 @@ import type { SigningKeys } from './keys/signing-keys.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import type { Store } from './storage/store.ts';
-import type { Logger } from './logger.ts';
 import type { Upstream } from './upstream/upstream.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** What an endpoint works with. One object per configuration: an endpoint keeps nothing of its own. */
 export interface AuthServerContext {

@@ -3,11 +3,12 @@ import { DISCOVERED_BACKENDS_KEY } from '../contract/discovered-backends.ts';
 import type { Cluster, GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { Reflector, type KubeLog } from '../kube/reflector.ts';
+import { Reflector } from '../kube/reflector.ts';
 import { RESOURCES, type KubeObject } from '../kube/resource.ts';
 import { withDiscoveredBackends } from '../read-gateway-config.ts';
 import { stackOf } from '../telemetry/log.ts';
 import type { After } from '../vmcp/clock.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** A configuration that has its backends from the cluster. */
 export interface ClusterConfig extends GatewayConfig {
@@ -24,7 +25,7 @@ export interface BackendsOptions {
   readonly take: (config: GatewayConfig) => Promise<void>;
   /** What is wrong with the newest document, after each judgement; nothing when it is in use. */
   readonly onJudged: (problems: readonly Problem[]) => void;
-  readonly log: KubeLog;
+  readonly log: Logger;
   readonly now: () => number;
   readonly random: () => number;
   readonly after: After;

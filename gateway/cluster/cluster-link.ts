@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
@@ -9,6 +8,7 @@ import { statusReport } from '../vmcp/status.ts';
 import type { VirtualServer } from '../vmcp/virtual-server.ts';
 import { Backends, type ClusterConfig } from './backends.ts';
 import { StatusReporter } from './status-reporter.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface ClusterLinkOptions {
   readonly connection: Connection;

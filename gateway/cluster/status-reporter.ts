@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../kube/client.ts';
-import type { KubeLog } from '../kube/reflector.ts';
 import { OWN_API_VERSION, ownType, type KubeObject } from '../kube/resource.ts';
 import type { After } from '../vmcp/clock.ts';
 import type { ReportedBackend, RuntimeProblem, StatusReport } from '../vmcp/status.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface StatusReporterOptions {
   readonly client: KubeClient;
@@ -17,7 +17,7 @@ export interface StatusReporterOptions {
   readonly isProbed: () => boolean;
   /** Every backend is well; the very first report waits a while for it. */
   readonly isWell: () => boolean;
-  readonly log: KubeLog;
+  readonly log: Logger;
   readonly now: () => number;
   /** From 0 to 1. */
   readonly random: () => number;

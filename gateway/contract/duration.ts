@@ -1,4 +1,5 @@
 import { DURATION_PATTERN } from './fields.ts';
+import { isObject } from './json.ts';
 
 const UNIT_NS: Readonly<Record<string, bigint>> = {
   hours: 3_600_000_000_000n,
@@ -40,7 +41,7 @@ function format(nanoseconds: bigint): string {
 export function durationText(value: unknown): string | undefined {
   if (typeof value === 'string') return new RegExp(DURATION_PATTERN, 'u').test(value) ? value : undefined;
   if (isWhole(value)) return format(BigInt(value));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const parts = Object.entries(value);
   const [first] = parts;
   if (parts.length === 1 && first?.[0] === 'duration' && typeof first[1] !== 'object') return durationText(first[1]);

@@ -4,6 +4,7 @@ import { durationText } from './duration.ts';
 import { DURATION_PATTERN } from './fields.ts';
 import type { Problem } from './problem.ts';
 import { RunConfig, SCHEMA_VERSION } from './run-config.ts';
+import { isObject } from './json.ts';
 
 interface Shape {
   readonly type?: string;
@@ -22,9 +23,6 @@ const SECRET_MEMBERS: readonly (readonly [string, string])[] = [
 ];
 
 const SECRET_REFERENCE = /^[^,\s]+,target=[^,\s]+$/;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Durations become strings; declared members that are null become absent. What fits no shape stays for the check. */
 function normalise(shape: Shape, value: unknown): unknown {

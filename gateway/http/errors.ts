@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import type { Logger } from 'winston';
 import { loggedPath, markLogged, requestIdOf } from './log-refusals.ts';
 import { stackOf } from '../telemetry/log.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** Answers 404. `hint` says what the client may have meant. */
 export const notFound =

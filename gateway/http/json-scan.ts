@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { fail, isObject, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
+import { fail, isObjectSpan, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
 import { knownKeys, knownMembers, scanKnown, type KnownMembers } from './known-members.ts';
 
 /** Outermost members of a JSON-RPC message; values are spans of the scanned bytes, to be forwarded as they are. */
@@ -41,7 +41,7 @@ export function scanEnvelope(body: Buffer): ClientEnvelope {
   const params = knownMembers(PARAMS_KEYS);
   const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
-  if (envelope.params !== undefined && !isObject(body, envelope.params)) return { ...envelope, surface: undefined };
+  if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };
   const [name, uri, args, cursor, meta, ref] = params.found;
   return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref } };
 }

@@ -48,8 +48,8 @@ export function skipWhitespace(text: Buffer, at: number): number {
   }
 }
 
-export const isObject = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_OBJECT;
-export const isArray = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_ARRAY;
+export const isObjectSpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_OBJECT;
+export const isArraySpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_ARRAY;
 
 /** Offset behind the string that starts at `at`. */
 function skipString(text: Buffer, at: number): number {
@@ -242,7 +242,7 @@ export function objectMembers(text: Buffer, span: Span): Map<string, Span> {
 
 /** One direct member of the object at `span`, as `objectMembers` has it, without a map of the others. `key` is ASCII. */
 export function memberOf(text: Buffer, span: Span | undefined, key: string): Span | undefined {
-  if (span === undefined || !isObject(text, span)) return undefined;
+  if (span === undefined || !isObjectSpan(text, span)) return undefined;
   let found: Span | undefined;
   visitMembers(text, span, (keyStart, keyEnd, start, end) => {
     const length = keyEnd - keyStart - 2;

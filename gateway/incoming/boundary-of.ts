@@ -3,8 +3,9 @@ import { createOutbound } from '../outbound/fetch.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
 import type { ApiServer } from '../kube/api-server.ts';
 import { createBoundary, protectionOf, type AuthenticationOutcome, type Boundary } from './boundary.ts';
-import type { EmbeddedIssuer, Logger } from './token-validator.ts';
+import type { EmbeddedIssuer } from './token-validator.ts';
 import { createTokenValidator, type IssuerValidator, type ValidatorDeps } from './validator.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface BoundaryDeps {
   readonly log: Logger;

@@ -5,7 +5,7 @@ import { markLogged, requestIdOf, setRefusalReason } from '../http/log-refusals.
 import { framesOf } from '../telemetry/log.ts';
 import { readBearer, type Bearer } from './bearer-header.ts';
 import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
-import { DependencyLog, type BoundaryLog } from './dependency-log.ts';
+import { DependencyLog } from './dependency-log.ts';
 import {
   metadataUrlOf,
   protectedResourceMetadata,
@@ -14,6 +14,7 @@ import {
 } from './protected-resource.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
 import type { IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** How the question whether a request may come in ended. */
 export type AuthenticationOutcome =
@@ -45,7 +46,7 @@ export interface Boundary {
 export interface BoundaryOptions {
   /** Absent: anonymous mode. */
   readonly protection?: Protection | undefined;
-  readonly log: BoundaryLog;
+  readonly log: Pick<Logger, 'error' | 'warn' | 'debug'>;
   /** ms since the epoch. */
   readonly now: () => number;
   /** Called once for every request that `authenticate` sees, unless its client has left meanwhile. */

@@ -1,6 +1,6 @@
 import { principalOfPair, Secret, type Identity } from '../contract/identity.ts';
-import type { JsonObject } from './classify.ts';
 import { TokenRefused } from './refusal.ts';
+import type { JsonObject } from '../contract/json.ts';
 
 /** What the claims of every accepted token must say. */
 export interface ClaimRules {

@@ -1,6 +1,5 @@
 import { TokenRefused } from './refusal.ts';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from '../contract/json.ts';
 
 export interface JwtParts {
   readonly header: JsonObject & { readonly alg: string };
@@ -14,7 +13,7 @@ const BASE64URL = /^[\w-]*$/;
 export function decodeObject(part: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,8 @@
 import type { ApiServer } from '../kube/api-server.ts';
-import { decodeObject, type JsonObject } from './classify.ts';
+import { decodeObject } from './classify.ts';
 import { FetchFailure, type JsonGet } from './json-get.ts';
 import { DependencyDown } from './refusal.ts';
+import type { JsonObject } from '../contract/json.ts';
 
 /** What an API server asks of us before it shows its issuer and its keys. */
 export const ROLE_MISSING =

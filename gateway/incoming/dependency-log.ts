@@ -1,19 +1,14 @@
-/** The part of the log that the boundary uses. */
-export interface BoundaryLog {
-  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  debug(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
+import type { Logger } from '../contract/logger.ts';
 
 const QUIET_MS = 10_000;
 
 /** Says that a dependency is down at most once in a while, however many requests meet it. */
 export class DependencyLog {
-  readonly #log: BoundaryLog;
+  readonly #log: Pick<Logger, 'error' | 'warn' | 'debug'>;
   readonly #now: () => number;
   readonly #last = new Map<string, { at: number; unsaid: number }>();
 
-  constructor(log: BoundaryLog, now: () => number) {
+  constructor(log: Pick<Logger, 'error' | 'warn' | 'debug'>, now: () => number) {
     this.#log = log;
     this.#now = now;
   }

@@ -1,5 +1,5 @@
 import { FetchFailure, type JsonDocument, type JsonGet } from './json-get.ts';
-import type { JsonObject } from './classify.ts';
+import { isObject } from '../contract/json.ts';
 
 /** What an issuer says of itself, as far as it is used here. @see RFC 8414 §2 */
 export interface IssuerMetadata {
@@ -87,17 +87,16 @@ const PASSED_OVER = new Set(['NotJson', 'NotMetadata', 'IssuerMismatch', 'Redire
 
 /** The issuer must be identical, else the keys may be those of somebody else. @see RFC 8414 §3.3 */
 function read({ document }: JsonDocument, url: string, issuer: string): IssuerMetadata {
-  if (typeof document !== 'object' || document === null || Array.isArray(document))
+  if (!isObject(document))
     throw new FetchFailure('NotMetadata', `${url} is not a metadata document`, { dependency: 'discovery' });
-  const members = document as JsonObject;
-  if (members['issuer'] !== issuer) {
+  if (document['issuer'] !== issuer) {
     const message = `${url} is the document of another issuer than ${issuer}`;
     throw new FetchFailure('IssuerMismatch', message, { dependency: 'discovery' });
   }
-  const methods = members['introspection_endpoint_auth_methods_supported'];
+  const methods = document['introspection_endpoint_auth_methods_supported'];
   return {
-    jwksUri: textOf(members['jwks_uri']),
-    introspectionEndpoint: textOf(members['introspection_endpoint']),
+    jwksUri: textOf(document['jwks_uri']),
+    introspectionEndpoint: textOf(document['introspection_endpoint']),
     introspectionAuthMethods: Array.isArray(methods) ? methods.filter((one) => typeof one === 'string') : undefined,
   };
 }

@@ -3,13 +3,14 @@ import type { Identity } from '../contract/identity.ts';
 import type { Outbound, OutboundReply } from '../outbound/fetch.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { identify, type ClaimRules } from './claims.ts';
-import type { JsonObject } from './classify.ts';
 import type { Discovery, IssuerMetadata } from './discovery.ts';
 import { FetchFailure } from './json-get.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
 import { RETRY_PAUSES_MS, withRetries } from './retry.ts';
-import type { Liveness, Logger } from './token-validator.ts';
+import type { Liveness } from './token-validator.ts';
+import type { Logger } from '../contract/logger.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
 
 export interface IntrospectionOptions {
   /** When undefined the issuer's metadata names the endpoint. */
@@ -228,7 +229,7 @@ function acceptedClaims(reply: JsonObject, issuer: string): JsonObject {
 function objectOf(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
 import { compactVerify, errors, type CryptoKey } from 'jose';
 import type { Identity } from '../contract/identity.ts';
 import { identify, type ClaimRules } from './claims.ts';
-import { decodeObject, type JsonObject, type JwtParts } from './classify.ts';
+import { decodeObject, type JwtParts } from './classify.ts';
 import type { KeySet, KeySource } from './key-set.ts';
 import { TokenRefused, type RefusalReason } from './refusal.ts';
+import type { JsonObject } from '../contract/json.ts';
 
 /** Of signatures that are believed: asymmetric ones only. @see RFC 8725 §3.1 */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];

@@ -1,8 +1,9 @@
 import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, type JsonDocument } from './json-get.ts';
-import type { Logger, Readiness } from './token-validator.ts';
+import type { Readiness } from './token-validator.ts';
 import { DependencyDown, type Dependency } from './refusal.ts';
 import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface RemoteKeysOptions {
   /** One request for the key set, with what must be asked before it. Rejects with `FetchFailure` or any other error. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from './classify.ts';
 import { TokenRefused } from './refusal.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
 
 /** Whose service account tokens are accepted; undefined: everybody's. */
 export interface ServiceAccountLimits {
@@ -30,8 +30,8 @@ export const serviceAccountRule =
 /** The claim is absent from tokens of other makers that follow the same form of subject. */
 function agrees(bound: unknown, namespace: string, name: string): boolean {
   if (bound === undefined) return true;
-  if (typeof bound !== 'object' || bound === null) return false;
-  const { namespace: space, serviceaccount: account } = bound as JsonObject;
-  const accountName = typeof account === 'object' && account !== null ? (account as JsonObject)['name'] : undefined;
+  if (!isObject(bound)) return false;
+  const { namespace: space, serviceaccount: account } = bound;
+  const accountName = isObject(account) ? account['name'] : undefined;
   return (space === undefined || space === namespace) && (accountName === undefined || accountName === name);
 }

@@ -3,6 +3,7 @@ import type { Identity } from '../contract/identity.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { ApiServer } from '../kube/api-server.ts';
 import type { KeySource } from './key-set.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** Whether tokens can be judged now. Reason and message may stand beside `ready: true`: it works, but not as it should. */
 export interface Readiness {
@@ -39,14 +40,6 @@ export interface IssuerValidator extends TokenValidator {
 export interface IncomingConfig {
   readonly oidc_config?: GatewayConfig['oidc_config'];
   readonly vmcp: { readonly incoming: Incoming; readonly namespace?: string };
-}
-
-/** The part of the log that is used here. */
-export interface Logger {
-  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  debug(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
 /** Whether the login behind an access token still counts. */

@@ -4,13 +4,7 @@ import type { KubeClient, WatchEvent } from './client.ts';
 import { ObjectStore } from './object-store.ts';
 import type { KubeObject, ResourceType } from './resource.ts';
 import { RetryPause } from './retry-pause.ts';
-
-export interface KubeLog {
-  debug(message: string, fields: object): unknown;
-  info(message: string, fields: object): unknown;
-  warn(message: string, fields: object): unknown;
-  error(message: string, fields: object): unknown;
-}
+import type { Logger } from '../contract/logger.ts';
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -26,7 +20,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onChange: (previous: T | undefined, current: T | undefined) => void;
   /** A list of this version is there; what differs is told next. */
   readonly onListed?: ((resourceVersion: string) => void) | undefined;
-  readonly log: KubeLog;
+  readonly log: Logger;
   /** ms, on a clock that only goes forward. */
   readonly now: () => number;
   /** From 0 to 1. */

@@ -3,16 +3,13 @@ import type { ConnectionOptions } from 'node:tls';
 import { TrustedRoots } from '../outbound/trusted-roots.ts';
 import type { KeyValueCredentials, KeyValueSettings, KeyValueTls } from './settings.ts';
 
-export interface Logger {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
+import type { Logger } from '../contract/logger.ts';
 
 const LONGEST_PAUSE_MS = 1_000;
 const pauseMs = (attempt: number): number => Math.min(attempt * 50, LONGEST_PAUSE_MS);
 
 /** Returns a client that connects in the background and reconnects until it is closed. */
-export function connect(settings: KeyValueSettings, log: Logger): Redis | Cluster {
+export function connect(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>): Redis | Cluster {
   const client = settings.servers.kind === 'cluster' ? cluster(settings, log) : single(settings, log);
   return logged(client, log);
 }
@@ -21,7 +18,7 @@ export function connect(settings: KeyValueSettings, log: Logger): Redis | Cluste
  * Options of every connection. `maxRetriesPerRequest` is 0: a running command fails when its connection breaks. A
  * retried `take` of a code could find that its first attempt has already taken the code.
  */
-function common(settings: KeyValueSettings, log: Logger) {
+function common(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>) {
   const { username, password } = settings.credentials?.() ?? {};
   return {
     db: settings.db,
@@ -37,7 +34,7 @@ function common(settings: KeyValueSettings, log: Logger) {
   } satisfies RedisOptions;
 }
 
-function single(settings: KeyValueSettings, log: Logger): Redis {
+function single(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>): Redis {
   const client = new Redis({
     ...common(settings, log),
     ...location(settings, log),
@@ -50,7 +47,10 @@ function single(settings: KeyValueSettings, log: Logger): Redis {
   return client;
 }
 
-function location({ servers, connectTimeoutMs, replyTimeoutMs, tls }: KeyValueSettings, log: Logger) {
+function location(
+  { servers, connectTimeoutMs, replyTimeoutMs, tls }: KeyValueSettings,
+  log: Pick<Logger, 'warn' | 'info'>,
+) {
   if (servers.kind !== 'sentinel') return servers.kind === 'single' ? { ...servers.address } : {};
   return {
     sentinels: [...servers.addresses],
@@ -64,7 +64,7 @@ function location({ servers, connectTimeoutMs, replyTimeoutMs, tls }: KeyValueSe
 }
 
 /** Returns a cluster client. A command fails after five redirections; a moving slot needs fewer. */
-function cluster(settings: KeyValueSettings, log: Logger): Cluster {
+function cluster(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>): Cluster {
   const addresses = settings.servers.kind === 'cluster' ? settings.servers.addresses : [];
   const { enableOfflineQueue: _, ...redisOptions } = common(settings, log);
   return new Cluster([...addresses], {
@@ -77,7 +77,10 @@ function cluster(settings: KeyValueSettings, log: Logger): Cluster {
 }
 
 /** Returns TLS options with a getter: ioredis copies the members at each connection, so a changed bundle takes effect. */
-function tlsOptions({ caFile, insecureSkipVerify = false }: KeyValueTls, log: Logger): ConnectionOptions {
+function tlsOptions(
+  { caFile, insecureSkipVerify = false }: KeyValueTls,
+  log: Pick<Logger, 'warn' | 'info'>,
+): ConnectionOptions {
   if (insecureSkipVerify) {
     log.warn('certificates of the key-value store are not verified');
     return { rejectUnauthorized: false, minVersion: 'TLSv1.2' };
@@ -91,7 +94,11 @@ function tlsOptions({ caFile, insecureSkipVerify = false }: KeyValueTls, log: Lo
   };
 }
 
-function renewCredentials(client: Redis, credentials: () => KeyValueCredentials, log: Logger): void {
+function renewCredentials(
+  client: Redis,
+  credentials: () => KeyValueCredentials,
+  log: Pick<Logger, 'warn' | 'info'>,
+): void {
   try {
     const { username, password } = credentials();
     client.options.username = username;
@@ -102,7 +109,7 @@ function renewCredentials(client: Redis, credentials: () => KeyValueCredentials,
 }
 
 /** Logs once when the store becomes unreachable, and once when it is reachable again. */
-function logged<Client extends Redis | Cluster>(client: Client, log: Logger): Client {
+function logged<Client extends Redis | Cluster>(client: Client, log: Pick<Logger, 'warn' | 'info'>): Client {
   let reachable: boolean | undefined;
   client.on('error', (error: Error) => {
     if (reachable !== false) log.warn('key-value store is unreachable', { fault: error.message });

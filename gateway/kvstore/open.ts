@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream';
 import type { Cluster, Redis } from 'ioredis';
-import { connect, type Logger } from './connection.ts';
+import { connect } from './connection.ts';
 import { KeyValueStoreUnavailable, type Argument, type KeyValueStore, type Script } from './key-value-store.ts';
 import { keyPrefixProblem, type KeyValueSettings } from './settings.ts';
+import type { Logger } from '../contract/logger.ts';
 
 type Runner = (keyCount: number, ...keysAndArguments: readonly Argument[]) => Promise<unknown>;
 
@@ -10,7 +11,7 @@ type Runner = (keyCount: number, ...keysAndArguments: readonly Argument[]) => Pr
  * Opens a client that connects in the background.
  * @throws Error when the prefix, the credentials or a CA bundle is unusable.
  */
-export function openKeyValueStore(settings: KeyValueSettings, log: Logger): KeyValueStore {
+export function openKeyValueStore(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>): KeyValueStore {
   const problem = keyPrefixProblem(settings.keyPrefix);
   if (problem !== undefined) throw new Error(`key prefix ${problem}`);
   const client = connect(settings, log);

@@ -1,11 +1,11 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
-import type { Logger } from '../outgoing/logger.ts';
 import { guardedConnector } from './connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
 import { Reception, type RawReply } from './reception.ts';
 import { unpack } from './unpack.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface OutboundOptions {
   readonly policy: OutboundPolicy;

@@ -1,7 +1,7 @@
 import type { FormPost, FormReply } from '../outgoing/authenticator.ts';
-import type { Logger } from '../outgoing/logger.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './fetch.ts';
 import { policyFor } from './policy.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** Form POSTs to token endpoints. Rejects with `OutboundError`; redirects are replies. */
 export interface FormPoster {

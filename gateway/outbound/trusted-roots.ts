@@ -1,8 +1,8 @@
 import tls, { type SecureContext } from 'node:tls';
-import type { Logger } from '../outgoing/logger.ts';
 import { certificatesOf } from './certificates.ts';
 import { OutboundError } from './outbound-error.ts';
 import { WatchedFile } from './watched-file.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface TrustOptions {
   /** PEM certificates trusted beside the system's. */

@@ -1,6 +1,6 @@
-import type { Logger } from './logger.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** By lower-case name. */
 export type CredentialHeaders = Readonly<Record<string, string>>;
@@ -64,7 +64,7 @@ export interface StrategyDeps {
   readonly backendUrl: string;
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   readonly upstreamTokens: UpstreamTokens | undefined;
   /** Content of a secret file as it is now, without one trailing line break. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;

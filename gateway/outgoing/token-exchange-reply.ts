@@ -1,5 +1,6 @@
 import { CredentialError, type CredentialFault, type FormReply } from './authenticator.ts';
 import { urnOf, type TokenType } from './token-exchange-config.ts';
+import { isObject } from '../contract/json.ts';
 
 /** What a token endpoint gave. */
 export interface GrantedToken {
@@ -63,7 +64,7 @@ const REFUSES_EVERYONE: ReadonlySet<string> = new Set([
 function objectIn(body: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const json: unknown = JSON.parse(body);
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined;
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }

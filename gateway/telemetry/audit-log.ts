@@ -1,4 +1,4 @@
-import type { Logger } from 'winston';
+import type { Logger } from '../contract/logger.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
 /** Events that somebody should look at. */
@@ -17,5 +17,5 @@ export const auditTo =
       facts: { event, ...facts },
     } as const;
     if (REFUSALS.has(event)) refusals.write({ ...line, kind: `${event} ${String(facts['reason'])}` });
-    else log.log(line.level, line.message, line.facts);
+    else log[line.level](line.message, line.facts);
   };

@@ -1,6 +1,14 @@
 import type { Writable } from 'node:stream';
-import { createLogger as winstonLogger, format, transports, type Logger } from 'winston';
+import { createLogger, format, transports } from 'winston';
+import type { Logger } from '../contract/logger.ts';
 import { redactMember } from './redact.ts';
+
+/** Log of the process. */
+export interface RootLog extends Logger {
+  isLevelEnabled(level: string): boolean;
+  /** Returns a log that adds these fields to every line. */
+  child(fields: object): RootLog;
+}
 
 const redacted = format((info) => {
   for (const key of Object.keys(info)) {
@@ -26,8 +34,8 @@ export const framesOf = (thrown: unknown): string => {
  * JSON lines: a constant message, facts as fields, no secret in either. Entries below `level` cost no formatting: winston
  * runs the format of a logger for every entry, and that of a transport for those that its level lets through.
  */
-export function createLog(stream: Writable, level: 'debug' | 'info' | 'warn' | 'error'): Logger {
-  return winstonLogger({
+export function createLog(stream: Writable, level: 'debug' | 'info' | 'warn' | 'error'): RootLog {
+  return createLogger({
     level,
     format: unchanged(),
     transports: [

@@ -1,4 +1,4 @@
-import type { Logger } from 'winston';
+import type { RootLog } from './log.ts';
 
 /** Lines for each kind of refusal in `WINDOW_MS`. */
 export const MAX_LINES = 20;
@@ -22,11 +22,11 @@ interface Window {
  * many as they like. At debug level every one is logged.
  */
 export class RefusalLog {
-  readonly #log: Pick<Logger, 'log' | 'isLevelEnabled'>;
+  readonly #log: Pick<RootLog, 'warn' | 'info' | 'isLevelEnabled'>;
   readonly #windowMs: number;
   readonly #windows = new Map<string, Window>();
 
-  constructor(log: Pick<Logger, 'log' | 'isLevelEnabled'>, windowMs = WINDOW_MS) {
+  constructor(log: Pick<RootLog, 'warn' | 'info' | 'isLevelEnabled'>, windowMs = WINDOW_MS) {
     this.#log = log;
     this.#windowMs = windowMs;
   }
@@ -35,7 +35,7 @@ export class RefusalLog {
     const window = this.#windows.get(line.kind) ?? this.#open(line);
     if (window.lines < MAX_LINES || this.#log.isLevelEnabled('debug')) {
       window.lines += 1;
-      this.#log.log(line.level, line.message, line.facts);
+      this.#log[line.level](line.message, line.facts);
     } else window.suppressed += 1;
   }
 
@@ -45,7 +45,7 @@ export class RefusalLog {
     setTimeout(() => {
       this.#windows.delete(kind);
       const { suppressed } = window;
-      if (suppressed > 0) this.#log.log(level, 'refusals left out of the log', { kind, count: suppressed });
+      if (suppressed > 0) this.#log[level]('refusals left out of the log', { kind, count: suppressed });
     }, this.#windowMs).unref();
     return window;
   }

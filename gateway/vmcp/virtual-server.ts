@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'winston';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
@@ -21,6 +20,7 @@ import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { Views } from './views/views.ts';
+import type { Logger } from '../contract/logger.ts';
 
 export interface VirtualServerDeps {
   readonly log: Logger;

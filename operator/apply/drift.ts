@@ -1,3 +1,5 @@
+import { isObject } from '../../gateway/contract/json.ts';
+
 /** A place where an object is not as it is wanted. */
 export interface Difference {
   /** Such as `spec.template.spec.containers[mcp].image`. */
@@ -40,11 +42,6 @@ const EXACT: ReadonlySet<string> = new Set([
   'rules',
 ]);
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * Where a field of `desired` is not so in `live`. What only `live` has is the API server's default or belongs to
  * somebody else: no difference, but in selectors and rules. An empty list is the same as none.
@@ -58,8 +55,8 @@ export function drift(desired: unknown, live: unknown): Difference[] {
 function compare(desired: unknown, live: unknown, member: string, path: string, found: Difference[]): void {
   if (desired === undefined) return;
   if (Array.isArray(desired)) compareLists(desired, live, member, path, found);
-  else if (isFields(desired)) {
-    if (!isFields(live)) {
+  else if (isObject(desired)) {
+    if (!isObject(live)) {
       found.push({ path, live });
       return;
     }
@@ -78,7 +75,7 @@ function additions(desired: unknown, live: unknown, path: string, found: Differe
       additions(item, live[i], `${path}[${String(i)}]`, found);
     });
   }
-  if (!isFields(desired) || !isFields(live)) return;
+  if (!isObject(desired) || !isObject(live)) return;
   for (const [name, value] of Object.entries(live)) {
     const at = `${path}.${name}`;
     if (desired[name] !== undefined) additions(desired[name], value, at, found);
@@ -108,10 +105,10 @@ function compareLists(desired: readonly unknown[], live: unknown, member: string
 
 /** By the keys that the wanted item has: `protocol` is filled in by the API server. */
 const sameItem = (desired: unknown, live: unknown, keys: readonly string[]): boolean =>
-  isFields(desired) && isFields(live) && keys.every((key) => desired[key] === undefined || desired[key] === live[key]);
+  isObject(desired) && isObject(live) && keys.every((key) => desired[key] === undefined || desired[key] === live[key]);
 
 const identityOf = (item: unknown, keys: readonly string[]): string =>
-  isFields(item)
+  isObject(item)
     ? keys
         .map((key) => item[key])
         .filter((value) => typeof value === 'string' || typeof value === 'number')

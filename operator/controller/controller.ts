@@ -10,8 +10,9 @@ import { EventRecorder } from './events.ts';
 import type { KindController } from './kind-controller.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';
 import { WorkQueue, type QueueHooks } from './queue.ts';
-import { createReconciler, type ClusterView, type ReconcileLog } from './reconcile.ts';
+import { createReconciler, type ClusterView } from './reconcile.ts';
 import { UnreadyPods } from './unready-pods.ts';
+import type { Logger } from '../../gateway/contract/logger.ts';
 
 export interface ControllerOptions {
   readonly controllers: readonly KindController[];
@@ -19,7 +20,7 @@ export interface ControllerOptions {
   readonly client: KubeClient;
   readonly render: RenderOptions;
   readonly clock: Clock;
-  readonly log: ReconcileLog;
+  readonly log: Pick<Logger, 'warn' | 'debug'>;
   /** Tells this operator from others, over restarts. */
   readonly identity: string;
   /** Name of the pod, for events. */

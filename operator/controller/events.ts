@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
 import { apiVersionOf, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { Clock } from './clock.ts';
+import type { Logger } from '../../gateway/contract/logger.ts';
 
 /** Something that changed and that `kubectl describe` should tell. */
 export interface EventNote {
@@ -20,7 +21,7 @@ export interface EventRecorderOptions {
   readonly clock: Clock;
   /** The pod. */
   readonly reporter: string;
-  readonly log: { debug(message: string, facts?: object): void };
+  readonly log: Pick<Logger, 'debug'>;
 }
 
 interface Told {

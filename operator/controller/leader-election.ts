@@ -7,6 +7,7 @@ import {
   type ResourceType,
 } from '../../gateway/kube/resource.ts';
 import type { Clock } from './clock.ts';
+import type { Logger } from '../../gateway/contract/logger.ts';
 
 /** What the elector asks of an API server. */
 export interface LeaseClient {
@@ -14,11 +15,6 @@ export interface LeaseClient {
   create(type: ResourceType, namespace: string, object: KubeObject): Promise<KubeObject>;
   /** Refused as a conflict when the object is no longer at the resourceVersion that it names. */
   update(object: KubeObject): Promise<KubeObject>;
-}
-
-export interface ElectionLog {
-  info(message: string, facts?: object): void;
-  warn(message: string, facts?: object): void;
 }
 
 export interface LeaderElectorOptions {
@@ -32,7 +28,7 @@ export interface LeaderElectorOptions {
   readonly clock: Clock;
   /** 0 to 1: candidates shall not ask in step. */
   readonly random: () => number;
-  readonly log: ElectionLog;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly onElected: () => void;
   /** Called at once when the lease may soon be somebody else's. */
   readonly onLost: () => void;

@@ -18,6 +18,7 @@ import { protectionOf } from './protection.ts';
 import type { Outcome } from './queue.ts';
 import { withRestart } from './restart.ts';
 import type { PodsSeen, UnreadyPods } from './unready-pods.ts';
+import type { Logger } from '../../gateway/contract/logger.ts';
 
 /** Everything that a reconcile looks at. */
 export interface ClusterView extends Seen {
@@ -42,12 +43,7 @@ export interface ReconcilerOptions {
   readonly clock: Clock;
   readonly metrics: Pick<OperatorMetrics, 'reconciled'>;
   readonly record: (about: KubeObject, event: EventNote) => void;
-  readonly log: ReconcileLog;
-}
-
-export interface ReconcileLog {
-  debug(message: string, facts?: object): void;
-  warn(message: string, facts?: object): void;
+  readonly log: Pick<Logger, 'warn' | 'debug'>;
 }
 
 /** Something is in the way that goes by itself. */
@@ -241,7 +237,7 @@ const isRace = (error: unknown): boolean =>
   error instanceof ApiError && (RACES.has(error.status) || isOfTerminating(error));
 
 /** Losing a race is everyday; what else fails is worth a line. */
-function logFailure(log: ReconcileLog, key: ObjectRef, error: unknown): void {
+function logFailure(log: Pick<Logger, 'warn' | 'debug'>, key: ObjectRef, error: unknown): void {
   const { kind, namespace, name } = key;
   const problem = error instanceof ApiError ? error.message : error instanceof Error ? error.stack : String(error);
   const facts = { controller: kind, namespace, name, problem };

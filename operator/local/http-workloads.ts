@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend, BackendProcess, GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { PortBook } from '../../gateway/workloads/runner/ports.ts';
-import type { Launcher, LaunchProblem, WorkloadLog } from '../../gateway/workloads/runner/runner.ts';
+import type { Launcher, LaunchProblem } from '../../gateway/workloads/runner/runner.ts';
 import { supervise, type Workload } from '../../gateway/workloads/runner/supervise.ts';
+import type { Logger } from '../../gateway/contract/logger.ts';
 
 export interface HttpWorkloadsOptions {
   readonly launcher: Launcher;
   readonly ports: PortBook;
-  readonly log: WorkloadLog;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }

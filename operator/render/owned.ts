@@ -1,7 +1,7 @@
 import { API_GROUP } from '../../gateway/contract/api-group.ts';
 import { apiVersionOf, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../../gateway/contract/json.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from './json.ts';
 import type { Owned } from './owned.ts';
+import type { JsonObject } from '../../gateway/contract/json.ts';
 
 interface Named {
   readonly name: string;

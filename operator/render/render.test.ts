@@ -11,8 +11,8 @@ import {
   type RenderOptions,
   type ResolvedConfig,
 } from './index.ts';
-import { isObject } from './json.ts';
 import { patchFaults } from './pod-template/check.ts';
+import { isObject } from '../../gateway/contract/json.ts';
 
 const dir = new URL('testdata/', import.meta.url).pathname;
 const inputs = readdirSync(dir).filter((file) => file.endsWith('.in.yaml'));

@@ -1,7 +1,7 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
-import { isObject, type JsonObject } from './json.ts';
 import type { RenderOptions } from './options.ts';
 import type { Owned } from './owned.ts';
+import { isObject, type JsonObject } from '../../gateway/contract/json.ts';
 
 /** The account of pods that name none. */
 const DEFAULT_ACCOUNT = 'default';

@@ -13,7 +13,6 @@ import {
   type Size,
 } from './gateway/container.ts';
 import { backendsDocument, CONFIG_KEY, startDocument } from './gateway/documents.ts';
-import type { JsonObject } from './json.ts';
 import { mountedFiles } from './gateway/mounted-files.ts';
 import { gatewayNetworkPolicy } from './objects/network-policy.ts';
 import type { Rendered, RenderOptions } from './options.ts';
@@ -25,6 +24,7 @@ import { accountProblems } from './reserved-account.ts';
 import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
 import { inOrder } from './rendered.ts';
 import { service } from './objects/service.ts';
+import type { JsonObject } from '../../gateway/contract/json.ts';
 
 /** What a VirtualMCPServer became. */
 export interface ResolvedConfig {

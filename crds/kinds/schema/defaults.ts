@@ -1,3 +1,5 @@
+import { isObject } from '../../../gateway/contract/json.ts';
+
 /** The parts of a TypeBox schema that a walk beside a value looks at. */
 export interface Shape {
   readonly type?: string;
@@ -16,9 +18,6 @@ export interface Shape {
 
 /** The schema of a map's values; undefined for what is no map. */
 export const mapValues = (shape: Shape): Shape | undefined => Object.values(shape.patternProperties ?? {})[0];
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A copy with defaults where the API server puts them: members that are absent from an object that is there. */
 export function defaulted(shape: Shape, value: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Rule } from '../../../gateway/contract/rule.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** What a node of a structural schema may hold, as apiextensions/v1 JSONSchemaProps. */
 export interface StructuralSchema {
@@ -37,15 +38,11 @@ const COPIED = new Set([
 ]);
 const TRANSLATED = new Set(['properties', 'patternProperties', 'items', 'additionalProperties']);
 
-type Node = Readonly<Record<string, unknown>>;
-
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The value schema of a map; undefined when the node is not one. */
-const mapValue = (node: Node): Node | undefined => {
+const mapValue = (node: JsonObject): JsonObject | undefined => {
   const patterns = node['patternProperties'];
-  const [value] = isNode(patterns) ? Object.values(patterns) : [];
-  return isNode(value) ? value : undefined;
+  const [value] = isObject(patterns) ? Object.values(patterns) : [];
+  return isObject(value) ? value : undefined;
 };
 
 function validations(rules: readonly Rule[], path: string): StructuralSchema['x-kubernetes-validations'] {
@@ -59,7 +56,7 @@ function validations(rules: readonly Rule[], path: string): StructuralSchema['x-
   }));
 }
 
-function translate(node: Node, path: string, rules: readonly Rule[], seen: Set<string>): StructuralSchema {
+function translate(node: JsonObject, path: string, rules: readonly Rule[], seen: Set<string>): StructuralSchema {
   const where = path === '' ? 'the root' : path;
   for (const keyword of Object.keys(node)) {
     if (REFUSED.includes(keyword)) throw new Error(`${where}: a structural schema cannot hold ${keyword}`);
@@ -69,15 +66,16 @@ function translate(node: Node, path: string, rules: readonly Rule[], seen: Set<s
   const out: StructuralSchema = Object.fromEntries(Object.entries(node).filter(([keyword]) => COPIED.has(keyword)));
   if (node['enum'] && node['type'] === undefined) out.type = 'string';
   const { properties, items } = node;
-  if (isNode(properties) && Object.keys(properties).length > 0) {
+  if (isObject(properties) && Object.keys(properties).length > 0) {
     out.properties = {};
     for (const [name, member] of Object.entries(properties)) {
-      if (isNode(member)) out.properties[name] = translate(member, path === '' ? name : `${path}.${name}`, rules, seen);
+      if (isObject(member))
+        out.properties[name] = translate(member, path === '' ? name : `${path}.${name}`, rules, seen);
     }
   }
   const value = mapValue(node);
   if (value) out.additionalProperties = translate(value, `${path}{}`, rules, seen);
-  if (isNode(items)) out.items = translate(items, `${path}[]`, rules, seen);
+  if (isObject(items)) out.items = translate(items, `${path}[]`, rules, seen);
   const validated = validations(rules, path);
   if (validated) out['x-kubernetes-validations'] = validated;
   if (out.type === undefined && out['x-kubernetes-preserve-unknown-fields'] !== true) {
@@ -93,7 +91,7 @@ function translate(node: Node, path: string, rules: readonly Rule[], seen: Set<s
  */
 export function structural(schema: TSchema, rules: readonly Rule[] = []): StructuralSchema {
   const seen = new Set<string>();
-  const out = translate(schema as Node, '', rules, seen);
+  const out = translate(schema as JsonObject, '', rules, seen);
   const lost = rules.find((rule) => !seen.has(rule.path));
   if (lost) throw new Error(`${lost.path}: no such path for the rule "${lost.message}"`);
   return out;

@@ -1,5 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
-import { classify, decodeObject, type JsonObject } from '../../incoming/classify.ts';
+import { classify, decodeObject } from '../../incoming/classify.ts';
 import { ALGORITHMS, verifySignature } from '../../incoming/jwt.ts';
 import { TokenRefused } from '../../incoming/refusal.ts';
 import {
@@ -11,6 +11,7 @@ import { storageKeyOf } from '../core/opaque-token.ts';
 import type { Locks } from '../storage/store.ts';
 import type { ClientKeySource } from './client-keys.ts';
 import type { Client } from '../storage/client.ts';
+import type { JsonObject } from '../../contract/json.ts';
 
 /** JWT by which a client authenticates, not yet verified. @see RFC 7523 §2.2 */
 export interface ClientAssertion {

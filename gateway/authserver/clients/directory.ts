@@ -1,5 +1,4 @@
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
-import type { Logger } from '../logger.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
@@ -9,6 +8,7 @@ import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
 import type { Client } from '../storage/client.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export type ClientLookup =
   | { readonly ok: true; readonly client: Client }

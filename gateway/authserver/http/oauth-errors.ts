@@ -10,9 +10,9 @@ import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
-import type { Logger } from '../logger.ts';
 import { sendError, sendPage } from './answers.ts';
 import { PageRefused, Refused } from './refused.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 const STORE_RETRY_SECONDS = 5;
 const HTML = 'text/html; charset=utf-8';

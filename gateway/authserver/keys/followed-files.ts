@@ -1,10 +1,5 @@
 const RECHECK_AFTER_MS = 1_000;
 
-export interface KeyLog {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
-
 export interface FollowedFilesOptions<Value> {
   /** Functions that return the current content of each file. They throw an Error that names the file. */
   readonly readers: readonly (() => string)[];

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { FileUnreadable } from '../../outbound/watched-file.ts';
 import { RANDOM_BYTES, type SecretRing } from '../core/opaque-token.ts';
-import { FollowedFiles, type KeyLog } from './followed-files.ts';
+import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from './key-refused.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface HmacSecretsOptions {
   /** Files of the signing secret and of secrets that only verify. Empty: a secret that ends with the process. */
   readonly files: readonly string[];
-  readonly log: KeyLog;
+  readonly log: Pick<Logger, 'error' | 'warn'>;
   /** ms on a monotonic clock. */
   readonly now?: () => number;
 }
@@ -57,7 +58,11 @@ function bytesOf(file: string): string {
   }
 }
 
-function ringOf(files: readonly string[], contents: readonly string[], log: KeyLog): SecretRing {
+function ringOf(
+  files: readonly string[],
+  contents: readonly string[],
+  log: Pick<Logger, 'error' | 'warn'>,
+): SecretRing {
   const [current, ...older] = contents.map((content, index) => {
     const file = files[index] ?? '';
     return inFile(file, () => secretOf(content, (message) => log.warn(message, { file })));

@@ -1,14 +1,15 @@
 import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { WatchedFile } from '../../outbound/watched-file.ts';
 import { compactJws } from './compact-jws.ts';
-import { FollowedFiles, type KeyLog } from './followed-files.ts';
+import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from './key-refused.ts';
 import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface SigningKeysOptions {
   /** Files of the signing key and of keys that only verify. Empty: a key that ends with the process. */
   readonly files: readonly string[];
-  readonly log: KeyLog;
+  readonly log: Pick<Logger, 'error' | 'warn'>;
   /** ms on a monotonic clock. */
   readonly now?: () => number;
 }

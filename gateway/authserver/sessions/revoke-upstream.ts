@@ -1,8 +1,8 @@
-import type { Logger } from '../logger.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, type Store } from '../storage/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { grantOf } from './upstream-row.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface RevokeUpstreamDeps {
   readonly store: Pick<Store, 'upstreamTokens'>;

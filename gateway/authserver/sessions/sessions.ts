@@ -1,7 +1,6 @@
 import type { UpstreamTokens } from '../../outgoing/upstream-tokens.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import type { EmitEvent } from '../events.ts';
-import type { Logger } from '../logger.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import type { FamilyRef, UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, type Store } from '../storage/store.ts';
@@ -11,6 +10,7 @@ import type { LoginLiveness } from './liveness.ts';
 import { revokeUpstream } from './revoke-upstream.ts';
 import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** Logins after their code was redeemed: whether they live, what they hold upstream, how they end. */
 export interface Sessions {

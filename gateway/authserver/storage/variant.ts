@@ -2,16 +2,12 @@ import type { Static, TObject } from 'typebox';
 import type { Problem } from '../../contract/problem.ts';
 import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { Store } from './store.ts';
-
-export interface Logger {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
+import type { Logger } from '../../contract/logger.ts';
 
 export interface StoreDeps {
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** Current HMAC secrets, the signing one first; the same array until they change. */

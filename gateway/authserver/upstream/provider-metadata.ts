@@ -4,9 +4,10 @@ import { checkOutboundUrl, policyFor, type OutboundFlags } from '../../outbound/
 import { reservedInQuery } from './config/additional-params.ts';
 import { faultOf } from './protocol/fault-of.ts';
 import { Transport } from './protocol/transport.ts';
-import type { Logger, UpstreamStatus } from './upstream.ts';
+import type { UpstreamStatus } from './upstream.ts';
 import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface ProviderMetadataOptions extends OutboundFlags {
   readonly issuer: string;
@@ -14,7 +15,7 @@ export interface ProviderMetadataOptions extends OutboundFlags {
   readonly outbound: Outbound;
   readonly timeoutMs: number;
   readonly now: () => number;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   readonly retryPausesMs?: readonly number[] | undefined;
 }
 

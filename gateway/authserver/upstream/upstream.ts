@@ -5,6 +5,7 @@ import type { Rule } from '../../contract/rule.ts';
 import type { BundleRef } from '../../contract/references.ts';
 import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** What a provider gave for a code or a refresh token. */
 export interface UpstreamGrant {
@@ -112,12 +113,6 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-export interface Logger {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  debug(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
-
 /** What providers get from outside. */
 export interface UpstreamDeps {
   readonly name: string;
@@ -127,7 +122,7 @@ export interface UpstreamDeps {
   readonly ownRedirectUri?: string | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   /** Every request goes through a guard of its own policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
   /** Content of a secret file as it is now. Throws an Error that names the file. */

@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import type { Logger } from 'winston';
 import { answerInternalError } from '../errors.ts';
 import { refuseTooLarge } from '../refuse-too-large.ts';
 import type { Operation } from './operation.ts';
 import { NO_STORE, sendJson } from './replies.ts';
 import { OperationError, RequestError, type RequestFault } from './request-error.ts';
 import type { ErrorAnswers } from './router.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** Answers errors as `{"error": code, "message": text}`. An error that the operation does not declare becomes 500. */
 export const jsonErrors = (log: Logger): ErrorAnswers => ({

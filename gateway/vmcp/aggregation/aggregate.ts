@@ -16,6 +16,7 @@ import type {
   ViewCapabilities,
 } from './view.ts';
 import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
+import { isObject } from '../../contract/json.ts';
 
 /**
  * What the backends of one principal look like behind one endpoint. `unavailable` names the configured backends of which
@@ -129,8 +130,6 @@ function capabilities(
     logging: declared('logging'),
   };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** An item under the key that clients see, with where it leads. */
 interface Served extends AdvertisedItem {

@@ -1,5 +1,12 @@
 import { readString } from '../../http/json-scan.ts';
-import { arrayElements, isArray, isObject, objectMembers, skipWhitespace, type Span } from '../../http/json-walk.ts';
+import {
+  arrayElements,
+  isArraySpan,
+  isObjectSpan,
+  objectMembers,
+  skipWhitespace,
+  type Span,
+} from '../../http/json-walk.ts';
 import type { ListItem } from './catalog.ts';
 import { parseUriTemplate } from './uri-template.ts';
 import type { ListKind, Warning } from './view.ts';
@@ -48,7 +55,7 @@ export function readItems(
 /** `nextCursor` of one list result; undefined on the last page. */
 export function nextCursor(result: Buffer): string | undefined {
   const span = whole(result);
-  if (!isObject(result, span)) return undefined;
+  if (!isObjectSpan(result, span)) return undefined;
   return readString(result, objectMembers(result, span).get('nextCursor')) || undefined;
 }
 
@@ -56,14 +63,14 @@ const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: te
 
 function listed(backend: string, kind: ListKind, page: Buffer, warnings: WarningCollector): readonly Span[] {
   const span = whole(page);
-  const list = isObject(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
-  if (list && isArray(page, list)) return arrayElements(page, list);
+  const list = isObjectSpan(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
+  if (list && isArraySpan(page, list)) return arrayElements(page, list);
   warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is left out`);
   return [];
 }
 
 function itemKey(page: Buffer, item: Span, member: string): string | undefined {
-  if (!isObject(page, item)) return undefined;
+  if (!isObjectSpan(page, item)) return undefined;
   return readString(page, objectMembers(page, item).get(member)) || undefined;
 }
 

@@ -1,5 +1,5 @@
 import { readString } from '../../http/json-scan.ts';
-import { isObject, type Span } from '../../http/json-walk.ts';
+import { isObjectSpan, type Span } from '../../http/json-walk.ts';
 import { knownKeys, knownMembers, scanKnown } from '../../http/known-members.ts';
 import { matchesTemplate, mayMatch } from './uri-template.ts';
 import type { Route, View } from './view.ts';
@@ -44,7 +44,7 @@ const REF_KEYS = knownKeys('type', 'name', 'uri');
 
 /** Undefined when it is no reference of the protocol; throws `ScanError` (`invalid`) when a key stands twice. */
 export function readReference(text: Buffer, ref: Span): Reference | undefined {
-  if (!isObject(text, ref)) return undefined;
+  if (!isObjectSpan(text, ref)) return undefined;
   const members = knownMembers(REF_KEYS);
   scanKnown(text, ref.start, members);
   const { found } = members;

@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
@@ -23,6 +22,7 @@ import {
 import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;

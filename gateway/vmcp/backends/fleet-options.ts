@@ -1,9 +1,9 @@
-import type { Logger } from 'winston';
 import type { Backend, Operational, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
 import type { BackendMessage } from '../relay.ts';
 import type { Transport } from '../transport/channel.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface FleetOptions {
   readonly log: Logger;

@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import type { Span } from '../../http/json-scan.ts';
 import type { Decision, Policy } from '../../policy/policy.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
@@ -12,6 +11,7 @@ import type { Answer } from '../answers/answer.ts';
 import type { Session } from '../session.ts';
 import { decide } from './decide.ts';
 import { PolicedCall } from './policed-call.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface ForwarderDeps {
   readonly fleet: Fleet;

@@ -1,4 +1,4 @@
-import { isObject, objectMembers } from '../../http/json-walk.ts';
+import { isObjectSpan, objectMembers } from '../../http/json-walk.ts';
 import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
 
@@ -23,7 +23,7 @@ export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications
 export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts {
   const { result } = scanBackendEnvelope(reply);
   if (result === undefined) throw garbage('the backend refused to initialize');
-  if (!isObject(reply, result)) throw garbage('the initialize result is not an object');
+  if (!isObjectSpan(reply, result)) throw garbage('the initialize result is not an object');
   const members = objectMembers(reply, result);
   const revision = readString(reply, members.get('protocolVersion'));
   if (revision === undefined || !(REVISIONS as readonly string[]).includes(revision)) {
@@ -33,7 +33,7 @@ export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts
   }
   const parsed = (key: string): Record<string, unknown> => {
     const span = members.get(key);
-    return span && isObject(reply, span)
+    return span && isObjectSpan(reply, span)
       ? (JSON.parse(reply.toString('utf8', span.start, span.end)) as Record<string, unknown>)
       : {};
   };

@@ -1,5 +1,4 @@
 import { Agent } from 'undici';
-import type { Logger } from 'winston';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { Connection } from '../../kube/connection.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
@@ -13,6 +12,7 @@ import { headerFromFile, headerPlaces, readText, withHeaderFiles, type HeaderFil
 import { httpTransport, type HttpTransportOptions } from './http/http-transport.ts';
 import { sseTransport } from './sse/sse-transport.ts';
 import { stdioTransport } from './stdio/stdio-transport.ts';
+import { withFields, type Logger } from '../../contract/logger.ts';
 
 export interface TransportsOptions {
   readonly log: Logger;
@@ -34,7 +34,7 @@ export const createTransports =
   (backend: Backend, operational: Operational, namespace?: string): Transport => {
     const shared = {
       name: backend.name,
-      log: log.child({ backend: backend.name }),
+      log: withFields(log, { backend: backend.name }),
       clientInfo: { name: 'vmcp', version },
       initTimeoutMs: initTimeoutMs(operational, backend.name),
     };

@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
@@ -13,6 +12,7 @@ import {
 import { isShared, type Isolation } from './isolation.ts';
 import { replyFault } from './reply.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** How a peer's messages leave. Neither function throws. */
 export interface PeerWire {

@@ -1,5 +1,5 @@
 import type { Envelope } from '../../http/json-scan.ts';
-import { isObject } from '../../http/json-walk.ts';
+import { isObjectSpan } from '../../http/json-walk.ts';
 
 /**
  * Why a response is none that a client can read; undefined when it is one. Clients drop what is not exactly one object
@@ -7,7 +7,7 @@ import { isObject } from '../../http/json-walk.ts';
  */
 export function replyFault(message: Buffer, { result, error }: Envelope): string | undefined {
   if (result !== undefined && error !== undefined) return 'the reply has a result and an error';
-  if (result !== undefined && !isObject(message, result)) return 'the result is not an object';
-  if (error !== undefined && !isObject(message, error)) return 'the error is not an object';
+  if (result !== undefined && !isObjectSpan(message, result)) return 'the result is not an object';
+  if (error !== undefined && !isObjectSpan(message, error)) return 'the error is not an object';
   return undefined;
 }

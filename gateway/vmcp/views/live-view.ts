@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { aggregate } from '../aggregation/aggregate.ts';
@@ -9,6 +8,7 @@ import type { Catalog } from '../aggregation/catalog.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
 import type { CatalogSource } from '../backends/catalog-source.ts';
 import type { ReadableView } from './readable-view.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface LiveViewOptions {
   readonly source: CatalogSource;

@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Policy } from '../../policy/policy.ts';
@@ -12,6 +11,7 @@ import type { ReadableView } from './readable-view.ts';
 import { ListedViews } from './listed.ts';
 import { LiveView } from './live-view.ts';
 import { PersonalCatalogs } from './personal-catalogs.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface ViewsOptions {
   readonly fleet: Fleet;

@@ -5,8 +5,9 @@ import { SCHEMES } from './schemes/index.ts';
 import { installOnce } from './install.ts';
 import { logLines, type LineListener } from './lines.ts';
 import { startProcess } from './process/process.ts';
-import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions, type WorkloadLog } from './runner.ts';
+import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
 import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface LauncherOptions {
   readonly stateDir: string;
@@ -14,7 +15,7 @@ export interface LauncherOptions {
   readonly projectRoot: string;
   /** The environment of this process; a child gets only the names that environment.ts lists. */
   readonly hostEnv: Environment;
-  readonly log: WorkloadLog;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
 type Start = (command: Command, options: SpawnOptions, listener: LineListener) => Child;

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { WorkloadLog } from './runner.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 export interface LineLimits {
   /** Longer lines are cut. */
@@ -18,9 +18,9 @@ export interface LineListener {
 export const LOG_LIMITS: LineLimits = { maxLength: 2_000, maxLines: 200, windowMs: 10_000 };
 
 /** What a workload writes beside its protocol, as log lines. */
-export const logLines = (log: WorkloadLog, workload: string): LineListener => ({
-  line: (line) => void log.info('workload output', { workload, line }),
-  dropped: (lines) => void log.warn('workload output dropped', { workload, lines }),
+export const logLines = (log: Pick<Logger, 'warn' | 'info'>, workload: string): LineListener => ({
+  line: (line) => log.info('workload output', { workload, line }),
+  dropped: (lines) => log.warn('workload output dropped', { workload, lines }),
 });
 
 /**

@@ -118,9 +118,3 @@ export class LaunchError extends Error {
     return { reason, message, permanent: PERMANENT.has(reason) };
   }
 }
-
-/** The part of a winston logger that the runner uses. */
-export interface WorkloadLog {
-  info(message: string, fields: Record<string, unknown>): unknown;
-  warn(message: string, fields: Record<string, unknown>): unknown;
-}

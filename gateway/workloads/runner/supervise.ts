@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 import { backoffMs, countRestart } from './backoff.ts';
 import { logLines, readLines } from './lines.ts';
-import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher, type WorkloadLog } from './runner.ts';
+import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher } from './runner.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** An HTTP server that is kept running. */
 export interface Workload {
@@ -34,7 +35,7 @@ export interface SuperviseOptions {
   /** Free loopback port, see `openPortBook`. */
   readonly port: number;
   readonly transport: 'streamable-http' | 'sse';
-  readonly log: WorkloadLog;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly pauseMs?: (restarts: number) => number;

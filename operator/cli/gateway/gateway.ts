@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Logger } from 'winston';
 import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
@@ -13,6 +12,7 @@ import { untilSignal } from '../signals.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { unusableFiles } from '../files/unusable-files.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
+import type { Logger } from '../../../gateway/contract/logger.ts';
 
 /** How long after the signal a Service may still send connections to this pod, beside the `preStop` before it. */
 const ROUTES_MS = 2_000;

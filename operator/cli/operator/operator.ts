@@ -1,6 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import type { Logger } from 'winston';
 import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
 import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
@@ -17,6 +16,7 @@ import { isOpenShift, readOperatorSettings, type OperatorSettings } from './oper
 import { ownServiceAccount } from './own-service-account.ts';
 import { untilSignal } from '../signals.ts';
 import { VERSION } from '../version.ts';
+import type { Logger } from '../../../gateway/contract/logger.ts';
 
 export interface OperatorFlags {
   readonly namespace?: string;

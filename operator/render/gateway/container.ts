@@ -1,7 +1,8 @@
 import { RESTRICTED_CONTAINER, sleepBeforeStop } from '../pod.ts';
-import type { JsonObject, NamedObject } from '../json.ts';
+import type { NamedObject } from '../named-object.ts';
 import type { RenderOptions } from '../options.ts';
 import type { Owned } from '../owned.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 export const GATEWAY_CONTAINER = 'vmcp';
 export const PUBLIC_PORT = 4483;

@@ -1,8 +1,8 @@
 import type { Mount } from '../../resolve/scope.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import type { GatewayVolume } from './container.ts';
-import type { JsonObject } from '../json.ts';
 import { CLUSTER_PLATFORM } from '../options.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Readable by the group of the pod. */
 const GROUP_READABLE = 0o440;

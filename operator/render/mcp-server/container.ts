@@ -1,6 +1,7 @@
 import type { MCPServer } from '../../resolve/snapshot.ts';
-import type { JsonObject, NamedObject } from '../json.ts';
+import type { NamedObject } from '../named-object.ts';
 import { RESTRICTED_CONTAINER } from '../pod.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 type Spec = MCPServer['spec'];
 

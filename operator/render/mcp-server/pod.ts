@@ -1,12 +1,13 @@
 import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
-import type { JsonObject, NamedObject } from '../json.ts';
+import type { NamedObject } from '../named-object.ts';
 import type { RenderOptions } from '../options.ts';
 import { metadataOf, type Additions, type Owned } from '../owned.ts';
 import { patchTemplate } from '../pod-template/patch.ts';
 import { accountProblems } from '../reserved-account.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD } from '../pod.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Annotation of an MCPServer, a time of RFC 3339: pods from before another value are replaced. */
 const RESTART_REQUEST = `mcpserver.${API_GROUP}/restarted-at`;

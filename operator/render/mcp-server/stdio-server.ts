@@ -4,13 +4,13 @@ import type { MCPServer } from '../../resolve/snapshot.ts';
 import { documentChecksum, documentConfigMap } from '../objects/config-map.ts';
 import { gatewayPart, gatewayUser, GRACE_S, type GatewayVolume, type Size } from '../gateway/container.ts';
 import { bridgeDocument, CONFIG_KEY } from '../gateway/documents.ts';
-import type { JsonObject } from '../json.ts';
 import { SERVER_CONTAINER, serverContainer, serverVolumes } from './container.ts';
 import { serverAccount, serverTemplate, workloadAdditions } from './pod.ts';
 import type { RenderOptions } from '../options.ts';
 import { CHECKSUM_ANNOTATION, ownedObject, type Owned } from '../owned.ts';
 import { sleepBeforeStop } from '../pod.ts';
 import { attachRules, roleFor } from '../objects/rbac.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 const SIZE: Size = { cpu: '50m', memory: '128Mi', limit: '384Mi', heapMi: 288 };
 /** The gateway beside it has refused new calls by then, and most of those that ran have ended. */

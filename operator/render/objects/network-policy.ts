@@ -2,10 +2,10 @@ import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { MANAGEMENT_PORT, PUBLIC_PORT } from '../gateway/container.ts';
-import type { JsonObject } from '../json.ts';
 import { listeningPort, transportOf } from '../mcp-server-ports.ts';
 import type { RenderOptions } from '../options.ts';
 import { GATEWAYS, ownedObject, type Owned } from '../owned.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Label of the namespaces from which metrics are read. */
 const MONITORING_LABEL = { [`${API_GROUP}/monitoring`]: 'true' };

@@ -1,8 +1,8 @@
 import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
-import type { JsonObject } from '../json.ts';
 import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 /** For pods of the operator's own making. What mounts its token says so in the pod. */
 export function serviceAccount(

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../json.ts';
 import { quantityText } from './check.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /**
  * A pod template as the API server returns it: quantities in their canonical form, members gone that it drops. What it

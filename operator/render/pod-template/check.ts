@@ -1,7 +1,7 @@
 import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
-import { isObject, type JsonObject } from '../json.ts';
 import { canonicalQuantity } from './quantity.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** What is wrong with a patch; `path` starts at the patch. */
 export interface Fault {

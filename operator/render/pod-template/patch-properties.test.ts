@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalTemplate } from './canonical.ts';
-import { isObject, type JsonObject } from '../json.ts';
 import { patchFaults } from './check.ts';
 import { POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 import { strategicMerge } from './strategic-merge.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** The same numbers for the same seed (mulberry32). */
 function dice(seed: number): (sides: number) => number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { JsonObject } from '../json.ts';
 import { patchTemplate } from './patch.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 const OBJECT = { kind: 'MCPServer', namespace: 'tools', name: 'jira' };
 const KEPT = { selector: { app: 'x' }, annotations: {}, containers: ['mcp'] };

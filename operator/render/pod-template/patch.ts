@@ -2,9 +2,9 @@ import { pathText, type Steps } from '../../../crds/kinds/schema/object-path.ts'
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import { canonicalTemplate } from './canonical.ts';
-import { isObject, type JsonObject } from '../json.ts';
 import { patchFaults, type Fault } from './check.ts';
 import { strategicMerge } from './strategic-merge.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 const PATH: Steps = ['spec', 'podTemplateSpec'];
 const INVALID_POD_TEMPLATE = 'InvalidPodTemplateSpec';

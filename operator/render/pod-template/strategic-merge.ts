@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../json.ts';
 import { DELETE_PRIMITIVES, ELEMENT_ORDER, identity, isDirective, PATCH, RETAIN_KEYS } from './check.ts';
 import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /**
  * A pod template with a strategic merge patch on it. The patch must be free of faults. Items that are new to a merged

@@ -15,9 +15,10 @@ import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';
 import { judge, type Verdict } from './judge.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
-import { isManifestObject, isObject, objectsOf, type ManifestObject } from './manifest-object.ts';
+import { isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
 import { readText } from './read-text.ts';
 import { openSecretsDir, type SecretsDir } from './secrets-dir.ts';
+import { isObject } from '../../../gateway/contract/json.ts';
 
 export const MAX_OBJECTS = 10_000;
 

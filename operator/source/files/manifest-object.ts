@@ -3,6 +3,7 @@ import { parsePath } from '../../resolve/fields/field-path.ts';
 import type { ObjectRef } from '../../resolve/problems.ts';
 import type { ManifestDocument } from './document.ts';
 import type { LocatedProblem, Position } from './located.ts';
+import { isObject } from '../../../gateway/contract/json.ts';
 
 export const DEFAULT_NAMESPACE = 'default';
 const UNNAMED = '(unnamed)';
@@ -17,9 +18,6 @@ export interface ManifestObject extends ObjectRef {
 }
 
 export type ReadObject = ManifestObject | LocatedProblem;
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isManifestObject = (read: ReadObject): read is ManifestObject => 'value' in read;
 

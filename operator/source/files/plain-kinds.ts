@@ -1,6 +1,7 @@
 import { childPath } from '../../resolve/fields/field-path.ts';
-import { isObject, type ManifestObject } from './manifest-object.ts';
+import type { ManifestObject } from './manifest-object.ts';
 import type { LocatedProblem } from './located.ts';
+import { isObject } from '../../../gateway/contract/json.ts';
 
 /** The members of a Secret or ConfigMap as bytes by key, or what is wrong with it. No message quotes a value. */
 export interface KeyedData {

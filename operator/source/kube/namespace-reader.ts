@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorOfFailure, type ApiError } from '../../../gateway/kube/api-error.ts';
 import type { KubeClient } from '../../../gateway/kube/client.ts';
-import type { KubeLog } from '../../../gateway/kube/reflector.ts';
 import type { ResourceType } from '../../../gateway/kube/resource.ts';
 import { RetryPause } from '../../../gateway/kube/retry-pause.ts';
+import type { Logger } from '../../../gateway/contract/logger.ts';
 
 export interface NamespaceReaderOptions {
   readonly client: KubeClient;
@@ -14,7 +14,7 @@ export interface NamespaceReaderOptions {
   readonly watch: () => Promise<unknown>;
   /** Everything has been listed. */
   readonly onRead: () => void;
-  readonly log: KubeLog;
+  readonly log: Logger;
   /** From 0 to 1. */
   readonly random: () => number;
 }

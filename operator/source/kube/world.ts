@@ -1,5 +1,4 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
-import type { KubeLog } from '../../../gateway/kube/reflector.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { newSnapshot, type Snapshot } from '../../resolve/snapshot.ts';
@@ -11,6 +10,7 @@ import { OwnedObjects } from './owned-objects.ts';
 import { ReferenceIndex } from './reference-index.ts';
 import { ReferencedData, type Data, type DataRef } from './referenced-data.ts';
 import { DATA_TYPES, isDataKind, OWN_TYPES, OWNED_SELECTOR, type DataKind } from './watched-kinds.ts';
+import type { Logger } from '../../../gateway/contract/logger.ts';
 
 /** Everything that the operator sees. Whatever is read here is there already: nothing waits but what says so. */
 export interface World {
@@ -56,7 +56,7 @@ export interface WorldOptions {
   /** Types of the objects that the operator creates. */
   readonly ownedTypes: readonly ResourceType[];
   readonly events: WorldEvents;
-  readonly log: KubeLog;
+  readonly log: Logger;
   /** ms, on a clock that only goes forward. */
   readonly now: () => number;
   /** From 0 to 1. */

@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import { keySetOf, type KeySet } from '../../../incoming/key-set.ts';
 import type { ClientKeySet } from '../../storage/client.ts';
 import type { Reading } from './fetched-documents.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
 
 export interface PublicKeys {
   /** Public members of the keys. */
@@ -31,11 +32,6 @@ export async function readPublicKeys(document: unknown): Promise<Reading<PublicK
   }
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Returns the public members. `kty` may have any value: `keySetOf` skips entries that are not keys. */
-const publicPart = (key: Members): JWK =>
+const publicPart = (key: JsonObject): JWK =>
   Object.fromEntries(Object.entries(key).filter(([name]) => PUBLIC_MEMBERS.includes(name)));

@@ -1,11 +1,12 @@
 /** Metadata has two levels, a key set four. */
+import { isObject } from '../../../contract/json.ts';
 const MAX_DEPTH = 16;
 
 /** Parses a JSON object into a map, where `__proto__` is an ordinary name. Returns undefined for any other text. */
 export function parseJsonObject(text: string): ReadonlyMap<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || tooDeep(value)) return undefined;
+    if (!isObject(value) || tooDeep(value)) return undefined;
     return new Map(Object.entries(value));
   } catch {
     return undefined;

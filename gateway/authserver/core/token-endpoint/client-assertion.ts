@@ -1,4 +1,5 @@
 /** The supported `client_assertion_type`. @see RFC 7523 §2.2 */
+import type { JsonObject } from '../../../contract/json.ts';
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Reason why an assertion is rejected, for the log. */
@@ -30,8 +31,6 @@ export interface AssertionClaims {
 
 export type AssertionReading =
   { readonly ok: true; readonly claims: AssertionClaims } | { readonly ok: false; readonly problem: AssertionProblem };
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_LIFETIME_S = 300;
 /** Largest accepted clock difference. */

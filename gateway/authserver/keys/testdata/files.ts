@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scope } from '../../../../e2e/harness/scope.ts';
-import type { KeyLog } from '../followed-files.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 /** Creates a folder that is removed with the scope. */
 export function folder(scope: Scope): { path(name: string): string; write(name: string, content: string | Uint8Array): string } {
@@ -27,7 +27,7 @@ export interface LogLine {
   readonly facts: unknown;
 }
 
-export function recordingLog(): { readonly log: KeyLog; readonly lines: LogLine[] } {
+export function recordingLog(): { readonly log: Pick<Logger, 'error' | 'warn'>; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const write =
     (level: LogLine['level']) =>

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../../e2e/harness/poll.ts';
-import type { Logger } from '../../../kvstore/connection.ts';
 import { openKeyValueStore } from '../../../kvstore/open.ts';
 import type { KeyValueServers, KeyValueSettings } from '../../../kvstore/settings.ts';
 import { kvstoreStore } from '../kvstore/store.ts';
@@ -8,12 +7,13 @@ import { createSealer } from '../sealing.ts';
 import type { Store } from '../store.ts';
 import type { Fixture } from './fixture.ts';
 import { unique } from './samples.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 /** What STORAGE.md asks an operator to allow. */
 export const PERMISSIONS =
   '-@all +get +set +del +pexpire +pttl +exists +sadd +srem +smembers +@sortedset +@hash +eval +evalsha +info +select';
 
-export const silent: Logger = { warn: () => undefined, info: () => undefined };
+export const silent: Pick<Logger, 'warn' | 'info'> = { warn: () => undefined, info: () => undefined };
 const secrets = [Buffer.alloc(32, 'secret of the tests')];
 
 export const settingsOf = (servers: KeyValueServers, over: Partial<KeyValueSettings> = {}): KeyValueSettings => ({

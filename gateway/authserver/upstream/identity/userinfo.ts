@@ -4,6 +4,7 @@ import { faultOf } from '../protocol/fault-of.ts';
 import { STANDARD_FIELDS, type IdentityFields } from './identity-fields.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import type { UserInfoConfig } from '../../../contract/run-config-upstreams.ts';
+import { isObject } from '../../../contract/json.ts';
 
 const MAX_REPLY_BYTES = 1024 * 1024;
 const WHAT = 'the userinfo request';
@@ -57,7 +58,7 @@ function objectIn(status: number, body: string): Document {
   }
   try {
     const document = parseExactJson(body);
-    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as Document;
+    if (isObject(document)) return document;
   } catch {
     // told below: what stands there instead is nobody's business
   }

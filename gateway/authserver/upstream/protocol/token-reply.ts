@@ -1,5 +1,6 @@
 import { errorCode } from '../upstream-error.ts';
 import { valueAt } from './dot-path.ts';
+import { isObject } from '../../../contract/json.ts';
 
 /** Dot paths into a token reply that is not RFC 6749 §5.1. */
 export interface TokenPaths {
@@ -34,8 +35,8 @@ const USABLE_TOKEN = /^[\x21-\x7E]{1,16384}$/u;
  * `error`) become 400. Members that nobody asks for are dropped. Undefined: no JSON object.
  */
 export function standardReply(document: unknown, { mapping, openid }: ReplyRules): StandardReply | undefined {
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) return undefined;
-  const members = document as Members;
+  if (!isObject(document)) return undefined;
+  const members = document;
   const refusal = refusalIn(members);
   if (refusal) return { status: 400, body: refusal };
   const at = (path: string | undefined, standard: string): unknown => valueAt(members, path ?? standard);

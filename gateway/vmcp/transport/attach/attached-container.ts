@@ -1,13 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { PassThrough, Writable } from 'node:stream';
 import { Agent, ping, WebSocket } from 'undici';
-import type { Logger } from 'winston';
 import type { Connection } from '../../../kube/connection.ts';
 import { pathOf, RESOURCES } from '../../../kube/resource.ts';
 import { readLines } from '../../../workloads/runner/lines.ts';
 import { refusalReader } from './attach-refusal.ts';
 import { BackendError } from '../channel.ts';
 import type { ProcessStreams } from '../stdio/stdio-process.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 /** A container of a pod, and the API server that reaches into it. */
 export interface AttachPlace {
@@ -115,8 +115,8 @@ class AttachedContainer implements ProcessStreams {
     this.stdin = stdinOf(socket);
     this.#open.promise.catch(() => undefined);
     readLines(this.#stderr, {
-      line: (line) => void log.debug('workload output', { workload: name, line }),
-      dropped: (lines) => void log.debug('workload output dropped', { workload: name, lines }),
+      line: (line) => log.debug('workload output', { workload: name, line }),
+      dropped: (lines) => log.debug('workload output dropped', { workload: name, lines }),
     });
     socket.addEventListener('open', () => {
       this.#isOpen = true;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
-import type { Logger } from 'winston';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type { CredentialHeaders } from '../../../outgoing/authenticator.ts';
@@ -23,6 +22,7 @@ import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from 
 import { HttpExchange, type ExchangeHost } from './exchange.ts';
 import { ACCEPT_POST, getHeaders, StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 export interface HttpTransportOptions {
   /** MCP endpoint of the backend. */

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
-import type { Logger } from 'winston';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
 import type { Account } from '../../budgets/account.ts';
 import { Collected } from '../../budgets/collected.ts';
 import type { StreamPlaces } from '../../budgets/stream-places.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { createSseParser } from '../sse-parser.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;

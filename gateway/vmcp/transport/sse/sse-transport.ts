@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import type { Logger } from 'winston';
 import type {
   BackendFailure,
   BackendRequest,
@@ -19,6 +18,7 @@ import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { requestReply } from '../request-reply.ts';
 import { createSseParser, type SseEvent } from '../sse-parser.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 export interface SseTransportOptions {
   /** Backend name, for the log. */

@@ -1,4 +1,3 @@
-import type { Logger } from 'winston';
 import type { Child, Exit } from '../../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../../clock.ts';
 import type {
@@ -17,6 +16,7 @@ import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
 import type { PooledProcess } from './process-pool.ts';
 import { requestReply } from '../request-reply.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 export interface StdioProcessOptions {
   /** Backend name, for the log. */

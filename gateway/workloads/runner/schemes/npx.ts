@@ -7,6 +7,7 @@ import { inheritedEnvironment, installerEnvironment, withListenVariables } from 
 import { findOnPath } from './path.ts';
 import { LaunchError } from '../runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
+import { isObject } from '../../../contract/json.ts';
 
 interface PackageSpec {
   readonly name: string;
@@ -144,5 +145,3 @@ function readManifest(dir: string): Manifest | undefined {
     return undefined;
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

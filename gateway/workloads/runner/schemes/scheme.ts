@@ -1,6 +1,7 @@
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import type { Environment } from '../environment.ts';
-import type { Command, Exit, PrepareOptions, WorkloadLog } from '../runner.ts';
+import type { Command, Exit, PrepareOptions } from '../runner.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 /** One way to run an image reference. Adding one: a file, and a line in index.ts. */
 export interface Scheme {
@@ -21,7 +22,7 @@ export interface Tools {
   /** Where the search for `node_modules` begins. */
   readonly projectRoot: string;
   readonly hostEnv: Environment;
-  readonly log: WorkloadLog;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Runs a tool to its end; it is guarded like any workload. */
   run(command: Pick<Command, 'file' | 'args' | 'env' | 'cwd'>, name: string, timeoutMs: number): Promise<RunResult>;
   /**

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../environment.ts';
 import { createLauncher } from '../launcher.ts';
-import type { Command, Launcher, WorkloadLog } from '../runner.ts';
+import type { Command, Launcher } from '../runner.ts';
 import { startTime } from '../process/start-time.ts';
+import type { Logger } from '../../../contract/logger.ts';
 
 export interface LogEntry {
   readonly level: 'info' | 'warn';
@@ -22,7 +23,7 @@ export interface Fixture {
   readonly close: () => Promise<void>;
 }
 
-export function recordingLog(): { log: WorkloadLog; logged: LogEntry[] } {
+export function recordingLog(): { log: Pick<Logger, 'warn' | 'info'>; logged: LogEntry[] } {
   const logged: LogEntry[] = [];
   const at = (level: LogEntry['level']) => (message: string, fields: Record<string, unknown>) =>
     logged.push({ level, message, fields });
