@@ -6,14 +6,10 @@ import { root } from '../harness/vmcp.ts';
 /** Folders whose code gives a reason to a mistake. */
 const SOURCES = [
   'operator/**/*.ts',
-  'crds/kinds/*.ts',
-  'gateway/contract/*.ts',
+  'crds/kinds/**/*.ts',
   'gateway/*.ts',
-  'gateway/workloads/**/*.ts',
-  'gateway/authserver/**/*.ts',
-].concat(
-  ['cluster', 'incoming', 'outbound', 'outgoing', 'vmcp', 'vmcp/aggregation'].map((folder) => `gateway/${folder}/*.ts`),
-);
+  'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,vmcp,workloads}/**/*.ts',
+];
 /** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD = new RegExp(
   `^(${[
