@@ -6,7 +6,7 @@ const outside = ['**/node_modules/**', 'dist/**', '.cache/**'];
 /** Without Redis they are skipped, and `make redis` prints `not applicable`. */
 const needRedis = [
   'gateway/authserver/storage/{index,kvstore/{store,cluster,sentinel}}.test.ts',
-  'gateway/authserver/endpoints/{assertion,browser-replicas,replicas}.test.ts',
+  'gateway/authserver/endpoints/{assertion,browser/replicas,replicas}.test.ts',
   'gateway/authserver/sessions/{upstream-tokens-conformance,embedded-boundary,two-processes}.test.ts',
   'gateway/kvstore/open.test.ts',
 ];

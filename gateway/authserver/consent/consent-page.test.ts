@@ -20,7 +20,7 @@ const text = (page: Page): string =>
     .replace(/\s+/gu, ' ');
 
 describe.each(pages)('the page %s', (_, { headers, body }) => {
-  it('runs no script, loads nothing, is framed by nobody and kept nowhere (rows 5, 6, 64)', () => {
+  it('runs no script, loads nothing, is framed by nobody and kept nowhere', () => {
     const policy = headers['Content-Security-Policy'] ?? '';
     const style = /<style>(.*)<\/style>/su.exec(body)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
@@ -49,7 +49,7 @@ describe.each(pages)('the page %s', (_, { headers, body }) => {
 });
 
 describe('the consent page', () => {
-  it('names the client, where the answer goes, what it may do, what for, and who will be visited (row 1)', () => {
+  it('names the client, where the answer goes, what it may do, what for, and who will be visited', () => {
     const said = text(consentPage(QUESTIONS.document));
     for (const part of ['Claude', 'unverified', 'published at claude.ai', 'https://claude.ai/api/mcp/auth_callback'])
       expect(said).toContain(part);
@@ -116,7 +116,7 @@ describe('the consent page', () => {
   });
 });
 
-describe('foreign texts (row 6)', () => {
+describe('foreign texts', () => {
   /** Tags by name and attribute names: what is left when all texts and values are taken away. */
   const structure = (body: string): readonly string[] =>
     [...body.matchAll(/<!?\/?[a-z](?:[^>"]|"[^"]*")*>/giu)].map(([tag]) => tag.replace(/"[^"]*"/gu, '""'));

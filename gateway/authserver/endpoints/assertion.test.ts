@@ -148,7 +148,7 @@ describe('a client that authenticates by its key', () => {
     expect(cause(server)).toBe('assertion_algorithm');
   });
 
-  it('row 61: has a budget of failures', async () => {
+  it('has a budget of failures', async () => {
     const server = await open({ settings: { limits: { ...base.limits, failuresPerClient: LIMIT } } });
     const client = await acquainted(server);
     const statuses: number[] = [];
@@ -258,7 +258,7 @@ describe('keys at jwks_uri', () => {
     expect(reply.headers.get('retry-after')).toBe('30');
   });
 
-  it('row 44: are fetched on the budget of the address', async () => {
+  it('are fetched on the budget of the address', async () => {
     const server = await open({ settings: { limits: { ...base.limits, documentFetchesPerAddress: LIMIT } } });
     const known: SigningClient[] = [];
     for (let count = 0; count < 11; count += 1) {

@@ -1,11 +1,11 @@
 import type { Operation } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
-import { authorizeEndpoint } from './authorize.ts';
-import { callbackEndpoint } from './callback.ts';
-import { consentEndpoint } from './consent.ts';
+import { authorizeEndpoint } from './browser/authorize.ts';
+import { callbackEndpoint } from './browser/callback.ts';
+import { consentEndpoint } from './browser/consent.ts';
 import { introspectEndpoint } from './introspect.ts';
 import { jwksEndpoint } from './jwks.ts';
-import { logoutEndpoint } from './logout.ts';
+import { logoutEndpoint } from './browser/logout.ts';
 import { metadataEndpoint } from './metadata.ts';
 import { registerEndpoint } from './register.ts';
 import { registrationEndpoint } from './registration.ts';

@@ -89,7 +89,7 @@ describe('introspection', () => {
     expect((await introspect(own['refresh_token'])).json).toEqual({ active: false });
   });
 
-  it('row 27: tells nothing of tokens of others, of junk and of a login that is over', async () => {
+  it('tells nothing of tokens of others, of junk and of a login that is over', async () => {
     const own = await server.login({ clientId: 'vcl_basic' });
     await server.post('/oauth/revoke', { token: String(own['refresh_token']) }, basic('vcl_basic', SECRET));
     const tokens = [login['access_token'], login['refresh_token'], login['id_token'], 'junk', own['access_token']];
@@ -97,7 +97,7 @@ describe('introspection', () => {
       expect((await introspect(token)).json).toEqual({ active: false });
   });
 
-  it('row 27: is not for public clients', async () => {
+  it('is not for public clients', async () => {
     const reply = await server.post('/oauth/introspect', { token: 'x', client_id: 'vcl_public' });
     expect([reply.status, reply.json['error']]).toEqual([401, 'invalid_client']);
     expect(reply.headers.get('www-authenticate')).toBe('Basic realm="oauth"');
@@ -122,7 +122,7 @@ describe('userinfo', () => {
     expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer scope="openid", error="insufficient_scope", /);
   });
 
-  it('row 39: takes no ID token, no refresh token, and no token of another key', async () => {
+  it('takes no ID token, no refresh token, and no token of another key', async () => {
     const stranger = newSigningKey();
     const forged = await new SignJWT(decodeJwt(String(login['access_token'])))
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: stranger.kid })
@@ -146,8 +146,8 @@ describe('userinfo', () => {
   });
 
   it.each([
-    ['row 54: a list', 'Bearer a, Bearer b', 401],
-    ['row 54: Bearer twice', 'Bearer Bearer a', 400],
+    ['a list', 'Bearer a, Bearer b', 401],
+    ['Bearer twice', 'Bearer Bearer a', 400],
     ['no token', 'Bearer ', 400],
     ['another scheme', 'Basic YTpi', 401],
   ])('answers %s', async (_what, authorization, status) => {
@@ -156,7 +156,7 @@ describe('userinfo', () => {
     expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  it('row 54: takes no two headers', async () => {
+  it('takes no two headers', async () => {
     for (const path of ['userinfo', 'register/vcl_public']) {
       const status = await new Promise((resolve, reject) => {
         const headers = { authorization: [`Bearer ${String(login['access_token'])}`, 'Bearer b'] };
@@ -169,13 +169,13 @@ describe('userinfo', () => {
     }
   });
 
-  it('row 54: sees no token in the query', async () => {
+  it('sees no token in the query', async () => {
     const reply = await server.request(`/oauth/userinfo?access_token=${String(login['access_token'])}`);
     expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
   });
 });
 
-it('row 71: a token of an ephemeral key is worth nothing after a restart', async () => {
+it('a token of an ephemeral key is worth nothing after a restart', async () => {
   const { store } = server.context;
   const after = await clientServer({ store, keys: new SigningKeys({ files: [], log: silent }) });
   expect((await after.request('/oauth/userinfo', bearer(login['access_token']))).status).toBe(401);

@@ -40,7 +40,7 @@ describe('metadata', () => {
     expect([reply.status, reply.json]).toEqual([404, { error: 'handed_on' }]);
   });
 
-  it('row 49: is the same whatever host the request names', async () => {
+  it('is the same whatever host the request names', async () => {
     const server = await clientServer();
     const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' };
     for (const path of [...OAUTH, ...OPENID]) {
@@ -73,7 +73,7 @@ describe('metadata', () => {
   });
 });
 
-it('row 72: a fallback key still verifies and is published; once it is removed it does neither', async () => {
+it('a fallback key still verifies and is published; once it is removed it does neither', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-keys-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

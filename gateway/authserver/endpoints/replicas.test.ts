@@ -41,7 +41,7 @@ const isActive = async (server: ClientServer, token: unknown): Promise<boolean> 
   (await server.request('/oauth/userinfo', { headers: { authorization: `Bearer ${String(token)}` } })).status === 200;
 
 describe('two replicas on one Redis', () => {
-  it('row 18: give one of 50 parallel redemptions tokens, whose login then ends', async () => {
+  it('give one of 50 parallel redemptions tokens, whose login then ends', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 5; round += 1) {
       const code = await one.code();
@@ -65,7 +65,7 @@ describe('two replicas on one Redis', () => {
     expect((await other.refresh(first['refresh_token'])).status).toBe(200);
   });
 
-  it('row 23: give two parallel refreshes of one token the same successor', async () => {
+  it('give two parallel refreshes of one token the same successor', async () => {
     const servers = await twoReplicas();
     const [one, other] = servers;
     for (let round = 0; round < 10; round += 1) {
@@ -78,7 +78,7 @@ describe('two replicas on one Redis', () => {
     expect(countOf(servers, 'refresh_reuse')).toBe(0);
   });
 
-  it('row 25: let no token live when a refresh meets a revocation', async () => {
+  it('let no token live when a refresh meets a revocation', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 20; round += 1) {
       const { refresh_token: token } = await one.login();
@@ -93,7 +93,7 @@ describe('two replicas on one Redis', () => {
     }
   });
 
-  it('row 66: leave nothing in Redis that opens anything', async () => {
+  it('leave nothing in Redis that opens anything', async () => {
     const [one, other] = await twoReplicas();
     const waiting = await one.code({ tsid: 'tsid-of-the-dump' });
     const first = await one.login();

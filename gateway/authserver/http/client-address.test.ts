@@ -30,7 +30,7 @@ it.each([
   ['the proxy has an IPv6 address', ['127.0.0.0/8', '2001:db8::/32'], ['203.0.113.7, 2001:db8::1'], '203.0.113.7'],
   ['the client has one', [HERE], ['2001:db8::7'], '2001:db8::7'],
   ['a proxy is written as a mapped address', [HERE, '10.0.0.1'], ['203.0.113.7, ::ffff:10.0.0.1'], '203.0.113.7'],
-] as const)('row 50: when %s', async (_what, trusted, lines, expected) => {
+] as const)('when %s', async (_what, trusted, lines, expected) => {
   expect(await addressOf(trusted, lines)).toBe(expected);
 });
 

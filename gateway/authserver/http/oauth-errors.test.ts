@@ -170,7 +170,7 @@ it.each(['/form', '/page/form'])('takes 64 KiB at %s and refuses one byte more w
   }
 });
 
-it('rows 58 and 67: says nothing of what went wrong inside, also not in the log what a message may quote', async () => {
+it('says nothing of what went wrong inside, also not in the log what a message may quote', async () => {
   const { ask, logged, events } = await listen();
   const internal = await ask('/internal');
   expect([internal.status, JSON.parse(internal.text)]).toEqual([
@@ -205,7 +205,7 @@ it.each([
   expect(reply.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-it('rows 64 and 65: redirects with 303, kept nowhere and without a referrer', async () => {
+it('redirects with 303, kept nowhere and without a referrer', async () => {
   const { ask } = await listen();
   const reply = await ask('/page/redirect', { method: 'POST', headers: FORM, body: 'a=1' });
   expect([reply.status, reply.headers.get('location')]).toEqual([303, 'https://client.example/cb?code=x']);

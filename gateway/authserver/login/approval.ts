@@ -12,15 +12,15 @@ import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
 import { carryInCookie, clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
 import { continueLogin, type NextRedirect } from './legs.ts';
 
-/** A login attempt before consent, in the browser that it belongs to. */
+/** A login attempt before consent, with the cookie of its browser. */
 export interface PendingAttempt {
-  /** Of the store, or the login attempt itself, sealed. */
+  /** Key in the store, or the sealed login attempt itself. */
   readonly handle: string;
   readonly attempt: LoginAttempt;
   readonly cookie: FlowCookie;
 }
 
-/** Whether the user must answer before anything reaches an identity provider. @see docs/authorization-server.md, Consent */
+/** Returns true if the user must consent before the browser is sent to an identity provider. */
 export function needsConsent(req: Request, attempt: LoginAttempt, context: AuthServerContext): boolean {
   const { consent } = context.settings;
   if (attempt.askConsent === true) return true;
@@ -28,7 +28,7 @@ export function needsConsent(req: Request, attempt: LoginAttempt, context: AuthS
   return !mayRemember(attempt, consent.mode) || !isConsentRemembered(req, attempt, context);
 }
 
-function questionOf(
+function consentQuestion(
   { handle, attempt, cookie }: PendingAttempt,
   client: Client,
   context: AuthServerContext,
@@ -52,13 +52,18 @@ function questionOf(
   };
 }
 
-/** The answer comes back to the consent endpoint. */
-export function ask(res: Response, pending: PendingAttempt, client: Client, context: AuthServerContext): void {
-  sendPage(res, consentPage(questionOf(pending, client, context)));
+/** Sends the consent page. The user's answer goes to the consent endpoint. */
+export function showConsentPage(
+  res: Response,
+  pending: PendingAttempt,
+  client: Client,
+  context: AuthServerContext,
+): void {
+  sendPage(res, consentPage(consentQuestion(pending, client, context)));
 }
 
-/** To the first provider; back to the client if that cannot be asked. */
-export async function leave(
+/** Redirects to the first provider, or back to the client with an error if the provider is unavailable. */
+export async function startFirstLeg(
   req: Request,
   res: Response,
   { attempt, cookie }: Omit<PendingAttempt, 'handle'>,
@@ -69,7 +74,10 @@ export async function leave(
 
 const BUSY_SECONDS = 5;
 
-/** Sends the browser on, with what it keeps of its login attempt. Throws `Refused` when nobody can keep that. */
+/**
+ * Redirects the browser, and stores or clears its cookie. Throws `Refused` when the login attempt fits neither the store nor a
+ * cookie.
+ */
 export function redirectBrowser(
   req: Request,
   res: Response,

@@ -6,20 +6,23 @@ import type { CodeGrant, Login, LoginAttempt } from '../storage/records.ts';
 import { remainingMs } from './transition.ts';
 
 const FAMILY_ID_BYTES = 16;
-/** The upstream tokens outlive the code by this, so that whoever redeems it in its last moment finds them. */
+/** Time by which the upstream tokens outlive the code, for a client that redeems it in its last moment. */
 const SPARE_MS = 60_000;
 
-const answerTo = ({ redirectUri, state }: LoginAttempt, { settings }: AuthServerContext) => ({
+const responseTarget = ({ redirectUri, state }: LoginAttempt, { settings }: AuthServerContext) => ({
   redirectUri,
   state,
   issuer: settings.urls.issuer,
 });
 
-/** The way back to the client with a refusal. */
+/** Returns the URL that takes an error to the client. */
 export const refusalUrl = (reason: RefusalReason, attempt: LoginAttempt, context: AuthServerContext): string =>
-  errorResponseUrl(reason, answerTo(attempt, context));
+  errorResponseUrl(reason, responseTarget(attempt, context));
 
-/** The way back to the client with a code. Undefined: the first login is not stored as that of this user. */
+/**
+ * Issues a code and returns the URL that takes it to the client. Returns undefined if the store does not hold the first leg
+ * as a leg of this user.
+ */
 export async function codeUrl(
   context: AuthServerContext,
   attempt: LoginAttempt,
@@ -27,22 +30,22 @@ export async function codeUrl(
 ): Promise<string | undefined> {
   const { store, settings, random, secrets, now, emit } = context;
   const { tsid, clientId } = attempt;
-  if (!(await isStillOf(context, attempt, login))) return undefined;
+  if (!(await isStillStored(context, attempt, login))) return undefined;
   const lifeMs = settings.lifespans.code * 1_000;
   const familyId = random(FAMILY_ID_BYTES).toString('base64url');
   const code = issueToken('code', random(RANDOM_BYTES), secrets()).reveal();
-  // the rows live as long as the login attempt might have taken
+  // until now the rows expire with the login attempt
   if (remainingMs(attempt, now()) < lifeMs + SPARE_MS) {
     await store.upstreamTokens.extend(tsid, settings.providers, lifeMs + SPARE_MS);
   }
   const isNew = await store.codes.put(code, grantOf(attempt, login, familyId, now() + lifeMs), lifeMs);
-  if (!isNew) throw new Error('a fresh code is in use');
+  if (!isNew) throw new Error('a new code exists already');
   emit('code_issued', { client_id: clientId, sub: login.userId, family: familyId });
-  return codeResponseUrl(code, answerTo(attempt, context));
+  return codeResponseUrl(code, responseTarget(attempt, context));
 }
 
-/** Between the first leg and the last the store had the tokens of the first; with one provider there is no between. */
-async function isStillOf(
+/** Returns true if the store still holds the tokens of the first leg under this user. A single leg has just stored them. */
+async function isStillStored(
   { store, settings }: AuthServerContext,
   { tsid, clientId }: LoginAttempt,
   { userId }: Login,

@@ -17,7 +17,7 @@ const consentOf = (clientId: string): Consent => ({
 const asking = (cookies: ReadonlyMap<string, string>): Request =>
   ({ headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') } }) as unknown as Request;
 
-/** What the browser holds after an approval. */
+/** Returns the cookies of the browser after an approval. */
 function approve(before: ReadonlyMap<string, string>, consent: Consent): Map<string, string> {
   const after = new Map(before);
   const append = (_name: string, line: string): void => {
@@ -29,7 +29,7 @@ function approve(before: ReadonlyMap<string, string>, consent: Consent): Map<str
   return after;
 }
 
-it('keeps the latest approvals, so that the requests of a browser stay short', () => {
+it('keeps the 30 latest approvals', () => {
   const prefix = '__Host-vmcp-consent-';
   const old = Array.from(
     { length: 60 },

@@ -2,17 +2,17 @@ import type { Request, Response } from 'express';
 import { clientKey, consentKey, type Consent } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
 import { hasTag, tagOf } from '../core/opaque-token.ts';
-import { cookieName, cookiesLike, cookiesNamed, setCookie } from './cookies.ts';
+import { cookieName, cookieNames, cookiesLike, cookiesNamed, setCookie, type CookieRules } from './cookies.ts';
 
 export const REMEMBERED_DAYS = 30;
-/** In front of every remembered consent, behind `__Host-` on https. */
-export const CONSENT_COOKIE = 'vmcp-consent-';
+/** Prefix of the cookies of remembered consents, after `__Host-` on https. */
+const CONSENT_COOKIE = 'vmcp-consent-';
 
 const DAY_SECONDS = 86_400;
 const NAME_LENGTH = 22;
-/** A browser sends all of them with every request, and proxies refuse header lines above 8 KiB. */
+/** Browsers send all of them with every request, and proxies reject header lines above 8 KiB. */
 const MAX_REMEMBERED = 30;
-/** Each is a line of the answer's header. */
+/** Cookies that one response removes: each takes a header line. */
 const MAX_DROPPED = 10;
 
 const nameOf = (key: string, { settings }: AuthServerContext): string =>
@@ -23,8 +23,8 @@ const clientText = (key: string, expiresAt: string): string => `client ${key} ${
 const VALUE = /^(\d{1,12})\.([\w-]+)(?:\.([\w-]+))?$/u;
 
 /**
- * Keeps in this browser that its user has agreed: `<end in s since the epoch>.<tag of what>.<tag of the client alone>`,
- * each tag with the end.
+ * Stores the user's consent in a cookie: `<expiry in s since the epoch>.<tag of the consent>.<tag of the client>`. Each tag
+ * covers the expiry.
  */
 export function rememberConsent(req: Request, res: Response, consent: Consent, context: AuthServerContext): void {
   const { now, secrets, settings } = context;
@@ -41,11 +41,11 @@ export function isConsentRemembered(req: Request, consent: Consent, context: Aut
   const key = consentKey(consent);
   return cookiesNamed(req, nameOf(key, context)).some((value) => {
     const [, expiresAt = '', tag = ''] = VALUE.exec(value) ?? [];
-    return hasTag('consent', text(key, expiresAt), tag, context.secrets()) && isAhead(expiresAt, context);
+    return hasTag('consent', text(key, expiresAt), tag, context.secrets()) && isInFuture(expiresAt, context);
   });
 }
 
-/** Returns true where this browser's user has agreed to anything that the client asked for at this redirect host. */
+/** Returns true if the user of this browser has consented before to any request of this client at this redirect host. */
 export function isClientKnown(
   req: Request,
   client: Pick<Consent, 'clientId' | 'redirectUri'>,
@@ -54,20 +54,26 @@ export function isClientKnown(
   const key = clientKey(client);
   return cookiesLike(req, cookieName(CONSENT_COOKIE, context.settings)).some(([, value]) => {
     const [, expiresAt = '', , tag = ''] = VALUE.exec(value) ?? [];
-    return hasTag('consent', clientText(key, expiresAt), tag, context.secrets()) && isAhead(expiresAt, context);
+    return hasTag('consent', clientText(key, expiresAt), tag, context.secrets()) && isInFuture(expiresAt, context);
   });
 }
 
-const isAhead = (expiresAt: string, { now }: AuthServerContext): boolean => Number(expiresAt) * 1_000 > now();
+const isInFuture = (expiresAt: string, { now }: AuthServerContext): boolean => Number(expiresAt) * 1_000 > now();
 
-/** Takes the oldest away where there are too many, those of other servers of this host included. */
+/** Removes the oldest cookies beyond the limit, including those of other servers on this host. */
 function makeRoom(req: Request, res: Response, kept: string, { settings }: AuthServerContext): void {
   const others = cookiesLike(req, cookieName(CONSENT_COOKIE, settings))
     .filter(([name]) => name !== kept && /^[\w-]+$/u.test(name))
-    .toSorted(([, one], [, other]) => endOf(one) - endOf(other));
+    .toSorted(([, one], [, other]) => expiryOf(one) - expiryOf(other));
   const surplus = Math.max(0, others.length + 1 - MAX_REMEMBERED);
   for (const [name] of others.slice(0, Math.min(surplus, MAX_DROPPED)))
     setCookie(res, name, '', { ...settings, maxAgeSeconds: 0 });
 }
 
-const endOf = (value: string): number => Number(/^\d{1,12}/u.exec(value)?.[0] ?? 0);
+const expiryOf = (value: string): number => Number(/^\d{1,12}/u.exec(value)?.[0] ?? 0);
+
+/** Removes every remembered consent from this browser. */
+export function forgetConsents(req: Request, res: Response, rules: CookieRules): void {
+  for (const name of cookieNames(req, cookieName(CONSENT_COOKIE, rules)))
+    if (/^[\w-]+$/u.test(name)) setCookie(res, name, '', { ...rules, maxAgeSeconds: 0 });
+}

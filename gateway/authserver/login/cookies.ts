@@ -1,15 +1,15 @@
 import type { Request, Response } from 'express';
 import type { AuthServerSettings } from '../settings.ts';
 
-/** Where cookies of the browser's way are set and read. */
+/** Settings that name and scope the cookies of the consent origin. */
 export type CookieRules = Pick<AuthServerSettings, 'consentUrl'>;
 
 const isSecure = ({ consentUrl }: CookieRules): boolean => consentUrl.startsWith('https:');
 
-/** With TLS the browser itself sees to it that no other host and no plain connection has set the cookie. RFC 6265bis §4.1.3.2 */
+/** Adds `__Host-` on https: browsers then reject the cookie from other hosts and plain connections. @see RFC 6265bis §4.1.3.2 */
 export const cookieName = (name: string, rules: CookieRules): string => (isSecure(rules) ? `__Host-${name}` : name);
 
-/** Cookies whose name begins so, as `[name, value]`: a browser may send several of one name. */
+/** Returns the cookies with this name prefix as `[name, value]`. A browser may send several of one name. */
 export const cookiesLike = (req: Request, prefix: string): readonly (readonly [string, string])[] =>
   (req.headers.cookie ?? '')
     .split(';')
@@ -20,15 +20,15 @@ export const cookiesLike = (req: Request, prefix: string): readonly (readonly [s
       return [pair.slice(0, end), pair.slice(end + 1)];
     });
 
-/** Every value under this name. */
+/** Returns every value of this cookie name. */
 export const cookiesNamed = (req: Request, name: string): readonly string[] =>
   cookiesLike(req, `${name}=`).map(([, value]) => value);
 
-/** Names that begin so, each once. */
+/** Returns the cookie names with this prefix. */
 export const cookieNames = (req: Request, prefix: string): ReadonlySet<string> =>
   new Set(cookiesLike(req, prefix).map(([name]) => name));
 
-/** `maxAgeSeconds` 0 takes the cookie away. Values are base64url with dots, and need no quoting. */
+/** Sets a cookie, or removes it with `maxAgeSeconds` 0. Values are base64url with dots, which need no quotes. */
 export function setCookie(
   res: Response,
   name: string,

@@ -4,14 +4,14 @@ import type { LoginAttempt, UpstreamRow } from '../storage/records.ts';
 import { upstreamLock } from '../storage/store.ts';
 import { skipLeg, postponeLegs, remainingMs } from './transition.ts';
 
-/** An access token that ends sooner is due for a refresh. */
+/** An access token that expires sooner is refreshed. */
 const FRESH_MS = 60_000;
 const LOCK_MS = 15_000;
 
 /**
- * Leaves out the legs whose tokens an earlier login of the same user with the same client has left behind. Nothing is
- * taken over before all other legs are done: a sign-in that fails costs the earlier login nothing.
- * @see ../storage/STORAGE.md
+ * Skips the legs whose tokens can be taken from an earlier login of the same user with the same client. It takes them only
+ * after all other legs are done, so that a login attempt that fails costs the earlier login nothing.
+ * @see storage/STORAGE.md
  */
 export async function reuseGrants(context: AuthServerContext, attempt: LoginAttempt): Promise<LoginAttempt> {
   const { login, remaining, forceLogin = false } = attempt;
@@ -28,9 +28,9 @@ export async function reuseGrants(context: AuthServerContext, attempt: LoginAtte
 }
 
 /**
- * A login for which the provider gave no refresh token gets that of the user's latest login there, if it was the same
- * account and the same client of ours. Providers that give one at the first login only (Google) let every login use it,
- * so it is copied where the other login lives on.
+ * Adds the refresh token of the user's latest login to a row without one, if both are of the same upstream account and
+ * upstream client. Some providers (Google) issue a refresh token at the first login only and accept it for every later one,
+ * so that it is copied where the earlier login is still in use.
  */
 export async function withEarlierRefreshToken(
   context: AuthServerContext,
@@ -45,7 +45,7 @@ export async function withEarlierRefreshToken(
   return { ...row, ...(refreshToken !== undefined && { refreshToken }) };
 }
 
-/** It will run out, and then only another login would help. */
+/** Returns true if the access token expires and nothing can refresh it. */
 export const lacksRefreshToken = ({ refreshToken, expiresAt }: UpstreamRow): boolean =>
   refreshToken === undefined && expiresAt !== undefined;
 
@@ -70,9 +70,9 @@ const needsRefreshToken = ({ refreshToken, expiresAt }: UpstreamRow): boolean =>
   refreshToken !== undefined && expiresAt !== undefined;
 
 /**
- * Whether the login that holds the row loses nothing that it could go on with: it is over, it was told to log in again,
- * or the login that is under way takes its place. A client that registered itself is one installation and keeps one
- * login; a document may stand for many.
+ * Returns true if the login that holds the row does not need it any more: it has ended, it must log in again, or this login
+ * replaces it. A client that registered itself is one installation and keeps one login. A client metadata document may
+ * stand for many installations.
  */
 async function isReplaced(
   { clients, store, settings, now }: AuthServerContext,
@@ -82,11 +82,11 @@ async function isReplaced(
   if (row.clientId === clientId && (await clients.known(clientId))?.source === 'registered') return true;
   const [live, rows] = await Promise.all([store.live.get(row.tsid), store.upstreamTokens.all(row.tsid)]);
   if (rows.some(({ dead, challenged }) => dead === true || challenged === true)) return true;
-  const begunForMs = (FIXED_LIFESPANS.loginAttempt + settings.lifespans.code) * 1_000;
-  return live === undefined && now() - row.storedAt > begunForMs; // a younger one may not have fetched its tokens yet
+  const longestStartMs = (FIXED_LIFESPANS.loginAttempt + settings.lifespans.code) * 1_000;
+  return live === undefined && now() - row.storedAt > longestStartMs; // the client of a newer login may not have redeemed its code yet
 }
 
-/** False: the tokens are not to be had any more, so that the leg must run. */
+/** Moves the tokens to this login. Returns false if they are gone, so that the leg must run. */
 async function takeOver(context: AuthServerContext, attempt: LoginAttempt, row: UpstreamRow): Promise<boolean> {
   const { store, now } = context;
   const taken = needsRefreshToken(row) ? await takeRefreshToken(context, row) : withoutRefreshToken(row);
@@ -97,8 +97,8 @@ async function takeOver(context: AuthServerContext, attempt: LoginAttempt, row: 
 }
 
 /**
- * Takes the refresh token out of the row of another login, which keeps its access token. First out, then in: should the
- * store fail in between, a login is needed, but no provider sees one rotating token from two sides.
+ * Removes the refresh token from the row of another login, which keeps its access token. The token is removed before it is
+ * stored again: if the store fails in between, the user must log in, but no two logins use one rotating token.
  */
 async function takeRefreshToken(
   { store }: AuthServerContext,

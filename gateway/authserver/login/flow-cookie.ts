@@ -8,28 +8,28 @@ import { cookieName, cookiesLike, cookiesNamed, setCookie, type CookieRules } fr
 
 const NAME = 'vmcp-flow-';
 const NAME_LENGTH = 16;
-/** Between the cookie itself and the login attempt that it carries. */
+/** Separator between the cookie's own value and the sealed login attempt. */
 const MARK = '~';
-/** Login attempts of one browser at once. */
+/** Login attempts that one browser may have at once. */
 const MAX_FLOWS = 16;
-/** All values together: a browser sends them with every request, and proxies refuse header lines above 8 KiB. */
+/** Limit for all values together: browsers send them with every request, and proxies reject header lines above 8 KiB. */
 const MAX_BYTES = 4_096;
-/** A browser keeps no cookie above 4 KiB, name and attributes included. */
+/** Browsers drop cookies above 4 KiB, including name and attributes. */
 const MAX_SEALED = 3_600;
-/** Each is a line of the answer's header. */
+/** Cookies that one response removes: each takes a header line. */
 const MAX_DROPPED = 32;
 
-/** A login attempt has a cookie of its own, so that sign-ins in two tabs, or at two servers of one host, do not meet. */
+/** Names the cookie of one login attempt, so that attempts in two tabs or at two servers of one host stay separate. */
 const nameOf = (cookieHash: string, rules: CookieRules): string =>
   cookieName(`${NAME}${cookieHash.slice(0, NAME_LENGTH)}`, rules);
 
 export interface FlowCookie {
   readonly value: string;
-  /** What the login attempt keeps of it. */
+  /** Stored with the login attempt in place of the value. */
   readonly hash: string;
 }
 
-/** A new cookie, set in this browser. */
+/** Sets a new cookie in this browser. */
 export function issueFlowCookie(req: Request, res: Response, context: AuthServerContext): FlowCookie {
   const value = issueToken('cookie', context.random(RANDOM_BYTES), context.secrets()).reveal();
   const cookie = { value, hash: storageKeyOf(value) };
@@ -37,7 +37,7 @@ export function issueFlowCookie(req: Request, res: Response, context: AuthServer
   return cookie;
 }
 
-/** Lets the browser keep a sealed login attempt beside its cookie. False: it is too long for a cookie. */
+/** Stores a sealed login attempt in its cookie. Returns false if it is too long for a cookie. */
 export function carryInCookie(
   req: Request,
   res: Response,
@@ -50,7 +50,7 @@ export function carryInCookie(
   return true;
 }
 
-/** Sealed login attempts that this browser keeps, each with the hash of its cookie. */
+/** Returns the sealed login attempts of this browser, each with the hash of its cookie. */
 export const carriedInCookies = (
   req: Request,
   context: AuthServerContext,
@@ -69,7 +69,7 @@ function setFlowCookie(
   setCookie(res, name, value, { ...settings, maxAgeSeconds: FIXED_LIFESPANS.loginAttempt });
 }
 
-/** Removes the oldest where there are too many: browsers send the oldest first. @see RFC 6265 §5.4 */
+/** Removes the oldest cookies beyond the limits. Browsers send the oldest first. @see RFC 6265 §5.4 */
 function makeRoom(req: Request, res: Response, kept: string, value: string, rules: CookieRules): void {
   const others = cookiesLike(req, cookieName(NAME, rules)).filter(([name]) => name !== kept && /^[\w-]+$/u.test(name));
   let count = others.length + 1;
@@ -82,7 +82,7 @@ function makeRoom(req: Request, res: Response, kept: string, value: string, rule
   }
 }
 
-/** The cookie of this login attempt; undefined when the browser has not got it. */
+/** Returns the cookie of this login attempt, or undefined if the browser does not have it. */
 export function flowCookieOf(
   req: Request,
   { cookieHash }: Pick<LoginAttempt, 'cookieHash'>,
@@ -97,7 +97,7 @@ export function flowCookieOf(
   return value === undefined ? undefined : { value, hash: cookieHash };
 }
 
-/** Of all login attempts that are under way in this browser. */
+/** Returns the cookie hashes of all login attempts of this browser. */
 export const flowCookieHashes = (req: Request, context: AuthServerContext): readonly string[] =>
   flowCookies(req, context).map(({ hash }) => hash);
 
@@ -118,14 +118,14 @@ const flowCookies = (
 
 const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);
 
-/** The login attempt is over. */
+/** Removes the cookie of a login attempt that has ended. */
 export function clearFlowCookie(res: Response, cookieHash: string, { settings }: AuthServerContext): void {
   setCookie(res, nameOf(cookieHash, settings), '', { ...settings, maxAgeSeconds: 0 });
 }
 
 const csrfText = (handle: string, cookie: FlowCookie): string => `${handle} ${cookie.value}`;
 
-/** Shown on the consent page of this login attempt in this browser. */
+/** Returns the CSRF token for the consent page of this login attempt in this browser. */
 export const csrfToken = (handle: string, cookie: FlowCookie, { secrets }: AuthServerContext): string =>
   tagOf('csrf', csrfText(handle, cookie), secrets());
 

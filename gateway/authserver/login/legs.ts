@@ -13,12 +13,12 @@ import { filterUpstreams } from './upstream-filter.ts';
 import { excludedRow, loginRow } from './upstream-row.ts';
 import { resolveUser } from './resolve-user.ts';
 
-/** Where the browser goes next. */
+/** The next redirect of the browser. */
 export interface NextRedirect {
   readonly location: string;
-  /** Back to the client, with a code or a refusal: the login attempt has ended. */
+  /** True when the login attempt has ended: the browser takes a code or an error to the client. */
   readonly isOver: boolean;
-  /** The login attempt, sealed: the store has no room for it, so that the browser must keep it. */
+  /** Sealed login attempt, which the browser must keep because the store has no room. */
   readonly carried?: string;
 }
 
@@ -30,19 +30,19 @@ const REASONS: Readonly<Record<Exclude<ClientAnswer, 'page'>, RefusalReason>> = 
   temporarily_unavailable: 'upstream_unavailable',
 };
 
-/** After consent, and after each leg: to the next provider, or back to the client with a code. */
+/** Starts the next leg, or issues the code if there is none. Called after consent and after each leg. */
 export async function continueLogin(context: AuthServerContext, attempt: LoginAttempt): Promise<NextRedirect> {
-  const left = await reuseGrants(context, attempt);
-  const step = nextStep(left);
+  const remaining = await reuseGrants(context, attempt);
+  const step = nextStep(remaining);
   switch (step.kind) {
     case 'leg':
-      return startLeg(context, left, step.provider);
+      return startLeg(context, remaining, step.provider);
     case 'finish':
-      return finish(context, left, step.login);
+      return finish(context, remaining, step.login);
   }
 }
 
-/** A provider has sent the browser back. `attempt` was taken with this `state`, and belongs to this browser. */
+/** Processes the callback of a provider. `attempt` belongs to this `state` and to this browser, and is no longer in the store. */
 export async function completeLeg(
   context: AuthServerContext,
   attempt: LoginAttempt,
@@ -61,7 +61,7 @@ export async function completeLeg(
     const { synthetic } = result.identity;
     context.emit('login_leg_ok', { provider, client_id: next.clientId, sub: next.login?.userId, synthetic });
   } catch (error) {
-    return failed(context, attempt, provider, error);
+    return failLogin(context, attempt, provider, error);
   }
   return continueLogin(context, next);
 }
@@ -77,7 +77,7 @@ async function startLeg(context: AuthServerContext, attempt: LoginAttempt, provi
     const request = { state, codeVerifier, nonce, redirectUri, forceLogin: attempt.forceLogin };
     location = await upstream.authorizationUrl(request);
   } catch (error) {
-    return failed(context, attempt, provider, error);
+    return failLogin(context, attempt, provider, error);
   }
   const begun = beginLeg(attempt, { provider, codeVerifier, nonce, redirectUri });
   const ttlMs = stepMs(begun, now());
@@ -89,14 +89,14 @@ async function startLeg(context: AuthServerContext, attempt: LoginAttempt, provi
 
 const secretBy = (random: AuthServerContext['random']): string => random(SECRET_BYTES).toString('base64url');
 
-/** Changed settings may have dropped it since the login attempt began. */
+/** Throws `UpstreamError` for a provider that the settings no longer name. */
 function upstreamNamed({ upstreams }: AuthServerContext, provider: string): Upstream {
   const upstream = upstreams.get(provider);
-  if (!upstream) throw new UpstreamError('misconfigured', 'the provider is not configured any more');
+  if (!upstream) throw new UpstreamError('misconfigured', 'the provider is no longer configured');
   return upstream;
 }
 
-/** Settles who the user is, and which providers come after this one. */
+/** Stores the first leg: it identifies the user and decides which providers follow. */
 async function storeFirstLeg(
   context: AuthServerContext,
   attempt: LoginAttempt,
@@ -130,7 +130,7 @@ async function storeLaterLeg(
   return endLeg(attempt);
 }
 
-/** The tokens live as long as the login attempt may take, so that nothing is left of one that is given up. */
+/** Stores the tokens of a leg for as long as the login attempt may take, so that an abandoned one leaves nothing. */
 async function storeLogin(
   context: AuthServerContext,
   attempt: LoginAttempt,
@@ -141,8 +141,8 @@ async function storeLogin(
   const { store, now, emit } = context;
   const { subject, synthetic } = result.identity;
   const row = loginRow(attempt, login, upstream, result, now());
-  const isOfInterest = !synthetic && (attempt.login !== undefined || lacksRefreshToken(row));
-  const earlier = isOfInterest ? await store.upstreamTokens.latestForUser(login.userId, upstream.name) : undefined;
+  const needsEarlierRow = !synthetic && (attempt.login !== undefined || lacksRefreshToken(row));
+  const earlier = needsEarlierRow ? await store.upstreamTokens.latestForUser(login.userId, upstream.name) : undefined;
   if (earlier && earlier.upstreamSubject !== subject) {
     emit('other_upstream_subject', { provider: upstream.name, client_id: attempt.clientId, sub: login.userId });
   }
@@ -158,8 +158,8 @@ async function finish(context: AuthServerContext, attempt: LoginAttempt, login: 
   return { location: refusalUrl('internal', attempt, context), isOver: true };
 }
 
-/** Nothing is kept of a chain that breaks. The client hears as much as it may; all else is for the log. */
-async function failed(
+/** Deletes the tokens of a login attempt that has failed. The client gets a general error; the log gets the details. */
+async function failLogin(
   context: AuthServerContext,
   attempt: LoginAttempt,
   provider: string,

@@ -5,8 +5,8 @@ import type { UpstreamIdentity } from '../upstream/upstream.ts';
 const UUID_BYTES = 16;
 
 /**
- * Who the first provider says has logged in. A user is a provider and a subject there, never an e-mail address; who has
- * a made-up subject is nobody that is known again.
+ * Finds or creates the user that the first provider has authenticated. A user is a provider and a subject there, never an
+ * e-mail address. A synthetic subject is not stored, because it differs at each login.
  */
 export async function resolveUser(
   { store, now, random }: AuthServerContext,

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { AuthorizationRequest } from '../core/authorization-request.ts';
 import type { Login, LoginAttempt } from '../storage/records.ts';
 import {
-  begin,
+  beginAttempt,
   beginLeg,
-  bind,
+  bindToBrowser,
   endLeg,
   identify,
   isBeforeConsent,
@@ -30,11 +30,11 @@ const LOGIN: Login = { userId: 'user-1', authTime: 7 };
 const MINUTE = 60_000;
 
 const begun = (providers: readonly string[], request: Partial<AuthorizationRequest> = {}): LoginAttempt =>
-  begin({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000 });
+  beginAttempt({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000 });
 const leg = (provider: string) => ({ provider, codeVerifier: `v-${provider}`, nonce: `n-${provider}` });
 
-describe('a attempt', () => {
-  it('begins with what the client asked for, and belongs to no browser', () => {
+describe('a login attempt', () => {
+  it('starts with the parameters of the request and without a browser', () => {
     expect(begun(['a', 'b'])).toEqual({
       clientId: 'vcl_1',
       scopes: ['openid'],
@@ -51,7 +51,7 @@ describe('a attempt', () => {
     expect(Object.keys(whole)).not.toContain('state');
   });
 
-  it('may take 10 minutes for a step and 30 in all', () => {
+  it('expires after 10 minutes for a step and 30 minutes in all', () => {
     const attempt = begun(['a']);
     expect(stepMs(attempt, 1_000)).toBe(10 * MINUTE);
     expect(stepMs(attempt, 1_000 + 25 * MINUTE)).toBe(5 * MINUTE);
@@ -59,49 +59,52 @@ describe('a attempt', () => {
     expect(remainingMs(attempt, 1_000 + MINUTE)).toBe(29 * MINUTE);
   });
 
-  it('belongs to one browser for ever', () => {
-    const bound = bind(begun(['a']), 'hash');
+  it('stays bound to its first browser', () => {
+    const bound = bindToBrowser(begun(['a']), 'hash');
     expect(bound.cookieHash).toBe('hash');
-    expect(() => bind(bound, 'other')).toThrow('belongs to a browser already');
+    expect(() => bindToBrowser(bound, 'other')).toThrow('belongs to a browser already');
     expect(() => beginLeg(begun(['a']), leg('a'))).toThrow('belongs to no browser');
   });
 
-  it('has a consent page until the first leg begins', () => {
-    const bound = bind(begun(['a', 'b']), 'hash');
+  it('is before consent until the first leg starts', () => {
+    const bound = bindToBrowser(begun(['a', 'b']), 'hash');
     expect([begun(['a']), bound].map(isBeforeConsent)).toEqual([true, true]);
     const first = beginLeg(bound, leg('a'));
     const after = identify(first, LOGIN, ['b']);
     expect([first, after, beginLeg(after, leg('b'))].map(isBeforeConsent)).toEqual([false, false, false]);
   });
 
-  it('is not led past the first provider', () => {
-    const bound = bind(begun(['a', 'b']), 'hash');
+  it('cannot skip the first provider', () => {
+    const bound = bindToBrowser(begun(['a', 'b']), 'hash');
     expect(() => beginLeg(bound, leg('b'))).toThrow('the first provider comes first');
-    expect(() => skipLeg(bound, 'a')).toThrow('never the first one');
-    expect(() => postponeLegs(bound, ['a'])).toThrow('never for the first one');
-    expect(() => endLeg(beginLeg(bound, leg('a')))).toThrow('must say who the user is');
-    expect(() => nextStep(bind(begun([]), 'hash'))).toThrow('no provider has said who the user is');
+    expect(() => skipLeg(bound, 'a')).toThrow('only a later leg can be skipped');
+    expect(() => postponeLegs(bound, ['a'])).toThrow('only later legs can be postponed');
+    expect(() => endLeg(beginLeg(bound, leg('a')))).toThrow('must identify the user');
+    expect(() => nextStep(bindToBrowser(begun([]), 'hash'))).toThrow('no leg has identified the user');
   });
 
-  it('takes one leg at a time, and no provider that is not in the chain', () => {
-    const running = beginLeg(bind(begun(['a', 'b']), 'hash'), leg('a'));
+  it('runs one leg at a time, and only at providers of the chain', () => {
+    const running = beginLeg(bindToBrowser(begun(['a', 'b']), 'hash'), leg('a'));
     expect(running.remaining).toEqual(['b']);
     expect(() => beginLeg(running, leg('b'))).toThrow('under way');
     expect(() => nextStep(running)).toThrow('under way');
     const later = identify(running, LOGIN, ['b']);
-    expect(() => beginLeg(later, leg('c'))).toThrow('not to be visited');
-    expect(() => beginLeg(later, leg('a'))).toThrow('not to be visited');
+    expect(() => beginLeg(later, leg('c'))).toThrow('no such leg left');
+    expect(() => beginLeg(later, leg('a'))).toThrow('no such leg left');
     expect(() => endLeg(later)).toThrow('no leg is under way');
     expect(() => identify(later, LOGIN, [])).toThrow('no leg is under way');
   });
 
-  it('never changes who the user is', () => {
-    const later = beginLeg(identify(beginLeg(bind(begun(['a', 'b']), 'hash'), leg('a')), LOGIN, ['b']), leg('b'));
-    expect(() => identify(later, { ...LOGIN, userId: 'user-2' }, [])).toThrow('settled by the first leg');
+  it('never changes its user', () => {
+    const later = beginLeg(
+      identify(beginLeg(bindToBrowser(begun(['a', 'b']), 'hash'), leg('a')), LOGIN, ['b']),
+      leg('b'),
+    );
+    expect(() => identify(later, { ...LOGIN, userId: 'user-2' }, [])).toThrow('identified the user already');
   });
 });
 
-/** Numbers that look random and are the same in every run. */
+/** Yields pseudo-random numbers, the same in every run. */
 function* numbers(seed: number): Generator<number, never> {
   let state = seed;
   for (;;) {
@@ -110,37 +113,40 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-it.each(Array.from({ length: 200 }, (_, seed) => seed))('ends after every provider once at most: chain %i', (seed) => {
-  const next = numbers(seed + 1);
-  const draw = (below: number): number => next.next().value % below;
-  const providers = Array.from({ length: 1 + draw(8) }, (_, index) => `p${String(index)}`);
-  const allowed = providers.slice(1).filter(() => draw(3) > 0);
-  let attempt = bind(begun(providers), 'hash');
-  const visited: string[] = [];
-  const skipped: string[] = [];
-  for (let rounds = 0; rounds < 50; rounds += 1) {
-    const step = nextStep(attempt);
-    if (step.kind === 'finish') {
-      expect(step.login).toBe(LOGIN);
-      break;
+it.each(Array.from({ length: 200 }, (_, seed) => seed))(
+  'visits each provider at most once and then finishes: chain %i',
+  (seed) => {
+    const next = numbers(seed + 1);
+    const draw = (below: number): number => next.next().value % below;
+    const providers = Array.from({ length: 1 + draw(8) }, (_, index) => `p${String(index)}`);
+    const allowed = providers.slice(1).filter(() => draw(3) > 0);
+    let attempt = bindToBrowser(begun(providers), 'hash');
+    const visited: string[] = [];
+    const skipped: string[] = [];
+    for (let rounds = 0; rounds < 50; rounds += 1) {
+      const step = nextStep(attempt);
+      if (step.kind === 'finish') {
+        expect(step.login).toBe(LOGIN);
+        break;
+      }
+      const late = attempt.remaining.filter(() => draw(3) === 0);
+      const [postpones, leavesOut] = [draw(4) === 0, draw(4) === 0];
+      if (attempt.login && postpones) attempt = postponeLegs(attempt, late);
+      else if (attempt.login && leavesOut) {
+        attempt = skipLeg(attempt, step.provider);
+        skipped.push(step.provider);
+      } else {
+        const running = beginLeg(attempt, leg(step.provider));
+        expect(running.leg).toEqual(leg(step.provider));
+        visited.push(step.provider);
+        attempt = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
+        expect([attempt.leg, attempt.login]).toEqual([undefined, LOGIN]);
+      }
     }
-    const late = attempt.remaining.filter(() => draw(3) === 0);
-    const [postpones, leavesOut] = [draw(4) === 0, draw(4) === 0];
-    if (attempt.login && postpones) attempt = postponeLegs(attempt, late);
-    else if (attempt.login && leavesOut) {
-      attempt = skipLeg(attempt, step.provider);
-      skipped.push(step.provider);
-    } else {
-      const running = beginLeg(attempt, leg(step.provider));
-      expect(running.leg).toEqual(leg(step.provider));
-      visited.push(step.provider);
-      attempt = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
-      expect([attempt.leg, attempt.login]).toEqual([undefined, LOGIN]);
-    }
-  }
-  expect(nextStep(attempt)).toEqual({ kind: 'finish', login: LOGIN });
-  expect(visited[0]).toBe('p0');
-  const seen = [...visited, ...skipped];
-  expect(seen.toSorted()).toEqual(['p0', ...allowed].toSorted());
-  expect(attempt).toEqual({ ...begun(providers), remaining: [], cookieHash: 'hash', login: LOGIN });
-});
+    expect(nextStep(attempt)).toEqual({ kind: 'finish', login: LOGIN });
+    expect(visited[0]).toBe('p0');
+    const seen = [...visited, ...skipped];
+    expect(seen.toSorted()).toEqual(['p0', ...allowed].toSorted());
+    expect(attempt).toEqual({ ...begun(providers), remaining: [], cookieHash: 'hash', login: LOGIN });
+  },
+);

@@ -22,7 +22,7 @@ describe('the filter of providers by a claim of the first one', () => {
     ['the defaults without groups', [], ['wiki'], ['cloud', 'git']],
     ['no defaults when a rule matches', ['hr', 'dev'], ['git'], ['cloud', 'wiki']],
     ['groups by their exact names', ['DEV', 'dev '], ['wiki'], ['cloud', 'git']],
-  ])('visits those of %s', (_what, groups, included, excluded) => {
+  ])('includes the providers of %s', (_what, groups, included, excluded) => {
     expect(filtered({ groups })).toEqual({ ok: true, included, excluded });
   });
 
@@ -38,7 +38,7 @@ describe('the filter of providers by a claim of the first one', () => {
     expect(filtered(claims)).toEqual({ ok: false });
   });
 
-  it('adds nothing to the chain', () => {
+  it('adds no provider to the chain', () => {
     expect(filterUpstreams(FILTER, ['git'], { groups: ['ops'] })).toEqual({
       ok: true,
       included: ['git'],
@@ -47,11 +47,11 @@ describe('the filter of providers by a claim of the first one', () => {
     expect(filterUpstreams({ ...FILTER, defaultProviders: [] }, LATER, { groups: [] })).toMatchObject({ included: [] });
   });
 
-  it('visits all when there is none', () => {
+  it('includes all providers without a filter', () => {
     expect(filterUpstreams(undefined, LATER, {})).toEqual({ ok: true, included: LATER, excluded: [] });
   });
 
-  it('takes the name of the claim as it is', () => {
+  it('uses the name of the claim literally', () => {
     const claim = 'https://corp.example/groups';
     expect(filtered({ [claim]: ['dev'] }, { ...FILTER, claim })).toMatchObject({ included: ['git'] });
     expect(filtered({ groups: ['dev'] }, { ...FILTER, claim: '__proto__' })).toEqual({ ok: false });

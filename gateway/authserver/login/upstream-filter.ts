@@ -3,12 +3,12 @@ import type { UpstreamIdentity } from '../upstream/upstream.ts';
 
 export type FilterOutcome =
   | { readonly ok: true; readonly included: readonly string[]; readonly excluded: readonly string[] }
-  /** The claim is not there, or no list of texts: nobody can tell what the user may have. */
+  /** The claim is missing or is no list of strings, so that the rules cannot be applied. */
   | { readonly ok: false };
 
 /**
- * Which of the providers behind the first one this user's logins visit. Runs once, on what the first provider says, and
- * only narrows: a provider that is not in the chain is not added.
+ * Chooses the later legs of a user by a claim of the first provider. It runs once, and it can only remove providers from
+ * the configured chain.
  */
 export function filterUpstreams(
   filter: UpstreamFilter | undefined,
@@ -19,11 +19,11 @@ export function filterUpstreams(
   const groups = textsOf(Object.hasOwn(claims, filter.claim) ? claims[filter.claim] : undefined);
   if (!groups) return { ok: false };
   const matching = filter.rules.filter((rule) => rule.groups.some((group) => groups.includes(group)));
-  const wanted = matching.length > 0 ? matching.flatMap((rule) => rule.providers) : filter.defaultProviders;
+  const chosen = matching.length > 0 ? matching.flatMap((rule) => rule.providers) : filter.defaultProviders;
   return {
     ok: true,
-    included: laterProviders.filter((name) => wanted.includes(name)),
-    excluded: laterProviders.filter((name) => !wanted.includes(name)),
+    included: laterProviders.filter((name) => chosen.includes(name)),
+    excluded: laterProviders.filter((name) => !chosen.includes(name)),
   };
 }
 

@@ -10,7 +10,7 @@ const ownerOf = (
   storedAt: number,
 ): Owner => ({ tsid, provider: name, userId, clientId, upstreamClientId, storedAt });
 
-/** What a leg leaves behind. */
+/** Returns the row that stores the tokens of a leg. */
 export function loginRow(
   attempt: LoginAttempt,
   login: Login,
@@ -31,7 +31,7 @@ export function loginRow(
   };
 }
 
-/** In place of tokens, where the user's logins leave the provider out: another login would not bring them. */
+/** Returns the row of a provider that the upstream filter excludes, so that no token request starts a new login for it. */
 export const excludedRow = (
   attempt: LoginAttempt,
   login: Login,

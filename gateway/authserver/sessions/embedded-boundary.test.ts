@@ -72,7 +72,7 @@ it('lets a token in while its login lives, and no more than 5 s after another pr
   expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
 });
 
-it('row 41: refuses a token that names the login of another user or client, and one that names none', async () => {
+it('refuses a token that names the login of another user or client, and one that names none', async () => {
   const [alice, bob] = [await newLogin(), await newLogin()];
   const bobs = { sub: 'another user', client_id: bob.clientId };
   expect((await call(await tokenOf(alice, bobs))).status).toBe(401);
@@ -82,12 +82,12 @@ it('row 41: refuses a token that names the login of another user or client, and 
   expect((await call(await tokenOf(alice))).status).toBe(200);
 });
 
-it('row 35: refuses a token for another resource', async () => {
+it('refuses a token for another resource', async () => {
   const login = await newLogin();
   expect((await call(await tokenOf({ ...login, resource: 'https://other.example/mcp' }))).status).toBe(401);
 });
 
-it('row 67: answers 503 with Retry-After when the store is gone, never 401', async () => {
+it('answers 503 with Retry-After when the store is gone, never 401', async () => {
   const token = await tokenOf(await newLogin());
   expect((await call(token)).status).toBe(200);
   await redis.kill();

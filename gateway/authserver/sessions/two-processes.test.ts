@@ -93,7 +93,7 @@ describe('two processes over one Redis', () => {
     expect(last?.refreshToken).not.toBe(row.refreshToken);
   });
 
-  it('row 17: a login that ends at one is over at the other within 5 s, and at its own at once', async () => {
+  it('a login that ends at one is over at the other within 5 s, and at its own at once', async () => {
     const replicas = await start();
     const [one, two = one] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });
@@ -169,7 +169,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect(await replicas.row(ALICE, 'corp')).toMatchObject({ accessToken: 'first-access' });
   });
 
-  it('row 67: by dying: nothing is said of logins, but that the store is away', async () => {
+  it('by dying: nothing is said of logins, but that the store is away', async () => {
     const replicas = await start();
     const [{ upstreamTokens, liveness, end, isUpstreamDead }] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });

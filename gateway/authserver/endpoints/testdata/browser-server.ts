@@ -24,9 +24,9 @@ import type { Store } from '../../storage/store.ts';
 import type { UpstreamEntry } from '../../upstream/index.ts';
 import { Browser, type Visited } from '../../upstream/testdata/browser.ts';
 import { upstreamFor } from '../../upstream/testdata/upstream-under-test.ts';
-import { authorizeEndpoint } from '../authorize.ts';
-import { callbackEndpoint } from '../callback.ts';
-import { consentEndpoint } from '../consent.ts';
+import { authorizeEndpoint } from '../browser/authorize.ts';
+import { callbackEndpoint } from '../browser/callback.ts';
+import { consentEndpoint } from '../browser/consent.ts';
 
 export const RESOURCE = 'https://gateway.example/mcp';
 export const CLIENT_REDIRECT = 'https://client.example/cb?from=vmcp';
@@ -47,7 +47,7 @@ export const CLIENT: Client = {
   issuedAt: 1_700_000_000_000,
 };
 
-/** By name, in their order; made when the callback URL is known. */
+/** Creates the upstream configurations by name, in order, from the callback URL. */
 export type Entries = (callbackUrl: string) => EntriesByName | Promise<EntriesByName>;
 type EntriesByName = Readonly<Record<string, UpstreamEntry>>;
 
@@ -55,19 +55,19 @@ export interface ServerOptions {
   readonly settings?: Partial<AuthServerSettings>;
   readonly store?: Store;
   readonly clients?: readonly Client[];
-  /** HMAC secrets of several replicas; else new ones. */
+  /** HMAC secrets that replicas share. New ones by default. */
   readonly secrets?: SecretRing;
-  /** Clients may be documents, also on this machine. */
+  /** Allows client id metadata documents, on this machine too. */
   readonly documents?: boolean;
-  /** `__Host-` cookies: what the server believes of itself, the connection stays plain. */
+  /** Gives the server https URLs, so that it sets `__Host-` cookies. The connection stays plain. */
   readonly https?: boolean;
-  /** Browsers come to the authorization endpoint under another origin than the rest. */
+  /** Gives the authorization endpoint another origin than the other endpoints. */
   readonly elsewhere?: boolean;
 }
 
 export interface BrowserServer {
   readonly issuer: string;
-  /** Origin at which this process really listens. */
+  /** Origin of the listener. */
   readonly listening: string;
   readonly callbackUrl: string;
   readonly store: Store;
@@ -76,23 +76,23 @@ export interface BrowserServer {
   readonly events: [AuthServerEvent, Readonly<Record<string, unknown>>][];
   readonly logged: string[];
   advance(ms: number): void;
-  /** An authorization URL; undefined leaves a member out. */
+  /** Returns an authorization URL. undefined leaves a parameter out. */
   authorizeUrl(changes?: Readonly<Record<string, string | undefined>>, more?: string): string;
-  /** A browser that stops at the client's redirect URI. */
+  /** Returns a browser that stops at the client's redirect URI. */
   browser(stopAt?: string): Browser;
-  /** From the authorization request to its consent page. */
+  /** Sends an authorization request and returns its consent page. */
   toConsent(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<Visited>;
-  /** To the first provider: consent is given. */
+  /** Approves the consent page and returns the URL of the first provider. */
   toProvider(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<string>;
 }
 
-/** Handle of the leg that an authorization URL has begun. */
+/** Returns the store key of the leg that an upstream authorization URL belongs to. */
 export function handleOf(authorizationUrl: string, { context }: Pick<BrowserServer, 'context'>): string {
   const asked = new URL(authorizationUrl).searchParams;
   return legHandle(asked.get('state') ?? '', new URL(asked.get('redirect_uri') ?? '').pathname, context);
 }
 
-/** The three endpoints of the browser's way on a real listener. Ends with the test. */
+/** Starts the authorize, consent and callback endpoints on a listener. Closes it after the test. */
 export async function browserServer(entries: Entries, options: ServerOptions = {}): Promise<BrowserServer> {
   const app = express();
   const server = createServer(app);

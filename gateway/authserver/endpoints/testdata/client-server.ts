@@ -24,7 +24,7 @@ import type { Store } from '../../storage/store.ts';
 import { upstreamRow } from '../../storage/testdata/samples.ts';
 import { introspectEndpoint } from '../introspect.ts';
 import { jwksEndpoint } from '../jwks.ts';
-import { logoutEndpoint } from '../logout.ts';
+import { logoutEndpoint } from '../browser/logout.ts';
 import { metadataEndpoint } from '../metadata.ts';
 import { registerEndpoint } from '../register.ts';
 import { registrationEndpoint } from '../registration.ts';
@@ -32,7 +32,7 @@ import { revokeEndpoint } from '../revoke.ts';
 import { tokenEndpoint } from '../token.ts';
 import { userinfoEndpoint } from '../userinfo.ts';
 
-/** What the server is configured as; where it listens is another matter. */
+/** Configured issuer, which differs from the address of the listener. */
 export const ISSUER = 'https://gateway.example/team';
 export const RESOURCE = 'https://gateway.example/team/mcp';
 export const REDIRECT = 'https://client.example/cb';
@@ -72,7 +72,7 @@ export interface ServerOptions {
   readonly keys?: SigningKeys;
   readonly secrets?: SecretRing;
   readonly trustedProxies?: readonly string[];
-  /** In place of what the sockets of the test say, which are all of loopback. */
+  /** Replaces the client addresses, which are all loopback in a test. */
   readonly addressOf?: AddressOf;
 }
 
@@ -80,7 +80,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** {} for what is no JSON object. */
+  /** {} for a body that is no JSON object. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -92,14 +92,14 @@ export interface ClientServer {
   readonly events: [AuthServerEvent, Readonly<Record<string, unknown>>][];
   readonly logged: string[];
   advance(ms: number): void;
-  /** `path` is below the issuer, or absolute when it begins with `//`. */
+  /** `path` is relative to the issuer, or absolute if it starts with `//`. */
   request(path: string, init?: RequestInit): Promise<Reply>;
   post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Reply>;
-  /** A code as the callback stores it. */
+  /** Issues a code as the callback endpoint does. */
   code(over?: Partial<CodeGrant>): Promise<string>;
   redeem(code: string, over?: Readonly<Record<string, string | undefined>>): Promise<Reply>;
   refresh(token: unknown, over?: Readonly<Record<string, string | undefined>>): Promise<Reply>;
-  /** Tokens of a new login. */
+  /** Logs in and returns the tokens. */
   login(over?: Partial<CodeGrant>): Promise<Reply['json']>;
 }
 
@@ -137,7 +137,7 @@ export const settingsFor = (over: Partial<AuthServerSettings> = {}): AuthServerS
   ...over,
 });
 
-/** Everything that clients call, on a real listener. Ends with the test. */
+/** Starts the endpoints that clients call on a listener. Closes it after the test. */
 export async function clientServer(options: ServerOptions = {}): Promise<ClientServer> {
   const made = await makeContext(options);
   const { context } = made;

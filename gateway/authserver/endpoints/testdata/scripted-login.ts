@@ -10,20 +10,20 @@ import { oauth2Entry, oidcEntry } from '../../upstream/testdata/upstream-under-t
 
 export interface LoginAt {
   readonly subject?: string;
-  /** Further claims of the ID token, or members of userinfo; undefined leaves one out. */
+  /** More claims of the ID token, or members of userinfo. undefined leaves one out. */
   readonly claims?: Claims;
-  /** Further members of the token reply; undefined leaves one out. */
+  /** More members of the token response. undefined leaves one out. */
   readonly reply?: Claims;
 }
 
-/** A provider that its tests log in at, without a page of its own: the code knows who it is for. */
+/** Provider without a login page: the code determines the user. */
 export interface ScriptedLogin {
   readonly issuer: string;
   readonly entry: UpstreamEntry;
-  /** Codes that were exchanged. */
+  /** Codes that have been exchanged. */
   readonly exchanged: string[];
   readonly provider: ScriptedProvider;
-  /** The callback that an authorization URL ends in, once somebody has logged in. */
+  /** Logs a user in and returns the callback URL for an authorization URL. */
   callbackFor(authorizationUrl: string, login?: LoginAt): string;
 }
 
@@ -33,7 +33,7 @@ interface Issued extends LoginAt {
 
 let made = 0;
 
-/** Each code gives tokens of its own: `<name>-access-<n>`, `<name>-refresh-<n>`. */
+/** Returns different tokens for each code: `<name>-access-<n>`, `<name>-refresh-<n>`. */
 export async function scriptedOidc(name: string, metadata: Claims = {}): Promise<ScriptedLogin> {
   const provider = await openidProvider(metadata);
   const codes = codesOf(provider, name, ({ subject = 'ann', claims, nonce }) => ({
@@ -42,7 +42,7 @@ export async function scriptedOidc(name: string, metadata: Claims = {}): Promise
   return { issuer: provider.issuer, entry: oidcEntry(provider), provider, ...codes };
 }
 
-/** `synthetic`: nothing says who has logged in. */
+/** With `synthetic`, the response contains no subject. */
 export async function scriptedOauth2(name: string, { synthetic = false } = {}): Promise<ScriptedLogin> {
   const provider = await scriptedProvider();
   const users = new Map<string, object>();

@@ -1,18 +1,18 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { redirectTo } from '../../http/endpoint/replies.ts';
-import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../consent/logout-page.ts';
-import type { AuthServerContext } from '../context.ts';
-import { logoutResponseUrl } from '../core/authorization-response.ts';
-import { endpointPath } from '../core/metadata.ts';
-import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../core/opaque-token.ts';
-import type { RequestParameters } from '../core/request-parameters.ts';
-import { sendPage } from '../http/answers.ts';
-import { PageRefused, Refused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/parameters.ts';
-import { cookieName, cookiesNamed, setCookie } from '../login/cookies.ts';
-import { forgetConsents } from '../login/forget-consents.ts';
-import { readIdTokenHint, type IdTokenHint } from '../tokens/presented-token.ts';
+import type { Operation } from '../../../http/endpoint/operation.ts';
+import { redirectTo } from '../../../http/endpoint/replies.ts';
+import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../../consent/logout-page.ts';
+import type { AuthServerContext } from '../../context.ts';
+import { logoutResponseUrl } from '../../core/authorization-response.ts';
+import { endpointPath } from '../../core/metadata.ts';
+import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
+import type { RequestParameters } from '../../core/request-parameters.ts';
+import { sendPage } from '../../http/answers.ts';
+import { PageRefused, Refused } from '../../http/refused.ts';
+import { formOf, queryOf } from '../../http/parameters.ts';
+import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';
+import { forgetConsents } from '../../login/consent-cookie.ts';
+import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';
 
 /**
  * Ends the login that `id_token_hint` names. Without one, the user may let the browser forget its approvals.

@@ -1,11 +1,11 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { startIdentityProvider } from '../../../examples/identity-provider/provider.ts';
-import { isGenuine } from '../core/opaque-token.ts';
-import { fileWith, oidcEntry } from '../upstream/testdata/upstream-under-test.ts';
-import { browserServer, CLIENT, CLIENT_REDIRECT, RESOURCE, type BrowserServer } from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc } from './testdata/scripted-login.ts';
+import { startIdentityProvider } from '../../../../examples/identity-provider/provider.ts';
+import { isGenuine } from '../../core/opaque-token.ts';
+import { fileWith, oidcEntry } from '../../upstream/testdata/upstream-under-test.ts';
+import { browserServer, CLIENT, CLIENT_REDIRECT, RESOURCE, type BrowserServer } from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc } from '../testdata/scripted-login.ts';
 
-/** What stands with the code that a way ended in. */
+/** Returns the grant stored with the code of a login. */
 async function grantOf(server: BrowserServer, end: string) {
   const code = new URL(end).searchParams.get('code') ?? '';
   expect(isGenuine('code', code, server.context.secrets())).toBe(true);
@@ -14,15 +14,15 @@ async function grantOf(server: BrowserServer, end: string) {
   return taken.grant;
 }
 
-/** `corp` says who it is, `git` comes second. */
+/** `corp` identifies the user, `git` is second. */
 async function chain(settings: Parameters<typeof browserServer>[1] = {}) {
   const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
   const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }), settings);
   return { corp, git, server };
 }
 
-describe('the way of a browser', () => {
-  it('leads through consent and every provider, in their order, back to the client with a code', async () => {
+describe('a login in a browser', () => {
+  it('goes through consent and every provider in order, and returns to the client with a code', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const consent = await browser.visit(server.authorizeUrl({ nonce: 'n-1', scope: 'openid tools' }));
@@ -69,14 +69,14 @@ describe('the way of a browser', () => {
     ]);
   });
 
-  it('takes the authorization request as a form too', async () => {
+  it('accepts the authorization request as a form too', async () => {
     const { server } = await chain();
     const url = new URL(server.authorizeUrl());
     const answer = await server.browser().visit(`${server.issuer}/oauth/authorize`, url.search.slice(1));
     expect([answer.status, answer.page.includes('name="decision"')]).toEqual([200, true]);
   });
 
-  it('asks where its cookies come back, if browsers come under another origin', async () => {
+  it('shows the consent page at the consent origin when the authorization origin differs', async () => {
     const { corp, server } = await chain({ elsewhere: true });
     const browser = server.browser();
     const asked = await browser.visit(server.authorizeUrl());
@@ -88,7 +88,7 @@ describe('the way of a browser', () => {
     expect(location.startsWith(corp.provider.url('authorize'))).toBe(true);
   });
 
-  it('knows the user again, and stays with the same one whatever else changes', async () => {
+  it('resolves the same user again when other claims change', async () => {
     const { corp, git, server } = await chain({ settings: { reuseUpstreamTokens: false } });
     const run = async (email: string) => {
       const browser = server.browser();
@@ -101,7 +101,7 @@ describe('the way of a browser', () => {
     expect([one.email, other.email]).toEqual(['old@corp.example', 'new@corp.example']);
   });
 
-  it('gives somebody whom the provider does not name a new identity at each login', async () => {
+  it('creates a new user at each login without a subject', async () => {
     const nobody = await scriptedOauth2('nobody', { synthetic: true });
     const server = await browserServer(() => ({ nobody: nobody.entry }));
     const run = async () => {
@@ -119,7 +119,7 @@ describe('the way of a browser', () => {
     ]);
   });
 
-  it('leads a real browser through two chained oidc-providers', async () => {
+  it('works in a real browser with two chained oidc-providers', async () => {
     const idps = await Promise.all(
       [0, 1].map(() => startIdentityProvider({ port: 0, opaque: false, accessTokenSeconds: 60, log: () => undefined })),
     );
@@ -152,7 +152,7 @@ describe('the way of a browser', () => {
     expect(rows.every(({ refreshToken, idToken }) => refreshToken !== undefined && idToken !== undefined)).toBe(true);
   });
 
-  it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines (row 57)', async () => {
+  it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const location = await server.toProvider(browser);

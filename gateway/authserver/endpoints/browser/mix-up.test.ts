@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { browserServer, CLIENT_REDIRECT, type BrowserServer } from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc, type ScriptedLogin } from './testdata/scripted-login.ts';
+import { browserServer, CLIENT_REDIRECT, type BrowserServer } from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc, type ScriptedLogin } from '../testdata/scripted-login.ts';
 
-/** A login whose browser stands at the second provider, `git`, which the first one, `corp`, has let go on. */
+/** Starts a login and stops at the second provider, `git`, after the leg of the first one, `corp`. */
 async function atSecondProvider(git: ScriptedLogin, corp?: ScriptedLogin) {
   const first = corp ?? (await scriptedOidc('corp'));
   const server = await browserServer(() => ({ corp: first.entry, git: git.entry }));
@@ -15,14 +15,14 @@ async function atSecondProvider(git: ScriptedLogin, corp?: ScriptedLogin) {
 
 const redirectOf = (authorizationUrl: string) => new URL(authorizationUrl).searchParams.get('redirect_uri');
 
-/** The same answer, sent to another callback. */
+/** Returns the same callback parameters at another callback path. */
 function deliveredAt(callback: string, path: string): string {
   const url = new URL(callback);
   url.pathname = path;
   return url.href;
 }
 
-/** The second provider answers with a code of the first one: `iss`, if any, is the first one's. */
+/** Answers the leg of the second provider with a code of the first one, and with its `iss` if it has one. */
 function mixedUp({ corp, atSecond }: Awaited<ReturnType<typeof atSecondProvider>>, { issuer }: BrowserServer): string {
   const honest = new URL(atSecond);
   honest.searchParams.set('redirect_uri', `${issuer}/oauth/callback`); // as the first provider has it registered
@@ -30,13 +30,13 @@ function mixedUp({ corp, atSecond }: Awaited<ReturnType<typeof atSecondProvider>
 }
 
 describe('a second provider that does not send iss', () => {
-  it('has a redirect URI of its own', async () => {
+  it('has its own redirect URI', async () => {
     const { server, atFirst, atSecond } = await atSecondProvider(await scriptedOauth2('git'));
     expect(redirectOf(atFirst)).toBe(`${server.issuer}/oauth/callback`);
     expect(redirectOf(atSecond)).toBe(`${server.issuer}/oauth/callback/git`);
   });
 
-  it('cannot get a code of the first provider', async () => {
+  it('cannot obtain a code of the first provider', async () => {
     const git = await scriptedOauth2('git');
     const login = await atSecondProvider(git);
     const { server, browser, atSecond } = login;
@@ -47,7 +47,7 @@ describe('a second provider that does not send iss', () => {
     expect(new URL(location).searchParams.get('code')).toBeTypeOf('string');
   });
 
-  it('cannot give its code to the first provider', async () => {
+  it('cannot send its code to the first provider', async () => {
     const [corp, git] = [await scriptedOauth2('corp'), await scriptedOauth2('git')];
     const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }));
     const browser = server.browser();
@@ -57,7 +57,7 @@ describe('a second provider that does not send iss', () => {
     expect((await browser.visit(corp.callbackFor(atFirst))).location).toContain(git.issuer);
   });
 
-  it('cannot name its callback in the state at the shared one', async () => {
+  it('cannot use a state with a callback path at the shared callback', async () => {
     const git = await scriptedOauth2('git');
     const { browser, atSecond } = await atSecondProvider(git);
     const url = new URL(deliveredAt(git.callbackFor(atSecond), '/oauth/callback'));
@@ -68,12 +68,12 @@ describe('a second provider that does not send iss', () => {
 });
 
 describe('a second OpenID provider', () => {
-  it('has a redirect URI of its own unless it promises iss', async () => {
+  it('has its own redirect URI unless its metadata promises iss', async () => {
     const { server, atSecond } = await atSecondProvider(await scriptedOidc('git'));
     expect(redirectOf(atSecond)).toBe(`${server.issuer}/oauth/callback/git`);
   });
 
-  it('shares the callback if it promises iss, which is then required', async () => {
+  it('shares the callback if its metadata promises iss, which is then required', async () => {
     const git = await scriptedOidc('git', { authorization_response_iss_parameter_supported: true });
     const { server, browser, atSecond } = await atSecondProvider(git);
     expect(redirectOf(atSecond)).toBe(`${server.issuer}/oauth/callback`);

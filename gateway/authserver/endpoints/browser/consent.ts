@@ -1,21 +1,21 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { redirectTo } from '../../http/endpoint/replies.ts';
-import type { Client } from '../storage/client.ts';
-import { CONSENT_FIELDS, DECISIONS } from '../consent/consent-page.ts';
-import { mayRemember } from '../consent/remembering.ts';
-import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../core/metadata.ts';
-import { PageRefused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/parameters.ts';
-import { ask, needsConsent, leave, type PendingAttempt } from '../login/approval.ts';
-import { refusalUrl } from '../login/code.ts';
-import { rememberConsent } from '../login/consent-cookie.ts';
-import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../login/flow-cookie.ts';
-import { isSealed, markAnswered, openSealed, sealAttempt } from '../login/sealed-attempt.ts';
-import { newTsid } from '../login/tsid.ts';
-import { bind, isBeforeConsent, stepMs } from '../login/transition.ts';
-import type { LoginAttempt } from '../storage/records.ts';
+import type { Operation } from '../../../http/endpoint/operation.ts';
+import { redirectTo } from '../../../http/endpoint/replies.ts';
+import type { Client } from '../../storage/client.ts';
+import { CONSENT_FIELDS, DECISIONS } from '../../consent/consent-page.ts';
+import { mayRemember } from '../../consent/remembering.ts';
+import type { AuthServerContext } from '../../context.ts';
+import { endpointPath } from '../../core/metadata.ts';
+import { PageRefused } from '../../http/refused.ts';
+import { formOf, queryOf } from '../../http/parameters.ts';
+import { needsConsent, showConsentPage, startFirstLeg, type PendingAttempt } from '../../login/approval.ts';
+import { refusalUrl } from '../../login/code.ts';
+import { rememberConsent } from '../../login/consent-cookie.ts';
+import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../../login/flow-cookie.ts';
+import { isSealed, markAnswered, openSealed, sealAttempt } from '../../login/sealed-attempt.ts';
+import { newTsid } from '../../login/tsid.ts';
+import { bindToBrowser, isBeforeConsent, stepMs } from '../../login/transition.ts';
+import type { LoginAttempt } from '../../storage/records.ts';
 
 /**
  * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
@@ -27,8 +27,8 @@ export const consentEndpoint = (context: AuthServerContext): readonly Operation[
     handle: async (req, res) => {
       const pending = await openAttempt(req, res, context);
       const client = await clientOf(pending, context);
-      if (needsConsent(req, pending.attempt, context)) ask(res, pending, client, context);
-      else await leave(req, res, await take(pending, context, 'sign_in_over'), context);
+      if (needsConsent(req, pending.attempt, context)) showConsentPage(res, pending, client, context);
+      else await startFirstLeg(req, res, await take(pending, context, 'sign_in_over'), context);
     },
   },
   {
@@ -63,7 +63,7 @@ async function openAttempt(req: Request, res: Response, context: AuthServerConte
   const unbound = await loginAttempts.take(handle); // of two browsers at once, one gets it
   if (!unbound) throw new PageRefused('sign_in_over');
   const cookie = issueFlowCookie(req, res, context);
-  const attempt = bind(unbound, cookie.hash);
+  const attempt = bindToBrowser(unbound, cookie.hash);
   const isKept = await loginAttempts.put(handle, attempt, stepMs(attempt, context.now()));
   return { handle: isKept ? handle : sealAttempt(attempt, context), attempt, cookie };
 }
@@ -74,7 +74,7 @@ async function openAttempt(req: Request, res: Response, context: AuthServerConte
  */
 function beginAnew(req: Request, res: Response, found: LoginAttempt, context: AuthServerContext): PendingAttempt {
   const cookie = issueFlowCookie(req, res, context);
-  const attempt = bind({ ...found, tsid: newTsid(context.random) }, cookie.hash);
+  const attempt = bindToBrowser({ ...found, tsid: newTsid(context.random) }, cookie.hash);
   return { handle: sealAttempt(attempt, context), attempt, cookie };
 }
 
@@ -134,7 +134,7 @@ async function approve(
   const taken = await take(pending, context, 'consent_out_of_date');
   context.emit('consent_granted', { client_id: attempt.clientId, scopes: attempt.scopes });
   if (mayRemember(attempt, context.settings.consent.mode)) rememberConsent(req, res, attempt, context);
-  await leave(req, res, taken, context);
+  await startFirstLeg(req, res, taken, context);
 }
 
 async function deny(res: Response, pending: PendingAttempt, context: AuthServerContext): Promise<void> {

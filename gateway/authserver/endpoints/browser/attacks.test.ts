@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Browser } from '../upstream/testdata/browser.ts';
-import { json, raw } from '../upstream/testdata/scripted-provider.ts';
+import type { Browser } from '../../upstream/testdata/browser.ts';
+import { json, raw } from '../../upstream/testdata/scripted-provider.ts';
 import {
   browserServer,
   CLIENT,
@@ -8,8 +8,8 @@ import {
   handleOf,
   type BrowserServer,
   type ServerOptions,
-} from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc, type LoginAt } from './testdata/scripted-login.ts';
+} from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc, type LoginAt } from '../testdata/scripted-login.ts';
 
 async function chain(options: ServerOptions = {}) {
   const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
@@ -25,13 +25,13 @@ async function single(options: ServerOptions = {}) {
 const errorOf = (location: string | undefined) => Object.fromEntries(new URL(location ?? '').searchParams);
 const flowCookies = (browser: Browser) => [...browser.cookies.keys()].filter((name) => name.includes('vmcp-flow-'));
 
-/** What the client is told. */
+/** Returns the response parameters that the client receives. */
 const toClient = (error: string, server: BrowserServer) => ({
   ...{ error, state: 'state of the client', iss: server.issuer, from: 'vmcp' },
   error_description: expect.any(String) as string,
 });
 
-/** No code, no token of the login attempt behind this state. */
+/** Expects that the login attempt of this state has no code and no tokens. */
 async function nothingKept(server: BrowserServer, tsid: string) {
   expect(await server.store.upstreamTokens.all(tsid)).toEqual([]);
   expect(server.events.map(([event]) => event)).not.toContain('code_issued');
@@ -44,7 +44,7 @@ async function tsidOf(server: BrowserServer, location: string): Promise<string> 
 }
 
 describe('consent', () => {
-  it('row 1: comes first: nothing reaches a provider before Approve, and not without the token of the page', async () => {
+  it('is required before any redirect to a provider, with the CSRF token of the page', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const { page, url, headers } = await server.toConsent(browser);
@@ -60,7 +60,7 @@ describe('consent', () => {
     expect(page).not.toContain('<b>Code'); // row 6
   });
 
-  it('row 4: is not taken from another site, from another browser, for another login attempt, or twice', async () => {
+  it('is rejected from another site or browser, for another login attempt, and the second time', async () => {
     const { server } = await single();
     const [browser, stranger] = [server.browser(), server.browser()];
     const mine = await server.toConsent(browser);
@@ -81,7 +81,7 @@ describe('consent', () => {
     expect(server.events.filter(([event]) => event === 'login_foreign_browser')).toHaveLength(1);
   });
 
-  it('is asked of the first browser that opens it, and of no other one', async () => {
+  it('is shown to the first browser that opens the page only', async () => {
     const { server } = await single({ elsewhere: true });
     const [first, second] = [server.browser(), server.browser()];
     const { location = '' } = await first.visit(server.authorizeUrl());
@@ -92,7 +92,7 @@ describe('consent', () => {
     expect(foreign.page).toContain('did not begin in this browser');
   });
 
-  it('is given to one of two browsers that open it at once', async () => {
+  it('is shown to one of two browsers that open the page at once', async () => {
     const { server } = await single({ elsewhere: true });
     const browsers = Array.from({ length: 10 }, () => server.browser());
     const { location = '' } = await server.browser().visit(server.authorizeUrl());
@@ -101,7 +101,7 @@ describe('consent', () => {
     expect(browsers.filter((browser) => flowCookies(browser).length > 0)).toHaveLength(1);
   });
 
-  it('denied goes back to the client, and ends the login attempt', async () => {
+  it('that is denied redirects to the client and ends the login attempt', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const { page, url } = await server.toConsent(browser);
@@ -129,7 +129,7 @@ describe('consent', () => {
     expect(await asks()).toBe(true);
   });
 
-  it('that somebody forged is not remembered', async () => {
+  it('is not remembered from a forged cookie', async () => {
     const { server } = await single();
     const browser = server.browser();
     await server.toProvider(browser);
@@ -150,7 +150,7 @@ describe('consent', () => {
     ['remember', false, false],
     ['trusted-only', false, true],
   ] as const)(
-    'with mode %s: a trusted client is asked for: %s; a known consent is asked for again: %s',
+    'with mode %s is asked for a trusted client: %s, and asked again after approval: %s',
     async (mode, trusted, again) => {
       const trustedClients = new Set(['vcl_1']);
       const forTrusted = await single({ settings: { consent: { mode, trustedClients } } });
@@ -162,7 +162,7 @@ describe('consent', () => {
     },
   );
 
-  it('for the scheme of an app is never remembered', async () => {
+  it('is never remembered for a private-use URI scheme', async () => {
     const { server } = await single();
     const browser = server.browser();
     await server.toProvider(browser, { redirect_uri: 'cursor://app/cb' });
@@ -171,7 +171,7 @@ describe('consent', () => {
 });
 
 describe('the callback', () => {
-  it('rows 2, 3: in another browser changes nothing, and the one that began can still finish', async () => {
+  it('in another browser changes nothing, and the first browser can still finish', async () => {
     const { corp, server } = await single();
     const [attacker, victim] = [server.browser(), server.browser()];
     const upstreamUrl = await server.toProvider(attacker);
@@ -188,7 +188,7 @@ describe('the callback', () => {
     expect((await attacker.visit(callback)).location).toContain('&code=vac_');
   });
 
-  it('two login attempts of one browser, each with a cookie of its own, end in any order', async () => {
+  it('finishes two login attempts of one browser in any order, each with its own cookie', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const [one, two] = [await server.toProvider(browser), await server.toProvider(browser)];
@@ -199,7 +199,7 @@ describe('the callback', () => {
     expect(flowCookies(browser)).toEqual([]);
   });
 
-  it('row 30: counts once, also of many at once, and only for a state that is under way', async () => {
+  it('is accepted once, even of many at once, and only with the state of a running leg', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -215,7 +215,7 @@ describe('the callback', () => {
     }
   });
 
-  it('takes no handle of a consent page for a state, and the consent page no state for a handle', async () => {
+  it('rejects the handle of a consent page as state, and the consent page rejects a state as handle', async () => {
     const { server } = await single();
     const browser = server.browser();
     const { url } = await server.toConsent(browser);
@@ -228,7 +228,7 @@ describe('the callback', () => {
     expect(await server.store.loginAttempts.get(state)).toBeDefined();
   });
 
-  it('row 29: with the iss of another provider is a page, and the login attempt is over', async () => {
+  it('with the iss of another provider shows a page and ends the login attempt', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -242,7 +242,7 @@ describe('the callback', () => {
     await nothingKept(server, tsid);
   });
 
-  it('row 29: exchanges a code at the provider of its state only', async () => {
+  it('exchanges a code only at the provider of its state', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const atCorp = await server.toProvider(browser);
@@ -260,12 +260,12 @@ describe('the callback', () => {
     ['other issuer', { claims: { iss: 'https://evil.example' } }],
     ['alg none', { reply: { id_token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.' } }],
     ['no ID token', { reply: { id_token: undefined } }],
-    ['row 69: token_type mac', { reply: { token_type: 'mac' } }],
-    ['row 69: empty token', { reply: { access_token: '' } }],
-    ['row 69: 200 with error', { reply: { error: 'bad' } }],
+    ['token_type mac', { reply: { token_type: 'mac' } }],
+    ['empty token', { reply: { access_token: '' } }],
+    ['200 with error', { reply: { error: 'bad' } }],
   ];
 
-  it.each(BAD_TOKENS)('row 31: %s is server_error, and no tokens are kept', async (_what, login) => {
+  it.each(BAD_TOKENS)('answers server_error and stores no tokens for %s', async (_what, login) => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -282,21 +282,18 @@ describe('the callback', () => {
     ['empty', { sub: '' }],
     ['1e21', { sub: 1e21 }],
     ['missing', { sub: undefined }],
-  ])(
-    'row 68: a userinfo subject that is %s is server_error, and the leg before is forgotten',
-    async (_what, claims) => {
-      const { corp, git, server } = await chain();
-      const browser = server.browser();
-      const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));
-      const tsid = await tsidOf(server, next.location ?? '');
-      expect(await server.store.upstreamTokens.all(tsid)).toHaveLength(1);
-      const answer = await browser.visit(git.callbackFor(next.location ?? '', { claims }));
-      expect(errorOf(answer.location)).toEqual(toClient('server_error', server));
-      await nothingKept(server, tsid);
-    },
-  );
+  ])('answers server_error and deletes the earlier leg for a userinfo subject that is %s', async (_what, claims) => {
+    const { corp, git, server } = await chain();
+    const browser = server.browser();
+    const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));
+    const tsid = await tsidOf(server, next.location ?? '');
+    expect(await server.store.upstreamTokens.all(tsid)).toHaveLength(1);
+    const answer = await browser.visit(git.callbackFor(next.location ?? '', { claims }));
+    expect(errorOf(answer.location)).toEqual(toClient('server_error', server));
+    await nothingKept(server, tsid);
+  });
 
-  it('row 69: a reply of 2 MB is server_error, a provider that is down temporarily_unavailable', async () => {
+  it('answers server_error for a reply of 2 MB and temporarily_unavailable for a provider that is down', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     corp.provider.answers['token'] = json({ access_token: 'x'.repeat(2 * 1024 * 1024), token_type: 'Bearer' });
@@ -314,7 +311,7 @@ describe('the callback', () => {
     ['consent_required', 'access_denied'],
     ['invalid_scope', 'server_error'],
     ['temporarily_unavailable', 'temporarily_unavailable'],
-  ])('passes %s of a provider on as %s, without its words', async (upstream, error) => {
+  ])('forwards the error %s of a provider as %s, without its description', async (upstream, error) => {
     const { server } = await single();
     const browser = server.browser();
     const state = new URL(await server.toProvider(browser)).searchParams.get('state') ?? '';
@@ -324,7 +321,7 @@ describe('the callback', () => {
     expect(location).not.toContain('words');
   });
 
-  it('sends the browser back when the provider cannot be asked at all', async () => {
+  it('redirects to the client when the provider is unreachable', async () => {
     const { corp, server } = await single();
     await corp.provider.stop();
     const browser = server.browser();
@@ -334,8 +331,8 @@ describe('the callback', () => {
   });
 });
 
-describe('who logs in', () => {
-  it('is checked against what the first leg has stored before there is a code', async () => {
+describe('the user', () => {
+  it('must match the stored first leg before a code is issued', async () => {
     const { corp, git, server } = await chain();
     for (const change of ['gone', 'of somebody else']) {
       const browser = server.browser();
@@ -351,7 +348,7 @@ describe('who logs in', () => {
     }
   });
 
-  it('row 32: another person at a later provider changes nothing of who it is, and is told to audit', async () => {
+  it('stays the same when a later provider names another subject, which is an audit event', async () => {
     const { corp, git, server } = await chain({ settings: { reuseUpstreamTokens: false } });
     const run = async (subject: string) => {
       const browser = server.browser();
@@ -368,7 +365,7 @@ describe('who logs in', () => {
     expect(JSON.stringify(told)).not.toContain('bob');
   });
 
-  it('row 33: the same e-mail address at two providers is two users', async () => {
+  it('differs at two providers, even with the same e-mail address', async () => {
     const email = { claims: { email: 'ann@corp.example' } };
     const [corp, other] = [await scriptedOidc('corp'), await scriptedOidc('other')];
     const first = await browserServer(() => ({ corp: corp.entry }));
@@ -388,7 +385,7 @@ describe('who logs in', () => {
   });
 });
 
-it('row 62: over https every cookie has the prefix that binds it to this host', async () => {
+it('sets cookies with the __Host- prefix over https', async () => {
   const { corp, server } = await single({ https: true });
   const browser = server.browser();
   const { location = '' } = await browser.visit(server.authorizeUrl());
@@ -407,7 +404,7 @@ it('row 62: over https every cookie has the prefix that binds it to this host', 
   expect(end.location?.startsWith(CLIENT_REDIRECT)).toBe(true);
 });
 
-it('row 70: a chain that is given up leaves nothing, and 10,000 more do not hurt one that is under way', async () => {
+it('stores nothing of an abandoned login attempt, and 10,000 of them do not harm a running one', async () => {
   const { corp, git, server } = await chain();
   const browser = server.browser();
   const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));

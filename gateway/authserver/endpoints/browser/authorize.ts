@@ -1,30 +1,30 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { redirectTo } from '../../http/endpoint/replies.ts';
-import type { Client } from '../storage/client.ts';
-import { matchesRedirectUri } from '../clients/metadata/redirect-uri.ts';
-import type { AuthServerContext } from '../context.ts';
+import type { Operation } from '../../../http/endpoint/operation.ts';
+import { redirectTo } from '../../../http/endpoint/replies.ts';
+import type { Client } from '../../storage/client.ts';
+import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
+import type { AuthServerContext } from '../../context.ts';
 import {
   checkAuthorizationRequest,
   clientIdOf,
   type AuthorizationOutcome,
   type AuthorizationRequest,
-} from '../core/authorization-request.ts';
-import { errorResponseUrl } from '../core/authorization-response.ts';
-import { endpointPath, endpointUrl } from '../core/metadata.ts';
-import type { RequestParameters } from '../core/request-parameters.ts';
-import { spendOfAddress } from '../http/limits.ts';
-import { Refused } from '../http/refused.ts';
-import { formOf, queryOf } from '../http/parameters.ts';
-import { isTrusted } from '../consent/remembering.ts';
-import { ask, needsConsent, leave } from '../login/approval.ts';
-import { isClientKnown } from '../login/consent-cookie.ts';
-import { issueFlowCookie } from '../login/flow-cookie.ts';
-import { sealAttempt } from '../login/sealed-attempt.ts';
-import { newTsid } from '../login/tsid.ts';
-import { begin, bind, stepMs } from '../login/transition.ts';
-import type { AuthServerSettings } from '../settings.ts';
-import type { LoginAttempt } from '../storage/records.ts';
+} from '../../core/authorization-request.ts';
+import { errorResponseUrl } from '../../core/authorization-response.ts';
+import { endpointPath, endpointUrl } from '../../core/metadata.ts';
+import type { RequestParameters } from '../../core/request-parameters.ts';
+import { spendOfAddress } from '../../http/limits.ts';
+import { Refused } from '../../http/refused.ts';
+import { formOf, queryOf } from '../../http/parameters.ts';
+import { isTrusted } from '../../consent/remembering.ts';
+import { needsConsent, showConsentPage, startFirstLeg } from '../../login/approval.ts';
+import { isClientKnown } from '../../login/consent-cookie.ts';
+import { issueFlowCookie } from '../../login/flow-cookie.ts';
+import { sealAttempt } from '../../login/sealed-attempt.ts';
+import { newTsid } from '../../login/tsid.ts';
+import { beginAttempt, bindToBrowser, stepMs } from '../../login/transition.ts';
+import type { AuthServerSettings } from '../../settings.ts';
+import type { LoginAttempt } from '../../storage/records.ts';
 
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
@@ -126,10 +126,10 @@ const openingOf = ({ urls, consentUrl }: AuthServerSettings): Open =>
 
 const askHere: Open = async (req, res, { client, request }, context) => {
   const cookie = issueFlowCookie(req, res, context);
-  const attempt = bind(newAttempt(request, context), cookie.hash);
+  const attempt = bindToBrowser(newAttempt(request, context), cookie.hash);
   if (needsConsent(req, attempt, context)) {
-    ask(res, { handle: sealAttempt(attempt, context), attempt, cookie }, client, context);
-  } else await leave(req, res, { attempt, cookie }, context);
+    showConsentPage(res, { handle: sealAttempt(attempt, context), attempt, cookie }, client, context);
+  } else await startFirstLeg(req, res, { attempt, cookie }, context);
 };
 
 const sendToConsent: Open = async (_req, res, { request }, context) => {
@@ -143,5 +143,5 @@ const sendToConsent: Open = async (_req, res, { request }, context) => {
 };
 
 function newAttempt(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): LoginAttempt {
-  return begin(request, { tsid: newTsid(random), providers: settings.providers, now: now() });
+  return beginAttempt(request, { tsid: newTsid(random), providers: settings.providers, now: now() });
 }

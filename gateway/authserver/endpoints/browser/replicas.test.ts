@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { startRedis, type RedisServer } from '../../../e2e/harness/redis.ts';
-import { blockScope } from '../../../e2e/harness/scope.ts';
-import { redisStore, settingsOf, single } from '../storage/testdata/redis-store.ts';
-import { handleOf, browserServer } from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc } from './testdata/scripted-login.ts';
+import { startRedis, type RedisServer } from '../../../../e2e/harness/redis.ts';
+import { blockScope } from '../../../../e2e/harness/scope.ts';
+import { redisStore, settingsOf, single } from '../../storage/testdata/redis-store.ts';
+import { handleOf, browserServer } from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc } from '../testdata/scripted-login.ts';
 
 const scope = blockScope();
 let redis: RedisServer;
@@ -27,7 +27,7 @@ async function replicas() {
   return { corp, git, one, two };
 }
 
-it('a login attempt may go on at any replica, and one of many callbacks at both counts', async () => {
+it('continues a login attempt at any replica, and accepts one of many callbacks at both', async () => {
   const { corp, git, one, two } = await replicas();
   const browser = one.browser();
   const at = (url: string, base: string) => url.replace(new URL(url).origin, base);
@@ -52,7 +52,7 @@ it('a login attempt may go on at any replica, and one of many callbacks at both 
   ]);
 });
 
-it('row 66: what is in Redis while a login attempt is under way is of no use to who reads it', async () => {
+it('stores nothing in Redis that helps a reader during a login attempt', async () => {
   const { corp, one } = await replicas();
   const browser = one.browser();
   const page = await browser.visit(one.authorizeUrl());

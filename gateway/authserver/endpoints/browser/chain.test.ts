@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../storage/client.ts';
-import { serve } from '../../outbound/testdata/servers.ts';
-import type { CodeGrant, UpstreamRow } from '../storage/records.ts';
-import { upstreamLock } from '../storage/store.ts';
+import type { Client } from '../../storage/client.ts';
+import { serve } from '../../../outbound/testdata/servers.ts';
+import type { CodeGrant, UpstreamRow } from '../../storage/records.ts';
+import { upstreamLock } from '../../storage/store.ts';
 import {
   browserServer,
   CLIENT,
   CLIENT_REDIRECT,
   type BrowserServer,
   type ServerOptions,
-} from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc, type LoginAt, type ScriptedLogin } from './testdata/scripted-login.ts';
+} from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc, type LoginAt, type ScriptedLogin } from '../testdata/scripted-login.ts';
 
 interface Chain {
   readonly server: BrowserServer;
   readonly by: ReadonlyMap<string, ScriptedLogin>;
-  /** A login of `client` through all legs that run: which ones those were, and what it ended with. */
+  /** Logs `client` in and returns the legs that ran and the result. */
   run(logins?: Readonly<Record<string, LoginAt>>, changes?: Readonly<Record<string, string>>): Promise<Ended>;
 }
 
@@ -26,7 +26,7 @@ interface Ended {
   readonly rows: readonly UpstreamRow[];
 }
 
-/** `corp` says who it is; `git` and `wiki` come behind it. */
+/** `corp` identifies the user; `git` and `wiki` follow. */
 async function chain(options: ServerOptions = {}): Promise<Chain> {
   const [corp, git, wiki] = [await scriptedOidc('corp'), await scriptedOauth2('git'), await scriptedOauth2('wiki')];
   const entries = { corp: corp.entry, git: git.entry, wiki: wiki.entry };
@@ -54,7 +54,7 @@ async function chain(options: ServerOptions = {}): Promise<Chain> {
 
 const rowOf = ({ rows }: Ended, provider: string) => rows.find((row) => row.provider === provider);
 
-/** As the token endpoint makes it. */
+/** Stores a family as the token endpoint does. */
 async function redeem({ store, context }: BrowserServer, { grant }: Ended): Promise<void> {
   if (!grant) throw new Error('there is no code');
   const { familyId: id, clientId, scopes, resource, tsid, login } = grant;
@@ -64,7 +64,7 @@ async function redeem({ store, context }: BrowserServer, { grant }: Ended): Prom
   await store.upstreamTokens.extend(tsid, context.settings.providers, 86_400_000);
 }
 
-/** Client id of a document, which many installations share. */
+/** Client id metadata document, which many installations share. */
 async function sharedClient(): Promise<string> {
   const { port } = await serve((req, res) => {
     const client_id = `http://${req.headers.host ?? ''}${req.url ?? ''}`;
@@ -76,8 +76,8 @@ async function sharedClient(): Promise<string> {
 
 const FOREVER = { reply: { expires_in: undefined, refresh_token: undefined } };
 
-describe('legs whose tokens an earlier login has left behind', () => {
-  it('are left out when the same client logs in again: the tokens move', async () => {
+describe('legs with tokens of an earlier login', () => {
+  it('are skipped when the same client logs in again, which gets the tokens', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -95,7 +95,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect(await server.store.upstreamTokens.get(second.grant?.tsid ?? '', 'git')).toBeUndefined();
   });
 
-  it('run with prompt=login, with reuse switched off, for another user, and for another client', async () => {
+  it('run with prompt=login, without reuse, for another user and for another client', async () => {
     const all = ['corp', 'git', 'wiki'];
     const other: Client = { ...CLIENT, client_id: 'vcl_2' };
     const { server, run } = await chain({ clients: [CLIENT, other] });
@@ -108,7 +108,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect((await off.run()).visited).toEqual(all);
   });
 
-  it('of a client that many installations share run while the other login lives: it is not robbed', async () => {
+  it('run for a shared client while the earlier login is live, which keeps its tokens', async () => {
     const { server, run } = await chain({ documents: true });
     const client_id = await sharedClient();
     const first = await run({}, { client_id });
@@ -120,7 +120,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect(rowOf(second, 'git')?.refreshToken).not.toBe(kept?.refreshToken);
   });
 
-  it('of such a client are left out once the other login is over, or must log in again', async () => {
+  it('are skipped for a shared client after the earlier login has ended or must log in again', async () => {
     const { server, run } = await chain({ documents: true });
     const client_id = await sharedClient();
     const first = await run({}, { client_id });
@@ -138,7 +138,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect((await run({}, { client_id })).visited).toEqual(['corp']);
   });
 
-  it('are copied when the tokens need no refresh: both logins have them', async () => {
+  it('are skipped by a copy when the tokens need no refresh: both logins have them', async () => {
     const { server, run } = await chain({ documents: true });
     const client_id = await sharedClient();
     const first = await run({ git: FOREVER, wiki: FOREVER }, { client_id });
@@ -149,7 +149,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect(await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'git')).toEqual(rowOf(first, 'git'));
   });
 
-  it('run when the token is about to run out and cannot be refreshed, or got there by another client of ours', async () => {
+  it('run when the token expires soon without a refresh token, or belongs to another upstream client', async () => {
     const { server, run } = await chain();
     const first = await run({ git: { reply: { refresh_token: undefined, expires_in: 90 } } });
     await redeem(server, first);
@@ -160,7 +160,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect((await run()).visited).toEqual(['corp', 'git', 'wiki']);
   });
 
-  it('run while the row is being refreshed', async () => {
+  it('run while the tokens are being refreshed', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -171,7 +171,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
     expect((await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'git'))?.refreshToken).toBeDefined();
   });
 
-  it('cost the earlier login nothing when a leg that must run fails', async () => {
+  it('leave the tokens with the earlier login when another leg fails', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -186,7 +186,7 @@ describe('legs whose tokens an earlier login has left behind', () => {
 describe('a login without a refresh token', () => {
   const without = { reply: { refresh_token: undefined } };
 
-  it('takes over that of the login before by the same client and account', async () => {
+  it('gets the one of the earlier login of the same client and account', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -196,7 +196,7 @@ describe('a login without a refresh token', () => {
     expect((await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'corp'))?.refreshToken).toBeUndefined();
   });
 
-  it('shares it with a login of another client, which goes on', async () => {
+  it('shares the one of a live login of another client', async () => {
     const { server, run } = await chain({ clients: [CLIENT, { ...CLIENT, client_id: 'vcl_2' }] });
     const first = await run();
     await redeem(server, first);
@@ -205,7 +205,7 @@ describe('a login without a refresh token', () => {
     expect((await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'corp'))?.refreshToken).toBeDefined();
   });
 
-  it('gets none of another account, nor of another client at the provider', async () => {
+  it('gets none of another account or another upstream client', async () => {
     const { server, run } = await chain({ settings: { reuseUpstreamTokens: false } });
     const first = await run();
     await redeem(server, first);
@@ -217,14 +217,14 @@ describe('a login without a refresh token', () => {
   });
 });
 
-describe('providers that a claim of the first one leaves out', () => {
+describe('providers that the upstream filter excludes', () => {
   const upstreamFilter = {
     claim: 'groups',
     rules: [{ groups: ['dev'], providers: ['git'] }],
     defaultProviders: [],
   };
 
-  it('are not visited, and are marked so that no login is asked for because of them', async () => {
+  it('are skipped, and marked so that they trigger no new login', async () => {
     const { run } = await chain({ settings: { upstreamFilter } });
     const dev = await run({ corp: { claims: { groups: ['dev'] } } });
     expect(dev.visited).toEqual(['corp', 'git']);
@@ -245,7 +245,7 @@ describe('providers that a claim of the first one leaves out', () => {
   it.each([
     ['missing', {}],
     ['one text', { groups: 'dev' }],
-  ])('the login fails when the claim is %s, and the operator is told', async (_what, claims) => {
+  ])('fail the login and log an error when the claim is %s', async (_what, claims) => {
     const { server, run } = await chain({ settings: { upstreamFilter } });
     const { visited, answer, grant } = await run({ corp: { claims } });
     expect([visited, answer.get('error'), grant]).toEqual([['corp'], 'server_error', undefined]);

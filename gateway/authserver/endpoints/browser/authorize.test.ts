@@ -2,23 +2,23 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../../../e2e/harness/free-port.ts';
-import { openKeyValueStore } from '../../kvstore/open.ts';
-import type { Client } from '../storage/client.ts';
-import { METADATA_RULES } from '../clients/testdata/rules.ts';
-import type { AuthServerSettings } from '../settings.ts';
-import { kvstoreStore } from '../storage/kvstore/store.ts';
-import { createSealer } from '../storage/sealing.ts';
-import { settingsOf, silent, single } from '../storage/testdata/redis-store.ts';
-import { json, raw, scriptedProvider, type Answer } from '../upstream/testdata/scripted-provider.ts';
+import { freePort } from '../../../../e2e/harness/free-port.ts';
+import { openKeyValueStore } from '../../../kvstore/open.ts';
+import type { Client } from '../../storage/client.ts';
+import { METADATA_RULES } from '../../clients/testdata/rules.ts';
+import type { AuthServerSettings } from '../../settings.ts';
+import { kvstoreStore } from '../../storage/kvstore/store.ts';
+import { createSealer } from '../../storage/sealing.ts';
+import { settingsOf, silent, single } from '../../storage/testdata/redis-store.ts';
+import { json, raw, scriptedProvider, type Answer } from '../../upstream/testdata/scripted-provider.ts';
 import {
   browserServer,
   CLIENT,
   CLIENT_REDIRECT,
   type BrowserServer,
   type ServerOptions,
-} from './testdata/browser-server.ts';
-import { scriptedOidc } from './testdata/scripted-login.ts';
+} from '../testdata/browser-server.ts';
+import { scriptedOidc } from '../testdata/scripted-login.ts';
 
 async function started(options: ServerOptions = {}): Promise<BrowserServer> {
   const corp = await scriptedOidc('corp');
@@ -28,7 +28,7 @@ async function started(options: ServerOptions = {}): Promise<BrowserServer> {
 const ask = (server: BrowserServer, changes: Readonly<Record<string, string | undefined>> = {}, more = '') =>
   server.browser().visit(server.authorizeUrl(changes, more));
 
-/** A page for the person in front of the browser, and no way on. */
+/** Expects an error page without a redirect. */
 async function expectPage(answer: ReturnType<typeof ask>, code: string, status = 400) {
   const { status: answered, location, headers, page } = await answer;
   expect([answered, location]).toEqual([status, undefined]);
@@ -37,12 +37,12 @@ async function expectPage(answer: ReturnType<typeof ask>, code: string, status =
   expect(page).toContain(`<code>${code}</code>`);
 }
 
-describe('until the redirect URI is known to be the client’s there is a page and no redirect', () => {
+describe('a request without a valid redirect URI shows a page and does not redirect', () => {
   it.each([
-    ['row 12: client_id of nobody', { client_id: 'vcl_2', redirect_uri: 'https://evil.example' }, '', 'invalid_client'],
+    ['client_id of nobody', { client_id: 'vcl_2', redirect_uri: 'https://evil.example' }, '', 'invalid_client'],
     ['no client_id', { client_id: undefined }, '', 'invalid_request'],
-    ['row 13: two client_id', {}, '&client_id=vcl_1', 'invalid_request'],
-    ['row 13: two redirect_uri', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'invalid_request'],
+    ['two client_id', {}, '&client_id=vcl_1', 'invalid_request'],
+    ['two redirect_uri', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'invalid_request'],
     ['no redirect_uri', { redirect_uri: undefined }, '', 'invalid_request'],
   ])('%s', async (_what, changes, more, code) => {
     await expectPage(ask(await started(), changes, more), code);
@@ -51,23 +51,23 @@ describe('until the redirect URI is known to be the client’s there is a page a
   const base = 'https://client.example/cb';
   it.each([
     ['row 7', 'https://evil.example/cb'],
-    ['row 8: suffix', `${CLIENT_REDIRECT}x`],
-    ['row 8: prefix', base],
-    ['row 8: subdomain', 'https://a.client.example/cb?from=vmcp'],
-    ['row 8: @', 'https://client.example@evil.example/cb?from=vmcp'],
-    ['row 8: backslash', 'https://evil.example\\@client.example/cb?from=vmcp'],
-    ['row 8: %2f..', 'https://client.example/%2f../cb?from=vmcp'],
-    ['row 8: tab', 'https://client.example/cb\t?from=vmcp'],
-    ['row 8: host in capitals', 'https://CLIENT.example/cb?from=vmcp'],
-    ['row 8: extra query', `${CLIENT_REDIRECT}&x=1`],
-    ['row 8: fragment', `${CLIENT_REDIRECT}#x`],
-    ['row 9: loopback with another path', 'http://127.0.0.1:7000/other'],
-    ['row 9: loopback with another host', 'http://localhost:7000/cb'],
+    ['suffix', `${CLIENT_REDIRECT}x`],
+    ['prefix', base],
+    ['subdomain', 'https://a.client.example/cb?from=vmcp'],
+    ['@', 'https://client.example@evil.example/cb?from=vmcp'],
+    ['backslash', 'https://evil.example\\@client.example/cb?from=vmcp'],
+    ['%2f..', 'https://client.example/%2f../cb?from=vmcp'],
+    ['tab', 'https://client.example/cb\t?from=vmcp'],
+    ['host in capitals', 'https://CLIENT.example/cb?from=vmcp'],
+    ['extra query', `${CLIENT_REDIRECT}&x=1`],
+    ['fragment', `${CLIENT_REDIRECT}#x`],
+    ['loopback with another path', 'http://127.0.0.1:7000/other'],
+    ['loopback with another host', 'http://localhost:7000/cb'],
   ])('%s: %s', async (_row, redirectUri) => {
     await expectPage(ask(await started(), { redirect_uri: redirectUri }), 'invalid_request');
   });
 
-  it('row 9: loopback with another port goes on', async () => {
+  it('accepts a loopback redirect URI with another port', async () => {
     const { status, page } = await ask(await started(), { redirect_uri: 'http://127.0.0.1:51234/cb' });
     expect([status, page.includes('127.0.0.1:51234')]).toEqual([200, true]);
   });
@@ -77,18 +77,18 @@ const trusting: ServerOptions = {
   settings: { consent: { mode: 'remember', trustedClients: new Set([CLIENT.client_id]) } },
 };
 
-describe('a refusal that could go to a client that nobody knows', () => {
+describe('an error for a client without an earlier approval', () => {
   it.each([
     ['a bad response_type', { response_type: 'token' }, 'unsupported_response_type'],
     ['prompt=none', { prompt: 'none' }, 'login_required'],
     ['a wrong scope', { scope: 'admin' }, 'invalid_scope'],
-  ])('is a page for %s', async (_what, changes, code) => {
+  ])('shows a page for %s', async (_what, changes, code) => {
     const { status, page, location } = await ask(await started(), changes);
     expect([status, location]).toEqual([400, undefined]);
     expect(page).toContain(`<code>${code}</code>`);
   });
 
-  it('goes back once the user has approved something for the client at this host', async () => {
+  it('redirects to the client after the user has approved the client at this host', async () => {
     const corp = await scriptedOidc('corp');
     const server = await browserServer(() => ({ corp: corp.entry }));
     const browser = server.browser();
@@ -104,39 +104,30 @@ describe('a refusal that could go to a client that nobody knows', () => {
   });
 });
 
-describe('after that a refusal goes to a client that is known', () => {
+describe('an error for a trusted client', () => {
   it.each([
-    ['row 13: two state', {}, '&state=x', 'invalid_request', undefined],
-    [
-      'row 14: no challenge',
-      { code_challenge: undefined, code_challenge_method: undefined },
-      '',
-      'invalid_request',
-      's',
-    ],
-    ['row 14: plain', { code_challenge_method: 'plain' }, '', 'invalid_request', 's'],
-    ['row 14: challenge without method', { code_challenge_method: undefined }, '', 'invalid_request', 's'],
-    ['row 14: method without challenge', { code_challenge: undefined }, '', 'invalid_request', 's'],
-    ['row 34: resource of another server', { resource: 'https://x.example/mcp' }, '', 'invalid_target', 's'],
+    ['two state', {}, '&state=x', 'invalid_request', undefined],
+    ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, '', 'invalid_request', 's'],
+    ['plain', { code_challenge_method: 'plain' }, '', 'invalid_request', 's'],
+    ['challenge without method', { code_challenge_method: undefined }, '', 'invalid_request', 's'],
+    ['method without challenge', { code_challenge: undefined }, '', 'invalid_request', 's'],
+    ['resource of another server', { resource: 'https://x.example/mcp' }, '', 'invalid_target', 's'],
     ['scope', { scope: 'admin' }, '', 'invalid_scope', 's'],
     ['response_type', { response_type: 'token' }, '', 'unsupported_response_type', 's'],
     ['prompt=none', { prompt: 'none' }, '', 'login_required', 's'],
-  ])(
-    '%s, with state and iss (row 28), by 303 (row 65), kept nowhere (row 64)',
-    async (_what, changes, more, error, state) => {
-      const server = await started(trusting);
-      const { status, headers, location, page } = await ask(server, { state: 's', ...changes }, more);
-      expect(status).toBe(303);
-      expect(page).toBe('');
-      expect(headers.get('cache-control')).toBe('no-store');
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-      expect(location?.startsWith(`${CLIENT_REDIRECT}&error=${error}&`)).toBe(true);
-      const { searchParams } = new URL(location ?? '');
-      expect(searchParams.get('iss')).toBe(server.issuer);
-      expect(searchParams.get('state') ?? undefined).toBe(state);
-      expect(server.events).toEqual([['request_refused', expect.objectContaining({ path: '/oauth/authorize' })]]);
-    },
-  );
+  ])('redirects by 303, uncached and with state and iss: %s', async (_what, changes, more, error, state) => {
+    const server = await started(trusting);
+    const { status, headers, location, page } = await ask(server, { state: 's', ...changes }, more);
+    expect(status).toBe(303);
+    expect(page).toBe('');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(location?.startsWith(`${CLIENT_REDIRECT}&error=${error}&`)).toBe(true);
+    const { searchParams } = new URL(location ?? '');
+    expect(searchParams.get('iss')).toBe(server.issuer);
+    expect(searchParams.get('state') ?? undefined).toBe(state);
+    expect(server.events).toEqual([['request_refused', expect.objectContaining({ path: '/oauth/authorize' })]]);
+  });
 });
 
 const documents: NonNullable<AuthServerSettings['clients']['documents']> = {
@@ -149,10 +140,10 @@ const withDocuments = (more: Partial<typeof documents> = {}): Partial<AuthServer
   clients: { metadata: METADATA_RULES, maxRegistered: 0, documents: { ...documents, ...more } },
 });
 
-describe('a client that is a URL', () => {
+describe('a client id that is a URL', () => {
   const strict = withDocuments({ hosts: { ...documents.hosts, allowLoopbackHttp: false } });
 
-  it('row 42: at an address inside gets a page, and nobody connects there', async () => {
+  it('shows a page for an internal address, without a connection', async () => {
     let connections = 0;
     const listener = createServer((socket) => {
       connections += 1;
@@ -182,7 +173,7 @@ describe('a client that is a URL', () => {
     ],
     ['slow drip', (res) => void res.writeHead(200, { 'content-type': 'application/json' }).write('{')],
     ['redirect', raw(302, { location: 'http://127.0.0.1:1/' })],
-  ])('row 43: that answers with %s gets a page in time', async (_what, answer) => {
+  ])('shows a page in time when the document server answers with %s', async (_what, answer) => {
     const host = await scriptedProvider();
     host.answers['client.json'] = answer;
     const server = await started({ settings: withDocuments() });
@@ -196,11 +187,11 @@ describe('a client that is a URL', () => {
     'https://u:p@client.example/c',
     'https://client.example/a/../c',
     'https://client.example/c#f',
-  ])('row 43: written as %s gets a page', async (clientId) => {
+  ])('shows a page for %s', async (clientId) => {
     await expectPage(ask(await started({ settings: strict }), { client_id: clientId }), 'invalid_client');
   });
 
-  it('is asked for consent under the name and host of its document', async () => {
+  it('shows the name and host of its document on the consent page', async () => {
     const host = await scriptedProvider();
     const id = host.url('client.json');
     host.answers['client.json'] = json({ client_id: id, client_name: 'Doc', redirect_uris: [CLIENT_REDIRECT] });
@@ -210,7 +201,7 @@ describe('a client that is a URL', () => {
     expect(consent.page).toContain(`published at <bdi>${new URL(id).host}</bdi>`);
   });
 
-  it('row 44: is not fetched without end for one address', async () => {
+  it('limits document requests per address', async () => {
     const host = await scriptedProvider();
     const limits = { capacity: 3, perSecond: 0.01 };
     const server = await started({ settings: withDocuments() });
@@ -227,7 +218,7 @@ describe('a client that is a URL', () => {
   });
 });
 
-it('too many requests of one address get 429 and a time to wait; other methods 405', async () => {
+it('answers 429 with Retry-After to too many requests of one address, and 405 to other methods', async () => {
   const server = await started();
   const { limits } = server.context.settings;
   const few = await started({
@@ -243,14 +234,14 @@ it('too many requests of one address get 429 and a time to wait; other methods 4
   expect([form.status, form.headers.get('content-type')]).toEqual([415, 'text/html; charset=utf-8']);
 });
 
-it('row 49: a forged Host changes no URL', async () => {
+it('ignores the Host header in URLs', async () => {
   const server = await started({ elsewhere: true });
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
   const { location } = await server.browser().visit(server.authorizeUrl(), undefined, forged);
   expect(location?.startsWith(`${server.issuer}/oauth/consent?`)).toBe(true);
 });
 
-it('row 67: a store that is down is 503 with Retry-After, on every step of the way', async () => {
+it('answers 503 with Retry-After at every step while the store is down', async () => {
   const connection = openKeyValueStore(settingsOf(single(await freePort())), silent);
   const store = kvstoreStore(
     connection,
@@ -270,7 +261,7 @@ it('row 67: a store that is down is 503 with Retry-After, on every step of the w
   }
 });
 
-it('asks for every login anew with prompt=login, and tells the provider so', async () => {
+it('starts every login again with prompt=login, at the providers too', async () => {
   const server = await started();
   const leg = async (changes: Readonly<Record<string, string>>) =>
     new URL(await server.toProvider(server.browser(), changes)).searchParams.get('prompt');

@@ -1,15 +1,15 @@
 import type { Request } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import type { AuthServerContext } from '../context.ts';
-import type { RequestParameters } from '../core/request-parameters.ts';
-import { PageRefused } from '../http/refused.ts';
-import { queryOf } from '../http/parameters.ts';
-import { redirectBrowser } from '../login/approval.ts';
-import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../login/flow-cookie.ts';
-import { isState, legHandle } from '../login/leg-handle.ts';
-import { completeLeg } from '../login/legs.ts';
-import { markAnswered, openLeg } from '../login/sealed-attempt.ts';
-import type { Leg, LoginAttempt } from '../storage/records.ts';
+import type { Operation } from '../../../http/endpoint/operation.ts';
+import type { AuthServerContext } from '../../context.ts';
+import type { RequestParameters } from '../../core/request-parameters.ts';
+import { PageRefused } from '../../http/refused.ts';
+import { queryOf } from '../../http/parameters.ts';
+import { redirectBrowser } from '../../login/approval.ts';
+import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../../login/flow-cookie.ts';
+import { isState, legHandle } from '../../login/leg-handle.ts';
+import { completeLeg } from '../../login/legs.ts';
+import { markAnswered, openLeg } from '../../login/sealed-attempt.ts';
+import type { Leg, LoginAttempt } from '../../storage/records.ts';
 
 const PARAMETERS = ['state', 'code', 'iss', 'error', 'error_description'];
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { memoryStore } from '../storage/memory.ts';
-import type { Browser } from '../upstream/testdata/browser.ts';
-import { browserServer, type BrowserServer, type ServerOptions } from './testdata/browser-server.ts';
-import { scriptedOauth2, scriptedOidc } from './testdata/scripted-login.ts';
+import { memoryStore } from '../../storage/memory.ts';
+import type { Browser } from '../../upstream/testdata/browser.ts';
+import { browserServer, type BrowserServer, type ServerOptions } from '../testdata/browser-server.ts';
+import { scriptedOauth2, scriptedOidc } from '../testdata/scripted-login.ts';
 
 const ROOM = 3;
 
-/** A server whose store has room for few login attempts, and what a login at its two providers takes. */
+/** A server whose store has room for few login attempts, with its two providers. */
 async function smallServer(options: ServerOptions = {}) {
   const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
   const store = memoryStore(Date.now, { maxLoginAttempts: ROOM });
   const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }), { store, ...options });
-  /** The second provider is left out for a user who has logged in before. */
+  /** Skips the second provider for a user with an earlier login. */
   const finish = async (browser: Browser, atCorp: string): Promise<string> => {
     const { location = '' } = await browser.visit(corp.callbackFor(atCorp));
     if (location.includes('&code=vac_')) return location;
@@ -26,8 +26,8 @@ async function flood(server: BrowserServer, count: number): Promise<void> {
   for (let begun = 0; begun < count; begun += 1) await server.toProvider(server.browser());
 }
 
-describe('login attempts that nobody finishes', () => {
-  it('push out none that began before, and keep out none that begins later', async () => {
+describe('abandoned login attempts', () => {
+  it('neither end running login attempts nor block new ones', async () => {
     const { server, finish } = await smallServer();
     const [early, late] = [server.browser(), server.browser()];
     const earlyAtCorp = await server.toProvider(early);
@@ -38,7 +38,7 @@ describe('login attempts that nobody finishes', () => {
     expect([flowCookies(early), flowCookies(late)]).toEqual([[], []]);
   });
 
-  it('leave one that its browser keeps bound to that browser, and good for one answer', async () => {
+  it('leave an attempt that a cookie carries bound to its browser and usable once', async () => {
     const { server, corp, finish } = await smallServer();
     await flood(server, ROOM);
     const browser = server.browser();
@@ -56,7 +56,7 @@ describe('login attempts that nobody finishes', () => {
     expect(corp.exchanged).toHaveLength(1);
   });
 
-  it('end after ten minutes, wherever they are kept', async () => {
+  it('expire after ten minutes in the store and in cookies', async () => {
     const { server, corp } = await smallServer();
     await flood(server, ROOM);
     const browser = server.browser();
@@ -65,7 +65,7 @@ describe('login attempts that nobody finishes', () => {
     expect((await browser.visit(corp.callbackFor(atCorp))).status).toBe(400);
   });
 
-  it('keep out nobody where the consent page has another origin', async () => {
+  it('block nobody when the consent page has another origin', async () => {
     const { server, finish } = await smallServer({ elsewhere: true });
     for (let begun = 0; begun < 3 * ROOM; begun += 1) await server.browser().visit(server.authorizeUrl());
     const address = (await server.browser().visit(server.authorizeUrl())).location ?? '';
@@ -82,7 +82,7 @@ describe('login attempts that nobody finishes', () => {
     expect(new Set(grants.map((taken) => (taken.kind === 'taken' ? taken.grant.tsid : ''))).size).toBe(2);
   });
 
-  it('are refused with 429 where neither the store nor a cookie can keep them', async () => {
+  it('are rejected with 429 when they fit neither the store nor a cookie', async () => {
     const { server } = await smallServer();
     await flood(server, ROOM);
     const browser = server.browser();
@@ -94,7 +94,7 @@ describe('login attempts that nobody finishes', () => {
 });
 
 describe('cookies of login attempts', () => {
-  it('are at most 16 in one browser: the oldest goes', async () => {
+  it('are limited to 16 for each browser: the oldest is removed', async () => {
     const { server, finish } = await smallServer();
     const browser = server.browser();
     const first = await server.toConsent(browser);
@@ -105,7 +105,7 @@ describe('cookies of login attempts', () => {
     expect(await finish(browser, await server.toProvider(browser))).toContain('&code=vac_');
   });
 
-  it('stay within 8 KiB when they carry what the store has no room for', async () => {
+  it('stay within 8 KiB when they carry login attempts', async () => {
     const { server, finish } = await smallServer();
     await flood(server, ROOM);
     const browser = server.browser();

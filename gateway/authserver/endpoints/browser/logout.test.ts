@@ -6,7 +6,7 @@ import {
   type ClientServer,
   type Form,
   type Reply,
-} from './testdata/client-server.ts';
+} from '../testdata/client-server.ts';
 
 let server: ClientServer;
 let login: Reply['json'];
@@ -21,7 +21,7 @@ const isOver = async (): Promise<boolean> => (await server.context.store.familie
 const hint = (): { id_token_hint: string } => ({ id_token_hint: String(login['id_token']) });
 
 describe('a logout with an ID token', () => {
-  it.each(['GET', 'POST'])('by %s ends its login and goes back to the client', async (method) => {
+  it.each(['GET', 'POST'])('by %s ends its login and redirects to the client', async (method) => {
     const asked = { ...hint(), post_logout_redirect_uri: SIGNED_OUT, state: 's&1', client_id: 'vcl_public' };
     const reply = await (method === 'GET' ? get(asked) : server.post('/oauth/logout', asked));
     expect([reply.status, reply.headers.get('location')]).toEqual([303, `${SIGNED_OUT}&state=s%261`]);
@@ -30,7 +30,7 @@ describe('a logout with an ID token', () => {
     expect((await server.refresh(login['refresh_token'])).status).toBe(400);
   });
 
-  it('ends the login however old the token is, and says so where no redirect is wanted', async () => {
+  it('accepts an expired token, and shows a page without a redirect URI', async () => {
     server.advance(2 * 24 * 3_600_000);
     const reply = await get(hint());
     expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('You are signed out')]);
@@ -44,31 +44,31 @@ describe('a logout with an ID token', () => {
     ['a stranger', 'https://evil.example/'],
     ['a redirect URI of the login', 'https://client.example/cb'],
     ['a script', 'javascript:alert(1)'],
-  ])('row 63: is not sent to %s', async (_what, uri) => {
+  ])('does not redirect to %s', async (_what, uri) => {
     const reply = await get({ ...hint(), post_logout_redirect_uri: uri });
     expect([reply.status, reply.headers.get('location')]).toEqual([400, null]);
     expect(reply.text).not.toContain(uri);
     expect(await isOver()).toBe(false);
   });
 
-  it('of another client than the one that is named is refused', async () => {
+  it('is rejected when client_id names another client', async () => {
     expect((await get({ ...hint(), client_id: 'vcl_other' })).status).toBe(400);
     expect(await isOver()).toBe(false);
   });
 
-  it('that is doubled is refused', async () => {
+  it('is rejected with a repeated parameter', async () => {
     const reply = await server.request(`/oauth/logout?id_token_hint=a&id_token_hint=b`);
     expect([reply.status, reply.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
   });
 });
 
-describe('a logout without an ID token of ours', () => {
+describe('a logout without a valid ID token', () => {
   const forgotten = 'vmcp-consent-';
   const csrfOf = ({ text }: Reply): string => /name="csrf" value="([\w-]+)"/.exec(text)?.[1] ?? '';
   const cookieOf = ({ headers }: Reply): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
   const answer = (form: Form, cookie: string): Promise<Reply> => server.post('/oauth/logout', form, { cookie });
 
-  it.each(['none', 'junk', 'an access token'])('(%s) asks, and never redirects', async (kind) => {
+  it.each(['none', 'junk', 'an access token'])('(%s) shows a confirmation and never redirects', async (kind) => {
     const tokens = { none: '', junk: 'a.b.c', 'an access token': String(login['access_token']) };
     const reply = await get({
       ...{ id_token_hint: tokens[kind as keyof typeof tokens], post_logout_redirect_uri: SIGNED_OUT },
@@ -82,7 +82,7 @@ describe('a logout without an ID token of ours', () => {
     expect(await isOver()).toBe(false);
   });
 
-  it('takes the remembered approvals away when the button is pressed', async () => {
+  it('removes the remembered approvals after confirmation', async () => {
     const page = await get({});
     expect(page.text).toContain(`action="${new URL(ISSUER).pathname}/oauth/logout"`);
     const cookie = `${cookieOf(page)}; __Host-${forgotten}a=1; __Host-${forgotten}b=2; ${forgotten}c=3; other=4`;
@@ -95,7 +95,7 @@ describe('a logout without an ID token of ours', () => {
     for (const one of cleared) expect(one).toContain('Max-Age=0');
   });
 
-  it('is refused with 403 to a page of another site, which has not got the cookie', async () => {
+  it('is rejected with 403 from a page of another site, which lacks the cookie', async () => {
     const [page, other] = [await get({}), await get({})];
     for (const cookie of ['', cookieOf(other), '__Host-vmcp-logout=x']) {
       const reply = await answer({ csrf: csrfOf(page) }, cookie);
