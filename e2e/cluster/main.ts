@@ -16,7 +16,7 @@ const keep = process.argv.includes('--keep');
 
 const started = performance.now();
 const seconds = (): string => `${((performance.now() - started) / 1000).toFixed(0)} s`;
-const say = (what: string): void => {
+const log = (what: string): void => {
   console.log(`e2e: ${what} (${seconds()})`);
 };
 
@@ -39,11 +39,11 @@ async function runScenarios(platform: Platform, reach: Reach): Promise<number> {
 async function saveLogs(platform: Platform): Promise<void> {
   const folder = join(root, '.cache', 'e2e-logs');
   await rm(folder, { recursive: true, force: true });
-  const told = await platform.saveLogs(folder).then(
+  const result = await platform.saveLogs(folder).then(
     () => `logs of the cluster: ${folder}`,
     (error: unknown) => `the logs of the cluster could not be saved: ${String(error)}`,
   );
-  console.error(`e2e: ${told}`);
+  console.error(`e2e: ${result}`);
 }
 
 async function main(): Promise<number> {
@@ -56,17 +56,17 @@ async function main(): Promise<number> {
   }
   const ground = await platform.describe();
   const archives = await packImages();
-  say('images packed');
+  log('images packed');
   let passed = false;
   try {
     const reach = await platform.up();
-    say(`${ground} is up`);
+    log(`${ground} is up`);
     await platform.load(archives);
     await new Cluster(reach).installCharts();
-    say(`charts installed in ${OPERATOR_NAMESPACE}`);
+    log(`charts installed in ${OPERATOR_NAMESPACE}`);
     const code = await runScenarios(platform, reach);
     const others = ALL_GROUNDS.filter((each) => each !== ground);
-    say(`ran on a ${ground}; not run on: ${others.join(', ')}`);
+    log(`ran on a ${ground}; not run on: ${others.join(', ')}`);
     if (keep) console.log(`e2e: the cluster stays: export KUBECONFIG=${reach.kubeconfig}`);
     passed = code === 0;
     return code;

@@ -81,7 +81,7 @@ describe('the gateway in front of the fixture', () => {
   });
 });
 
-/** The runner takes a JSON answer as "not applicable", even an answer that reports a failed call. */
+/** The runner counts a JSON answer as "not applicable", even an answer that reports a failed call. */
 it('resumes the stream of a call that a backend ends before its reply (SEP-1699)', async () => {
   const session = await openSession(gateway);
   expect(textOf(await session.call('test_reconnection'))).toBe('Reconnection test completed');

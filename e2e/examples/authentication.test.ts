@@ -22,7 +22,7 @@ async function whoami(client: Client, server: string): Promise<Seen> {
   return JSON.parse(textOf(await client.callTool({ name: `${server}_whoami`, arguments: {} }))) as Seen;
 }
 
-/** The answer to a request with this token, or with none. */
+/** Sends a request with this token, or without one. */
 const ask = (url: string, token?: string): Promise<RawResponse> =>
   raw(url, {
     method: 'POST',
@@ -30,7 +30,7 @@ const ask = (url: string, token?: string): Promise<RawResponse> =>
     body: rpc('tools/list'),
   });
 
-/** The three servers of the examples about outgoing credentials, by their port in the text. */
+/** Starts the three servers of the examples of outgoing credentials; returns their ports by the port in the example. */
 async function threeServers(scope: Scope, issuer: string): Promise<Record<number, number>> {
   return {
     4410: await startWhoami(scope, 'archive'),
@@ -40,7 +40,7 @@ async function threeServers(scope: Scope, issuer: string): Promise<Record<number
 }
 
 describe('examples of logins', () => {
-  it('identity-provider: gives tokens to curl and tells what it did without telling tokens', async () => {
+  it('identity-provider: issues tokens to curl and logs its actions without tokens', async () => {
     const provider = await startIdentityProvider(testScope());
     const token = await provider.token('alice');
     expect(decodeJwt(token)).toMatchObject({
@@ -53,7 +53,7 @@ describe('examples of logins', () => {
     expect(provider.lines().join('\n')).not.toContain(token);
   });
 
-  it('incoming-oidc-inline: a token made for this server is needed', async () => {
+  it('incoming-oidc-inline: requires a token for this server', async () => {
     const provider = await startIdentityProvider(testScope());
     const example = await startExample(testScope(), 'incoming-oidc-inline', { ports: { 4400: provider.port } });
     const url = example.url('incoming-oidc-inline');
@@ -67,7 +67,7 @@ describe('examples of logins', () => {
     expect(await echo(await example.client(undefined, await provider.token('alice', url)))).toBe('Echo: hello');
   });
 
-  it('incoming-introspection: opaque tokens are asked about, and nobody to ask is 503', async () => {
+  it('incoming-introspection: accepts opaque tokens by introspection, and answers 503 when it is down', async () => {
     const provider = await startIdentityProvider(testScope(), { opaque: true });
     const example = await startExample(testScope(), 'incoming-introspection', { ports: { 4400: provider.port } });
     const url = example.url('incoming-introspection');
@@ -84,7 +84,7 @@ describe('examples of logins', () => {
     });
   });
 
-  it('incoming-kubernetes: one service account of one namespace', async () => {
+  it('incoming-kubernetes: accepts one service account of one namespace', async () => {
     const provider = await startIdentityProvider(testScope());
     const example = await startExample(testScope(), 'incoming-kubernetes', { ports: { 4400: provider.port } });
     const account = (name: string) => provider.token(`system:serviceaccount:${name}`, 'vmcp');
@@ -95,7 +95,7 @@ describe('examples of logins', () => {
     }
   });
 
-  it('incoming-oidc-config-ref: one issuer, two servers, two audiences', async () => {
+  it('incoming-oidc-config-ref: two servers with one issuer have different audiences', async () => {
     const provider = await startIdentityProvider(testScope());
     const gateways = ['desk', 'field'];
     const ports = { 4400: provider.port };
@@ -109,7 +109,7 @@ describe('examples of logins', () => {
 });
 
 describe('examples of credentials for servers', () => {
-  it('backends: whoami names headers and claims, never a token, and is strict when told so', async () => {
+  it('backends: whoami returns headers and claims, never a token, and checks tokens with --issuer and --audience', async () => {
     const provider = await startIdentityProvider(testScope());
     const flags = ['--issuer', provider.issuer, '--audience', 'orders'];
     const url = `http://127.0.0.1:${String(await startWhoami(testScope(), 'orders', flags))}/mcp`;
@@ -122,7 +122,7 @@ describe('examples of credentials for servers', () => {
     expect((await ask(url, await provider.token('alice', 'invoices'))).status).toBe(401);
   });
 
-  it('outgoing-header-injection: the server gets the key', async () => {
+  it('outgoing-header-injection: the server gets the API key', async () => {
     const ports = { 4410: await startWhoami(testScope(), 'archive') };
     const client = await (await startExample(testScope(), 'outgoing-header-injection', { ports })).client();
     const { headers } = await whoami(client, 'archive');
@@ -130,7 +130,7 @@ describe('examples of credentials for servers', () => {
     expect(headers).not.toContain('authorization');
   });
 
-  it('outgoing-token-exchange: each user has a token of its own, exchanged once', async () => {
+  it('outgoing-token-exchange: exchanges one token for each user', async () => {
     const provider = await startIdentityProvider(testScope());
     const ports = { 4400: provider.port, ...(await threeServers(testScope(), provider.issuer)) };
     const example = await startExample(testScope(), 'outgoing-token-exchange', { ports });
@@ -145,7 +145,7 @@ describe('examples of credentials for servers', () => {
     }
   });
 
-  it('outgoing-discovered: each server gets what it refers to', async () => {
+  it('outgoing-discovered: each server gets the credential that it refers to', async () => {
     const provider = await startIdentityProvider(testScope());
     const ports = { 4400: provider.port, ...(await threeServers(testScope(), provider.issuer)) };
     const example = await startExample(testScope(), 'outgoing-discovered', { ports });
@@ -157,7 +157,7 @@ describe('examples of credentials for servers', () => {
     for (const name of ['authorization', 'x-api-key']) expect(news.headers).not.toContain(name);
   });
 
-  it('outgoing-inline-source: who is not listed gets nothing', async () => {
+  it('outgoing-inline-source: an unlisted server gets no credential', async () => {
     const provider = await startIdentityProvider(testScope());
     const ports = { 4400: provider.port, ...(await threeServers(testScope(), provider.issuer)) };
     const example = await startExample(testScope(), 'outgoing-inline-source', { ports });

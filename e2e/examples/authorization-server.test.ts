@@ -28,7 +28,7 @@ async function whoami(client: Client, server: string): Promise<Seen> {
 }
 
 describe('examples of the authorization server', () => {
-  it('auth-server-one-provider: clients find it, log in by browser, and the server gets the token of the provider', async () => {
+  it('auth-server-one-provider: a client finds it and logs in with a browser, and the server gets the token of the provider', async () => {
     const provider = await startIdentityProvider(testScope());
     const files = await startWhoami(testScope(), 'files');
     const ports = { 4400: provider.port, 4410: files };
@@ -51,7 +51,7 @@ describe('examples of the authorization server', () => {
     expect(seen.token).toEqual({ iss: provider.issuer, sub: 'alice', aud: audience });
   });
 
-  it('auth-server-two-providers: staff visits both providers, a guest the first one only', async () => {
+  it('auth-server-two-providers: staff log in at both providers, guests only at the first', async () => {
     const provider = await startIdentityProvider(testScope());
     const chat = await startChatProvider(testScope());
     const ports = {
@@ -79,7 +79,7 @@ describe('examples of the authorization server', () => {
     expect(textOf(denied)).toContain('chat');
   });
 
-  it('outgoing-upstream-inject: the token of the login, an exchange of it, and nothing', async () => {
+  it('outgoing-upstream-inject: servers get the upstream token, an exchanged token, or no token', async () => {
     const provider = await startIdentityProvider(testScope());
     const archive = await startWhoami(testScope(), 'archive');
     const ports = {
@@ -97,7 +97,7 @@ describe('examples of the authorization server', () => {
     expect((await whoami(client, 'news')).headers).not.toContain('authorization');
   });
 
-  it('auth-server-production: is rendered with five providers, sentinels and rotating keys, without a secret', async () => {
+  it('auth-server-production: renders five providers, sentinels and rotating keys, without a secret', async () => {
     const folder = join(root, 'examples', 'auth-server-production');
     const { code, stdout, stderr } = await vmcpResult(testScope(), ['render', folder]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -115,7 +115,7 @@ describe('examples of the authorization server', () => {
     for (const secret of ['placeholder', 'PRIVATE KEY', 'CERTIFICATE']) expect(stdout).not.toContain(secret);
   });
 
-  it('auth-server-production: holds every recipe and the storage of the guide as they stand there', () => {
+  it('auth-server-production: contains every recipe and the storage of the guide unchanged', () => {
     const file = join(root, 'examples/auth-server-production/auth-server-production.yaml');
     const { authServerConfig } = (parse(readFileSync(file, 'utf8')) as { spec: { authServerConfig: AuthServer } }).spec;
     const guide = readFileSync(join(root, 'docs/authorization-server.md'), 'utf8');

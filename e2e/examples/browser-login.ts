@@ -11,7 +11,7 @@ const json = async <Body>(response: Response): Promise<Body> => {
   return (await response.json()) as Body;
 };
 
-/** Registers as a client of the gateway at `mcpUrl`, and logs in as `user` wherever the browser is sent. */
+/** Registers a client at the gateway of `mcpUrl`, and logs in as `user` on every login page. */
 export async function logIn(mcpUrl: string, user: string): Promise<LoggedIn> {
   const { origin } = new URL(mcpUrl);
   const registration = { client_name: 'examples', redirect_uris: [CLIENT_URL] };

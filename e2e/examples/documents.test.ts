@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../harness/vmcp.ts';
 
-/** Folders whose code gives a reason to a mistake. */
+/** Files that contain reasons of problems. */
 const SOURCES = [
   'operator/**/*.ts',
   'crds/kinds/**/*.ts',
   'gateway/*.ts',
   'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,vmcp,workloads}/**/*.ts',
 ];
-/** Words of that form which are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
+/** CamelCase words that are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD = new RegExp(
   `^(${[
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
@@ -21,7 +21,7 @@ const OTHER_WORD = new RegExp(
   'u',
 );
 
-/** Reason to the file that gives it. A reason is a quoted CamelCase word of at least two parts. */
+/** Finds the reasons in the code, with their files. A reason is a quoted CamelCase word of at least two parts. */
 function reasonsInCode(): Map<string, string> {
   const found = new Map<string, string>();
   for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !/\.test\.ts$|\/testdata\//u.test(name))) {
@@ -43,12 +43,12 @@ describe('documents', () => {
   );
   const given = reasonsInCode();
 
-  it('explain every reason that the code gives', () => {
+  it('explain every reason in the code', () => {
     const missing = [...given].filter(([reason]) => !explained.includes(reason));
     expect(missing.map(([reason, file]) => `add ${reason} (${file}) to docs/troubleshooting.md`)).toEqual([]);
   });
 
-  it('explain no reason that the code does not give, and none twice', () => {
+  it('explain each reason once, and no unknown reason', () => {
     expect(explained.filter((reason) => !given.has(reason))).toEqual([]);
     expect(explained.filter((reason, index) => explained.indexOf(reason) !== index)).toEqual([]);
   });

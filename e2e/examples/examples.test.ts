@@ -37,11 +37,11 @@ const MEMORY = [
   'read_graph',
   'search_nodes',
 ];
-/** False on a machine without python3 or its venv: the Makefile says so as `not applicable`. */
+/** False on a machine without python3 or its venv; the Makefile then prints `not applicable`. */
 const hasPython = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
 const prefixed = (prefix: string, names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
 
-/** Process id of the child that `vmcp up` started for this MCPServer. */
+/** Returns the process id of the child of this MCPServer. */
 function pidOfChild(state: string, name: string): number {
   const files = globSync('processes/*.json', { cwd: state });
   const records = files.map(
@@ -75,21 +75,21 @@ describe('examples', () => {
     expect(textOf(await call(client, 'memory_read_graph'))).toContain('entities');
   });
 
-  it('conflicts-prefix: every tool carries the name of its server', async () => {
+  it('conflicts-prefix: every tool has the name of its server as prefix', async () => {
     const client = await (await startExample(testScope(), 'conflicts-prefix')).client();
     expect(await toolNames(client)).toEqual([...prefixed('east__', EVERYTHING), ...prefixed('west__', EVERYTHING)]);
     expect(textOf(await call(client, 'west__get-env'))).toContain('"REGION": "west"');
     expect(textOf(await call(client, 'east__get-env'))).toContain('"REGION": "east"');
   });
 
-  it('conflicts-priority: the first server of the order owns the name', async () => {
+  it('conflicts-priority: the first server in the order owns the name', async () => {
     const client = await (await startExample(testScope(), 'conflicts-priority')).client();
     expect(await toolNames(client)).toEqual([...EVERYTHING, ...MEMORY].sort());
     expect(textOf(await call(client, 'get-env'))).toContain('"REGION": "west"');
     expect(textOf(await call(client, 'read_graph'))).toContain('entities');
   });
 
-  it('conflicts-manual: overrides settle every clash', async () => {
+  it('conflicts-manual: overrides resolve every conflict', async () => {
     const client = await (await startExample(testScope(), 'conflicts-manual')).client();
     expect(await toolNames(client)).toEqual([...prefixed('archive_', MEMORY), ...MEMORY].sort());
     const entity = { name: 'lighthouse', entityType: 'place', observations: ['is white'] };
@@ -98,19 +98,19 @@ describe('examples', () => {
     expect(textOf(await call(client, 'read_graph'))).not.toContain('lighthouse');
   });
 
-  it('conflicts-none: names stay as the servers wrote them', async () => {
+  it('conflicts-none: names are unchanged', async () => {
     const client = await (await startExample(testScope(), 'conflicts-none')).client();
     expect(await toolNames(client)).toEqual([...EVERYTHING, ...MEMORY].sort());
     expect(textOf(await call(client, 'echo', { message: 'plain' }))).toBe('Echo: plain');
   });
 
-  it('tool-filter: what is not offered is unknown when called', async () => {
+  it('tool-filter: a filtered tool is unknown when called', async () => {
     const client = await (await startExample(testScope(), 'tool-filter')).client();
     expect(await toolNames(client)).toEqual(['echo', 'get-sum']);
     await expect(call(client, 'get-env')).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('tool-override: the new name works, the old one is unknown, the schema stays', async () => {
+  it('tool-override: the new name works, the old one is unknown, the schema is unchanged', async () => {
     const client = await (await startExample(testScope(), 'tool-override')).client();
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(1);
@@ -124,7 +124,7 @@ describe('examples', () => {
     await expect(call(client, 'get-sum', { a: 2, b: 3 })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('visibility: only the server that was named shows its tools', async () => {
+  it('visibility: only the named server shows its tools', async () => {
     const client = await (await startExample(testScope(), 'visibility')).client();
     expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
     await expect(call(client, 'memory_read_graph')).rejects.toMatchObject({ code: -32602 });
@@ -132,21 +132,21 @@ describe('examples', () => {
     expect(resources.map((resource) => resource.uri)).toContain('memory://knowledge-graph');
   });
 
-  it('remote-http: a server that already runs is one more backend', async () => {
+  it('remote-http: a running server is a backend', async () => {
     const ports = { 3901: await startEverything(testScope(), 'streamableHttp') };
     const client = await (await startExample(testScope(), 'remote-http', { ports })).client();
     expect(await toolNames(client)).toEqual(prefixed('docs_', EVERYTHING));
     expect(textOf(await call(client, 'docs_echo', { message: 'over-http' }))).toBe('Echo: over-http');
   });
 
-  it('remote-sse: a server of the 2024-11-05 transport is reached from a streamable HTTP client', async () => {
+  it('remote-sse: a streamable HTTP client can use a server of the 2024-11-05 transport', async () => {
     const ports = { 3902: await startEverything(testScope(), 'sse') };
     const client = await (await startExample(testScope(), 'remote-sse', { ports })).client();
     expect(await toolNames(client)).toEqual(prefixed('older_', EVERYTHING));
     expect(textOf(await call(client, 'older_get-sum', { a: 20, b: 22 }))).toBe('The sum of 20 and 22 is 42.');
   });
 
-  it('header-forward: both headers reach the server and the key stays out of the rendered configuration', async () => {
+  it('header-forward: both headers reach the server, and the key is not in the rendered configuration', async () => {
     const seen: { team: unknown; key: unknown }[] = [];
     const server = createServer((request, response) => {
       seen.push({ team: request.headers['x-team'], key: request.headers['x-api-key'] });
@@ -170,7 +170,7 @@ describe('examples', () => {
     expect(rendered.stdout).not.toContain('demo-key-of-the-example');
   });
 
-  it('http-process: a server that speaks HTTP is started and reached', async () => {
+  it('http-process: starts a server that listens for HTTP', async () => {
     const client = await (await startExample(testScope(), 'http-process')).client();
     await eventually('the process listens', async () => (await toolNames(client)).length > 0);
     expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
@@ -196,7 +196,7 @@ describe('examples', () => {
     await expect(call(readers, 'memory_create_entities', { entities: [] })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('timeouts-and-circuit-breaker: slow calls are cut off, a server that hangs opens the circuit, the other answers', async () => {
+  it('timeouts-and-circuit-breaker: slow calls time out, a hanging server opens the circuit, the other answers', async () => {
     const example = await startExample(testScope(), 'timeouts-and-circuit-breaker');
     const client = await example.client();
     const slow = { name: 'everything_trigger-long-running-operation', args: { duration: 10, steps: 2 } };
@@ -218,7 +218,7 @@ describe('examples', () => {
     expect(textOf(await call(client, 'steady_read_graph'))).toContain('entities');
   });
 
-  it('partial-failure: strict refuses the list, tolerant names what is missing', async () => {
+  it('partial-failure: strict rejects the list, tolerant names the missing backend', async () => {
     const ports = { 3909: await freePort() };
     const example = await startExample(testScope(), 'partial-failure', { gateways: ['strict', 'tolerant'], ports });
     const strict = await example.client('strict');
@@ -234,7 +234,7 @@ describe('examples', () => {
     expect(textOf(await call(tolerant, 'everything_echo', { message: 'two' }))).toBe('Echo: two');
   });
 
-  it('secrets-env: the server sees its secret and nothing else of this shell', async () => {
+  it('secrets-env: the server gets its secret and no other variable of the shell', async () => {
     const env = { VMCP_EXAMPLE_CANARY: 'canary-of-the-shell' };
     const client = await (await startExample(testScope(), 'secrets-env', { env })).client();
     const seen = textOf(await call(client, 'everything_get-env'));
@@ -246,7 +246,7 @@ describe('examples', () => {
     expect(rendered.stdout).not.toContain('token-of-the-example');
   });
 
-  it('stdio-isolation: one child per session beside the one of the health checks, one for all', async () => {
+  it('stdio-isolation: one child per session and one for probes, or one for all', async () => {
     const example = await startExample(testScope(), 'stdio-isolation');
     const [first, second] = [await example.client(), await example.client()];
     for (const client of [first, second]) {
@@ -262,7 +262,7 @@ describe('examples', () => {
     await expect.poll(running).toEqual({ principal: 1, session: 3, all: 1 });
   });
 
-  it('resources-and-prompts: URIs stay, prompts carry the prefix, completion reaches the server', async () => {
+  it('resources-and-prompts: URIs are unchanged, prompts have the prefix, completion reaches the server', async () => {
     const client = await (await startExample(testScope(), 'resources-and-prompts')).client();
     const uri = 'demo://resource/static/document/features.md';
     expect((await client.listResources()).resources.map((resource) => resource.uri)).toContain(uri);
@@ -279,7 +279,7 @@ describe('examples', () => {
   });
 });
 
-/** Somebody who tries a login has no keys yet, and is told so; and what a cluster takes from an example is told as well. */
+/** Warnings about ephemeral keys of login examples, and about settings that only a cluster uses. */
 const EXPECTED_WARNING = /\[(EphemeralKeys|ClusterOnly)\] \(warning\)$|^\d+ warnings?$/u;
 
 describe('the folder of examples', () => {
@@ -289,7 +289,7 @@ describe('the folder of examples', () => {
   const filesOf = (folder: string): string[] => readdirSync(join(root, 'examples', folder));
   const resources = folders.filter((folder) => filesOf(folder).some((file) => file.endsWith('.yaml')));
 
-  it('is complete: every folder has a README and a test of its own', () => {
+  it('is complete: every folder has a README and a test', () => {
     const tests = globSync('e2e/{examples,cluster/scenarios}/*.test.ts', { cwd: root });
     const source = tests.map((file) => readFileSync(join(root, file), 'utf8')).join('');
     for (const folder of folders) {

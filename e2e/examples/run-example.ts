@@ -10,26 +10,26 @@ import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { root, startVmcp, temporaryFolder, type RunOptions, type Vmcp } from '../harness/vmcp.ts';
 
-/** Where the first gateway of an example listens, as the examples write it; the others follow. */
+/** Port of the first gateway in the examples; the other gateways use the following ports. */
 const FIRST_PORT = 4483;
 
-/** A `vmcp up` of one example's files. */
+/** A running `vmcp up` of an example. */
 export interface RunningExample {
   readonly vmcp: Vmcp;
-  /** MCP URL of the gateway of this name, as the table says it. */
+  /** Returns the MCP URL of the gateway of this name, from the table. */
   url(gateway: string): string;
-  /** A connected SDK client of this gateway, else of the first one; closed with the scope. */
+  /** Connects an SDK client to this gateway, or to the first one; the end of the scope closes it. */
   client(gateway?: string, token?: string): Promise<Client>;
 }
 
 export interface ExampleOptions extends RunOptions {
-  /** The VirtualMCPServers that the example declares; its own name unless given. */
+  /** Names of the VirtualMCPServers of the example; the name of the example by default. */
   readonly gateways?: readonly string[];
-  /** Fixed port of the example's text to the port that the test uses in its place; its own are exchanged anyway. */
+  /** Ports of the test by fixed port in the example; the ports of gateways are replaced in any case. */
   readonly ports?: Readonly<Record<string, number>>;
 }
 
-/** The YAML files of an example, with its fixed ports and paths exchanged so that tests do not meet each other. */
+/** Returns the YAML files of an example with other ports and paths, so that tests do not collide. */
 function exampleFiles(name: string, work: string, ports: Readonly<Record<string, number>>): Record<string, string> {
   const folder = join(root, 'examples', name);
   const names = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
@@ -43,7 +43,7 @@ function exampleFiles(name: string, work: string, ports: Readonly<Record<string,
   );
 }
 
-/** MCP URL by gateway name, from the table that `up` prints. */
+/** Parses the table of `up`: MCP URLs by gateway name. */
 function readTable(output: string, gateways: readonly string[]): Map<string, string> {
   const urls = new Map<string, string>();
   for (const line of output.split('\n')) {
@@ -54,7 +54,7 @@ function readTable(output: string, gateways: readonly string[]): Map<string, str
   return urls;
 }
 
-/** Runs `vmcp up` on the files of `examples/<name>` and expects exit code 0 when the scope ends it with SIGTERM. */
+/** Starts `vmcp up` on the files of `examples/<name>`. The end of the scope sends SIGTERM and expects exit code 0. */
 export async function startExample(scope: Scope, name: string, options: ExampleOptions = {}): Promise<RunningExample> {
   const { gateways = [name], ports = {}, ...run } = options;
   const port = await freePort(gateways.length);
@@ -82,7 +82,7 @@ export async function startExample(scope: Scope, name: string, options: ExampleO
   };
 }
 
-/** `examples/backends/whoami.ts` in a process of its own; returns its port. */
+/** Starts `examples/backends/whoami.ts` as a process and returns its port. */
 export async function startWhoami(scope: Scope, name: string, flags: readonly string[] = []): Promise<number> {
   const port = await freePort();
   const main = join(root, 'examples', 'backends', 'whoami.ts');
@@ -91,7 +91,7 @@ export async function startWhoami(scope: Scope, name: string, flags: readonly st
   return port;
 }
 
-/** The chat provider of `examples/auth-server-two-providers` in a process of its own; returns its port. */
+/** Starts the chat provider of `examples/auth-server-two-providers` as a process and returns its port. */
 export async function startChatProvider(scope: Scope): Promise<number> {
   const port = await freePort();
   const main = join(root, 'examples', 'auth-server-two-providers', 'chat-provider.ts');
@@ -99,7 +99,7 @@ export async function startChatProvider(scope: Scope): Promise<number> {
   return port;
 }
 
-/** Waits until the process listens; it is killed with the scope. */
+/** Waits until the process listens; the end of the scope kills it. */
 async function answers(scope: Scope, child: ChildProcess, port: number): Promise<void> {
   scope.defer(async () => {
     if (child.exitCode !== null) return;
@@ -113,7 +113,7 @@ async function answers(scope: Scope, child: ChildProcess, port: number): Promise
   });
 }
 
-/** `server-everything` over HTTP in a process of its own, as the READMEs tell the reader to start it; returns its port. */
+/** Starts `server-everything` over HTTP as a process, like the READMEs, and returns its port. */
 export async function startEverything(scope: Scope, mode: 'streamableHttp' | 'sse'): Promise<number> {
   const port = await freePort();
   const main = join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');

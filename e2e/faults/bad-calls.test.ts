@@ -6,7 +6,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { callKinds, CANARY } from './call-kinds.ts';
-import { besides } from './healthy-load.ts';
+import { measureBeside } from './healthy-load.ts';
 import { startMcpServer, type McpServer } from './mcp-server.ts';
 
 const HEALTHY = ['good-1_tool', 'good-2_tool'];
@@ -37,8 +37,8 @@ beforeAll(async () => {
   session = await openSession(vmcp.url);
   for (const tool of [...HEALTHY, 'bad_tool']) await session.call(tool, { text: 'warm' });
   const quiet = () => new Promise((resolve) => setTimeout(resolve, 1_500));
-  await besides(vmcp.pid, session, HEALTHY, quiet);
-  baselineMs = (await besides(vmcp.pid, session, HEALTHY, quiet)).p99Ms;
+  await measureBeside(vmcp.pid, session, HEALTHY, quiet);
+  baselineMs = (await measureBeside(vmcp.pid, session, HEALTHY, quiet)).p99Ms;
 });
 
 interface Ending {
@@ -76,7 +76,7 @@ describe('beside two healthy backends, a backend that in a call', () => {
       return true;
     };
     const ids = Array.from({ length: kind.atOnce ?? 3 }, (_, index) => 1_000 + index);
-    const beside = await besides(vmcp.pid, session, HEALTHY, async () => {
+    const beside = await measureBeside(vmcp.pid, session, HEALTHY, async () => {
       const calls = Promise.all(ids.map((id) => badCall({ session, id })));
       return { initialize: await initializeMs(vmcp.url), endings: await calls };
     });

@@ -30,8 +30,8 @@ async function setting() {
   return { backend, vmcp, session, held };
 }
 
-const cancelled = (backend: { told: readonly { message: { method?: string } }[] }): number =>
-  backend.told.filter(({ message }) => message.method === 'notifications/cancelled').length;
+const cancelled = (backend: { received: readonly { message: { method?: string } }[] }): number =>
+  backend.received.filter(({ message }) => message.method === 'notifications/cancelled').length;
 
 it('cancels the call of a client that disconnects and cannot resume it', async () => {
   const { backend, vmcp, session, held } = await setting();

@@ -6,7 +6,7 @@ import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { startVmcp } from '../harness/vmcp.ts';
 import { openGet, openPost } from './event-stream.ts';
-import { besides } from './healthy-load.ts';
+import { measureBeside } from './healthy-load.ts';
 import { eventText, startMcpServer, type Exchange } from './mcp-server.ts';
 
 const MESSAGE = eventText({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(256 * 1024) } });
@@ -37,7 +37,7 @@ it.each(['in a call', 'outside of calls'])(
     await other.call('good_tool');
     await eventually('the backend has two streams', () => bad.streams.size === 2);
     stream.pause();
-    const beside = await besides(vmcp.pid, other, ['good_tool'], async () => {
+    const beside = await measureBeside(vmcp.pid, other, ['good_tool'], async () => {
       if (where === 'outside of calls') {
         await Promise.all([...bad.streams.values()].map((res) => flood({ res })));
         return;

@@ -17,7 +17,7 @@ export interface Beside<T> {
 }
 
 /** Calls `tools` in turn until `work` is done. */
-export async function besides<T>(
+export async function measureBeside<T>(
   pid: number,
   session: RawSession,
   tools: readonly string[],

@@ -55,7 +55,7 @@ export interface McpServer extends Omit<HttpBackend, 'fault' | 'delayMs'> {
   /** Returns the number of requests with a method. */
   count(method: string): number;
   /** Received notifications and responses. */
-  readonly told: readonly { readonly session: string | undefined; readonly message: Message }[];
+  readonly received: readonly { readonly session: string | undefined; readonly message: Message }[];
   /** Sends a notification on every GET stream, or on that of one session. */
   notify(method: string, params?: Members, session?: string): void;
 }
@@ -94,7 +94,7 @@ class State {
   tools = ['tool'];
   readonly sessions = new Set<string>();
   readonly streams = new Map<string, ServerResponse>();
-  readonly told: { session: string | undefined; message: Message }[] = [];
+  readonly received: { session: string | undefined; message: Message }[] = [];
   readonly #name: string;
   readonly #options: ServerOptions;
   readonly #asked = new Map<string, (response: Message) => void>();
@@ -124,7 +124,7 @@ class State {
       this.streams.get(session ?? '')?.end();
       res.writeHead(204).end();
     } else if (message?.id === undefined || message.method === undefined) {
-      this.told.push({ session, message: message ?? {} });
+      this.received.push({ session, message: message ?? {} });
       this.#asked.get(String(message?.id))?.(message ?? {});
       res.writeHead(202).end();
     } else this.#answer(this.#exchange(req, res, message, session));

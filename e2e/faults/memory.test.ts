@@ -10,7 +10,7 @@ import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
-import { besides } from './healthy-load.ts';
+import { measureBeside } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
 
 /** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
@@ -73,10 +73,10 @@ it.each([
     const vmcp = await startVmcp(scope, { files: gatewayOver([entry('bad', attacker.url), entry('good', good.url)]) });
     limitMemory(scope, vmcp);
     const session = await openSession(vmcp.url);
-    await besides(vmcp.pid, session, ['good_tool'], () => sleep(1_000));
-    const alone = await besides(vmcp.pid, session, ['good_tool'], () => sleep(SECONDS * 300));
+    await measureBeside(vmcp.pid, session, ['good_tool'], () => sleep(1_000));
+    const alone = await measureBeside(vmcp.pid, session, ['good_tool'], () => sleep(SECONDS * 300));
     const startMb = usage(vmcp.pid)?.rssMb ?? 0;
-    const beside = await besides(vmcp.pid, session, ['good_tool'], () => attacker.attack(kind, vmcp.url));
+    const beside = await measureBeside(vmcp.pid, session, ['good_tool'], () => attacker.attack(kind, vmcp.url));
     const refused = await refusals(vmcp.management);
     const figures = { kind, seconds: SECONDS, startMb, peakMb: startMb + beside.grownMb, refused, seen: beside.value };
     process.stdout.write(`${JSON.stringify({ ...figures, aloneP99: alone.p99Ms, besideP99: beside.p99Ms })}\n`);

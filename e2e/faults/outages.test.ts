@@ -8,7 +8,7 @@ import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { usage } from '../bench/usage.ts';
 import { CANARY } from './call-kinds.ts';
 import { openGet, type Received } from './event-stream.ts';
-import { besides } from './healthy-load.ts';
+import { measureBeside } from './healthy-load.ts';
 import { jsonHead, startMcpServer, type Exchange, type McpServer } from './mcp-server.ts';
 import { neverEndingLists } from './never-ending-lists.ts';
 
@@ -72,12 +72,12 @@ async function setup(): Promise<Setup> {
 
 const changesOf = (stream: Received): number => stream.methods().filter((method) => method === LIST_CHANGED).length;
 
-async function goes({ stream, listed, changes }: Setup): Promise<void> {
+async function untilRemoved({ stream, listed, changes }: Setup): Promise<void> {
   await eventually('the client is notified of the removed tool', () => changesOf(stream) > changes);
   expect(await listed()).toEqual(['good-1_tool', 'good-2_tool']);
 }
 
-async function comesBack({ session, stream, listed }: Setup, changes: number): Promise<void> {
+async function untilRestored({ session, stream, listed }: Setup, changes: number): Promise<void> {
   await eventually('the client is notified of the restored tool', () => changesOf(stream) > changes);
   expect(await listed()).toContain('bad_tool');
   await eventually('calls work again', async () => {
@@ -101,10 +101,10 @@ describe('a backend that suddenly', () => {
     const all = await setup();
     const { vmcp, session, bad, stream } = all;
     bad.intercept = act;
-    const beside = await besides(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
+    const beside = await measureBeside(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
       const failed = await session.call('bad_tool', { text: 'x' });
       expect(failed.result).toMatchObject({ isError: true });
-      await goes(all);
+      await untilRemoved(all);
       return { initializeMs: await quickestInitialize(vmcp), failed: failed.text };
     });
     expect(beside.wrong).toEqual([]);
@@ -112,23 +112,23 @@ describe('a backend that suddenly', () => {
     expect(beside.value.failed).not.toContain(CANARY);
     const changes = changesOf(stream);
     bad.intercept = undefined;
-    await comesBack(all, changes);
+    await untilRestored(all, changes);
   });
 
   it('crashes is announced as removed and as restored', async () => {
     const all = await setup();
     await all.bad.crash();
     expect((await all.session.call('bad_tool')).result).toMatchObject({ isError: true });
-    await goes(all);
+    await untilRemoved(all);
     const changes = changesOf(all.stream);
     await all.bad.recover();
-    await comesBack(all, changes);
+    await untilRestored(all, changes);
   });
 
   it('crashes and recovers repeatedly does not affect the others and works in the end', async () => {
     const all = await setup();
     const { vmcp, session, bad } = all;
-    const beside = await besides(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
+    const beside = await measureBeside(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
       for (let round = 0; round < 5; round += 1) {
         await bad.crash();
         expect((await session.call('bad_tool')).result).toBeDefined();

@@ -7,7 +7,7 @@ import { openSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { startVmcp } from '../harness/vmcp.ts';
-import { besides } from './healthy-load.ts';
+import { measureBeside } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
 
 /** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
@@ -94,13 +94,15 @@ it(
     limit(vmcp.pid);
     const session = await openSession(vmcp.url);
     await session.tools();
-    await besides(vmcp.pid, session, ['good_tool'], () => sleep(500));
-    const alone = await besides(vmcp.pid, session, ['good_tool'], () => sleep(SECONDS * 250));
+    await measureBeside(vmcp.pid, session, ['good_tool'], () => sleep(500));
+    const alone = await measureBeside(vmcp.pid, session, ['good_tool'], () => sleep(SECONDS * 250));
     const startMb = usage(vmcp.pid)?.rssMb ?? 0;
     const counts: Counts = { taken: 0, refused: 0 };
     const until = performance.now() + SECONDS * 1_000;
     const attackers = Array.from({ length: CLIENTS }, () => () => attack(vmcp.url, until, counts));
-    const beside = await besides(vmcp.pid, session, ['good_tool'], () => Promise.all(attackers.map((run) => run())));
+    const beside = await measureBeside(vmcp.pid, session, ['good_tool'], () =>
+      Promise.all(attackers.map((run) => run())),
+    );
     const peakMb = startMb + beside.grownMb;
     const figures = { seconds: SECONDS, ...counts, startMb, peakMb, alone: alone.p99Ms, beside: beside.p99Ms };
     process.stdout.write(`${JSON.stringify(figures)}\n`);

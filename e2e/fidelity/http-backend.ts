@@ -4,7 +4,7 @@ import type { Scope } from '../harness/scope.ts';
 import { asEvent, asSpareEvent } from './framing.ts';
 import { rawReply, type RawReply, type RawRequest } from './raw-backend.ts';
 
-/** How a backend sends its replies over HTTP. */
+/** Format of the replies of a backend over HTTP. */
 export interface Manner {
   readonly format: 'json' | 'events' | 'spare-events' | 'events-behind-a-notification';
   readonly contentType?: string;
@@ -12,11 +12,11 @@ export interface Manner {
 }
 
 const SESSION = 'raw-session';
-/** Prime, so that pieces end anywhere. */
+/** A prime, so that pieces end at any place. */
 const PIECE_BYTES = 65_521;
 const LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":"first"}}';
 
-/** The raw backend over streamable HTTP. */
+/** Starts the raw backend over streamable HTTP. */
 export const startRawHttp = (scope: Scope, name: string, manner: Manner): Promise<HttpBackend> =>
   hostBackend(scope, '/mcp', async (req, res, body) => {
     const request = (body ?? {}) as RawRequest;
@@ -53,7 +53,7 @@ function writePieces(res: ServerResponse, text: string): void {
   res.end();
 }
 
-/** The raw backend over HTTP+SSE of 2024-11-05. */
+/** Starts the raw backend over HTTP+SSE of 2024-11-05. */
 export function startRawSse(scope: Scope, name: string): Promise<HttpBackend> {
   const streams = new Map<string, ServerResponse>();
   let last = 0;

@@ -2,7 +2,7 @@ import type { ReplyCase } from './corpus/case.ts';
 import { REPLIES } from './corpus/index.ts';
 import { LIST_ITEMS, type ItemCase, type List } from './corpus/list-items.ts';
 
-/** What the backend reads of a request. */
+/** The part of a request that the backend reads. */
 export interface RawRequest {
   readonly id?: number | string;
   readonly method?: string;
@@ -17,7 +17,7 @@ export interface RawRequest {
 export interface RawReply {
   /** JSON text of the whole message. */
   readonly message: string;
-  /** HTTP status, where the transport has one. */
+  /** HTTP status; unused over stdio. */
   readonly status: number;
 }
 
@@ -39,7 +39,7 @@ export const caseUri = (backend: string, name: string): string => `corpus://${ba
 
 export const itemKey = ({ key }: ItemCase, backend: string): string => key.replaceAll('{backend}', () => backend);
 
-/** JSON text of a list item as `backend` sends it. */
+/** Returns the JSON text of a list item of `backend`. */
 export function itemText(item: ItemCase, backend: string): string {
   const keyText = item.keyText ?? JSON.stringify(itemKey(item, backend));
   return item.item.replace('KEY', () => keyText);
@@ -66,7 +66,7 @@ function findCase(backend: string, { method, params }: RawRequest): ReplyCase | 
   });
 }
 
-/** A server that answers with bytes written by hand. `undefined` for what has no reply. */
+/** Returns the exact reply to a request; undefined for messages without a reply. */
 export function rawReply(backend: string, request: RawRequest): RawReply | undefined {
   const { id, method = '' } = request;
   if (id === undefined) return undefined;
@@ -81,7 +81,7 @@ export function rawReply(backend: string, request: RawRequest): RawReply | undef
   return { message: envelope.replace('ID', () => String(id)).replace('MEMBER', () => json), status };
 }
 
-/** Tells what was asked for. */
+/** Returns an error with the requested name. */
 const notInCorpus = ({ params }: RawRequest): string =>
   JSON.stringify({ code: -32602, message: 'not in the corpus', data: params ?? null });
 

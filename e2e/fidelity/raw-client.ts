@@ -6,21 +6,21 @@ import { caseUri } from './raw-backend.ts';
 
 export interface RawMessage {
   readonly status: number;
-  /** The message as text of one character per byte, so that nothing is lost in decoding. */
+  /** The message with one character per byte, so that decoding loses nothing. */
   readonly bytes: string;
-  /** It came as an event behind another one. */
+  /** True when it was not the first event of its stream. */
   readonly inStream: boolean;
 }
 
-/** The bytes of a JSON text, one character each. */
+/** Returns the bytes of a JSON text, one character each. */
 export const bytesOf = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** Sends a request; gives the last message of the answer as it came. */
+/** Sends a request and returns the last message of the answer unchanged. */
 export type Ask = (method: string, params: unknown) => Promise<RawMessage>;
 
 export const CLIENT_ID = 'client-7';
 
-/** Asks over streamable HTTP, in this session. */
+/** Returns a function that sends requests over streamable HTTP in this session. */
 export const asker =
   (url: string, { headers }: RawSession): Ask =>
   (method, params) =>
@@ -39,7 +39,7 @@ export const asker =
       sent.end(JSON.stringify({ jsonrpc: '2.0', id: CLIENT_ID, method, params }));
     });
 
-/** Data of every event of a whole stream that has any. */
+/** Returns the data of every event of a stream that has data. */
 export const eventsOf = (stream: string): string[] =>
   stream
     .split('\n\n')
@@ -47,7 +47,7 @@ export const eventsOf = (stream: string): string[] =>
     .map((lines) => lines.map((line) => line.replace(/^data: ?/, '')).join('\n'))
     .filter((data) => data !== '');
 
-/** The request that a case answers; `advertised` gives a tool's or prompt's name behind the gateway. */
+/** Returns the params of the request for a case; `advertised` returns the name of a tool or prompt at the gateway. */
 export function paramsOf({ method, name }: ReplyCase, backend: string, advertised: (name: string) => string): unknown {
   switch (method) {
     case 'tools/call':
@@ -63,7 +63,7 @@ export function paramsOf({ method, name }: ReplyCase, backend: string, advertise
 
 const AROUND = 60;
 
-/** @throws Error that shows where two texts part: a diff of 5 MB helps nobody */
+/** Compares two texts. @throws Error with the place of the first difference, because a diff of 5 MB is unreadable */
 export function expectSameBytes(actual: string | undefined, expected: string): void {
   if (actual === expected) return;
   if (actual === undefined) throw new Error(`the reply has no such member; expected ${expected.slice(0, AROUND)}`);

@@ -1,4 +1,4 @@
-/** JSON text cut at its surface, by rules of our own: the judge must not share code with what it judges. */
+/** Finds parts of JSON texts. Shares no code with the gateway, which it checks. */
 
 const OPEN = new Set(['{', '[']);
 const CLOSE = new Set(['}', ']']);
@@ -9,7 +9,7 @@ const skipSpace = (text: string, at: number): number => {
   return at;
 };
 
-/** Offset behind the string that starts at `at`. */
+/** Returns the offset after the string that starts at `at`. */
 function stringEnd(text: string, at: number): number {
   for (let index = at + 1; index < text.length; index += 1) {
     if (text[index] === '\\') index += 1;
@@ -18,7 +18,7 @@ function stringEnd(text: string, at: number): number {
   throw new Error('a string does not end');
 }
 
-/** Offset behind the value that starts at `at`. */
+/** Returns the offset after the value that starts at `at`. */
 function valueEnd(text: string, at: number): number {
   const first = text[at] ?? '';
   if (first === '"') return stringEnd(text, at);
@@ -37,7 +37,7 @@ function valueEnd(text: string, at: number): number {
   throw new Error('a value does not end');
 }
 
-/** Where the value of one member of the outermost object stands; undefined when it has none of this name. */
+/** Returns the place of the value of a member of the outermost object; undefined without this member. */
 export function memberSpan(text: string, name: string): { start: number; end: number } | undefined {
   let at = skipSpace(text, 0);
   if (text[at] !== '{') throw new Error(`not an object: ${text.slice(0, 60)}`);
@@ -52,13 +52,13 @@ export function memberSpan(text: string, name: string): { start: number; end: nu
   return undefined;
 }
 
-/** Text of that value. */
+/** Returns the text of the value of a member. */
 export function memberText(text: string, name: string): string | undefined {
   const span = memberSpan(text, name);
   return span && text.slice(span.start, span.end);
 }
 
-/** Texts of the elements of an array. */
+/** Returns the texts of the elements of an array. */
 export function elementTexts(text: string): string[] {
   const elements: string[] = [];
   let at = skipSpace(text, 1);

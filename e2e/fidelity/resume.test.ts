@@ -23,7 +23,7 @@ it.each([
   'space-lines',
   'size-257-kb',
   'error-own-code',
-])('what a client missed of %s is sent again byte for byte', async (name) => {
+])('sends missed events of %s again byte for byte', async (name) => {
   const { body } = await session.post(rpc('tools/call', { name: `raw_${name}` }));
   const events = body.split(/(?<=\n\n)/);
   expect(events.length).toBeGreaterThanOrEqual(2);

@@ -6,7 +6,7 @@ import { memberText } from './raw-json.ts';
 
 const TIMEOUT_MS = 30_000;
 
-/** A session of HTTP+SSE (2024-11-05) held by hand: requests are POSTs, every reply is an event of one stream. */
+/** Opens a session of HTTP+SSE (2024-11-05) without a client library: requests are POSTs, every reply is an event of one stream. */
 export async function openSseSession(scope: Scope, origin: string): Promise<Ask> {
   const stream = await new Promise<IncomingMessage>((resolve, reject) => {
     get(`${origin}/sse`, { headers: { accept: 'text/event-stream' } }, resolve).once('error', reject);
@@ -36,7 +36,7 @@ function post(url: URL, body: string): Promise<number> {
   });
 }
 
-/** Reads the stream's data, one character per byte; one reader waits at a time. */
+/** Reads the data of the stream, one character per byte; only one reader may wait at a time. */
 function eventReader(stream: IncomingMessage) {
   let unread = '';
   let waiting: ((data: string) => void) | undefined;
@@ -50,7 +50,7 @@ function eventReader(stream: IncomingMessage) {
     for (const data of events) waiting?.(data);
   });
   return {
-    /** Data of the next event that is `wanted`. */
+    /** Returns the data of the next event that `wanted` accepts. */
     next: (wanted: (data: string) => boolean) =>
       new Promise<string>((resolve, reject) => {
         const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** The raw backend as a process that speaks over stdio: `stdio-backend.ts NAME`. */
+/** The raw backend as a stdio process: `stdio-backend.ts NAME`. */
 import { createInterface } from 'node:readline';
 import { rawReply, type RawRequest } from './raw-backend.ts';
 import { asLine } from './framing.ts';

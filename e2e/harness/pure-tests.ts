@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** Words of a test that starts or changes something: a process, a server, a file, the environment, a clock. */
+/** Words in tests with side effects: processes, servers, files, the environment, clocks. */
 const EFFECTS = new RegExp(
   [
     String.raw`node:(http|https|http2|net|tls|dgram|dns|os|timers|child_process|worker_threads|cluster)\b`,
@@ -12,10 +12,10 @@ const EFFECTS = new RegExp(
   ].join('|'),
 );
 
-/** Imports of other test code; imports of the product do not count: a pure test calls only what is pure in it. */
+/** Imports of other test code. Imports of the product are not followed: a module with effects can have pure functions. */
 const TEST_CODE = /from '(\.[^']*(?:\/testdata\/|e2e\/|\.\/)[^']*\.ts)'/gu;
 
-/** Returns true when neither the file nor the test code that it imports has one of the effects. */
+/** Returns true when neither the file nor the test code that it imports has side effects. */
 function isPure(root: string, file: string, seen = new Set<string>()): boolean {
   seen.add(file);
   const text = readFileSync(join(root, file), 'utf8');
@@ -26,7 +26,7 @@ function isPure(root: string, file: string, seen = new Set<string>()): boolean {
   return imported.every((path) => isPure(root, path, seen));
 }
 
-/** Lists the test files that start nothing and so can share threads, relative to the root of the repository. */
+/** Lists the test files without side effects, which can share threads, relative to the root of the repository. */
 export function pureTests(root: string): string[] {
   const files = globSync('{crds,docs,gateway,operator,e2e}/**/*.test.ts', { cwd: root });
   return files.filter((file) => !/^e2e\/(cluster|operator)\//u.test(file) && isPure(root, file)).toSorted();

@@ -1,7 +1,7 @@
 /**
  * `make test` and `make e2e`: runs the projects of vitest that the arguments name and prints one tally for all of them.
- * The tests of the operator mostly wait for a control plane: they run in a process of their own beside the others, and
- * what that process prints appears when it has ended.
+ * The tests of the operator mostly wait for a control plane: they run in a second process beside the others, whose
+ * output appears at its end.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';

@@ -40,8 +40,8 @@ it('reports an exceeded quota, and applies the objects when the quota is deleted
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'probe' }, spec: { ports: [{ port: 80 }] } };
   await untilRefused(here, service, 'exceeded quota');
   await here.create(group(), virtualServer({}, { name: 'tools' }));
-  const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
-  expect(said.message).toContain('quota');
+  const condition = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
+  expect(condition.message).toContain('quota');
   await here.remove('ResourceQuota', 'tight');
   await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'True' }, 60_000);
 });
@@ -50,8 +50,8 @@ it('advises against settings that work but are probably not intended', async () 
   const here = await playground();
   const twice = { passthroughHeaders: ['X-A'], config: { passthroughHeaders: ['X-B'] } };
   await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools', ...twice }));
-  const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Advisory', status: 'True' });
-  expect(said.message).toContain('spec.config.passthroughHeaders');
+  const condition = await here.becomes('VirtualMCPServer', 'tools', { type: 'Advisory', status: 'True' });
+  expect(condition.message).toContain('spec.config.passthroughHeaders');
   await here.patch('VirtualMCPServer', 'tools', { spec: { config: null } });
   await here.appears('VirtualMCPServer', 'tools', (vmcp) =>
     conditionsOf(vmcp).every(({ type }) => type !== 'Advisory'),

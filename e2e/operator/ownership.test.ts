@@ -222,12 +222,12 @@ describe('an object of another owner with the name of ours', () => {
     const { apiVersion } = placeOf(kind);
     const made = await api().create({ apiVersion, kind, metadata: { name, namespace: here.namespace }, ...members });
     await here.create(group(), entry('remote', REMOTE), virtualServer({}, { name: 'tools' }));
-    const said = await eventually('the server reports NameTaken', async () =>
+    const condition = await eventually('the server reports NameTaken', async () =>
       conditionsOf(await here.get('VirtualMCPServer', 'tools')).find(
         ({ reason, message, status }) => status === 'False' && /NameTaken/u.test(`${reason} ${message}`),
       ),
     );
-    expect(said.message).toContain(name);
+    expect(condition.message).toContain(name);
     const after = await here.get(kind, name);
     expect(after?.metadata.ownerReferences).toBeUndefined();
     expect(after?.metadata.labels).toEqual(made.metadata.labels);
@@ -327,12 +327,12 @@ describe('podTemplateSpec', () => {
     const here = await withTools();
     const before = await here.appears('Deployment', 'vmcp-tools');
     await here.patch('VirtualMCPServer', 'tools', patchOf(wrong));
-    const said = await here.becomes('VirtualMCPServer', 'tools', {
+    const condition = await here.becomes('VirtualMCPServer', 'tools', {
       type: 'PodTemplateSpecValid',
       status: 'False',
       reason: 'InvalidPodTemplateSpec',
     });
-    expect(said.message).toContain('podTemplateSpec');
+    expect(condition.message).toContain('podTemplateSpec');
     expect((await here.get('Deployment', 'vmcp-tools'))?.['spec']).toEqual(before['spec']);
     await here.patch('VirtualMCPServer', 'tools', { spec: { podTemplateSpec: null } });
     await here.appears('VirtualMCPServer', 'tools', (vmcp) =>
@@ -345,8 +345,11 @@ describe('podTemplateSpec', () => {
     const before = await here.appears('Deployment', 'vmcp-tools');
     const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
     await here.patch('VirtualMCPServer', 'tools', patchOf({ containers: [{ name: 'vmcp', resources }] }));
-    const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'PodTemplateSpecValid', status: 'False' });
-    expect(said.message).toMatch(/spec\.podTemplateSpec.*memory limit/u);
+    const condition = await here.becomes('VirtualMCPServer', 'tools', {
+      type: 'PodTemplateSpecValid',
+      status: 'False',
+    });
+    expect(condition.message).toMatch(/spec\.podTemplateSpec.*memory limit/u);
     expect((await here.get('Deployment', 'vmcp-tools'))?.['spec']).toEqual(before['spec']);
     await here.patch(
       'VirtualMCPServer',

@@ -111,8 +111,8 @@ it('reports a configuration that is too large for a ConfigMap, and keeps the run
   const before = await here.appears('ConfigMap', 'tools-vmcp-config');
   const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${String(i)}`, 'x'.repeat(30_000)]));
   await here.patch('VirtualMCPServer', 'tools', { spec: { config: { metadata } } });
-  const said = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
-  expect(said).toMatchObject({ reason: 'ApplyTooLarge' });
-  expect(said.message).toContain('use fewer or smaller backends');
+  const condition = await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'False' });
+  expect(condition).toMatchObject({ reason: 'ApplyTooLarge' });
+  expect(condition.message).toContain('use fewer or smaller backends');
   expect((await here.get('ConfigMap', 'tools-vmcp-config'))?.metadata.uid).toBe(before.metadata.uid);
 });

@@ -38,10 +38,10 @@ it('two operators with different settings stop overwriting each other, and the r
   const identity = appliedBy(await deploymentOf('first'));
   expect(identity).toMatch(/^vmcp-system\/vmcp-operator-/u);
   const second = await start('second');
-  const told = await eventually('an event of the second operator names the first', async () =>
+  const event = await eventually('an event of the second operator names the first', async () =>
     (await here.list('Event')).find(({ reason }) => reason === 'AnotherOperator'),
   );
-  expect(told['message']).toContain(identity);
+  expect(event['message']).toContain(identity);
   await deploymentOf('second');
   const { metadata } = await deploymentOf('first');
   const { metadata: owner } = await here.appears('VirtualMCPServer', 'tools');

@@ -104,7 +104,7 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
     expect(await call).toBe('cut');
     await eventually('the session has ended', async () => (await sessionsOf(vmcp)) === 0);
     await eventually('the backend received the cancellation', () =>
-      backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
+      backend.received.some(({ message }) => message.method === 'notifications/cancelled'),
     );
     await eventually('its session at the backend has ended', () => backend.sessions.size === 1);
   });

@@ -189,12 +189,12 @@ describe('elicitation', () => {
     const question = await eventually('the client has the request', () =>
       call.messages.find(({ id }) => id !== undefined),
     );
-    const before = backend.told.length;
+    const before = backend.received.length;
     const answer = (action: string) => ({ jsonrpc: '2.0', id: question.id, result: { action } });
     await post(vmcp.url, other, answer('accept'));
     await post(vmcp.url, asked, answer('decline'));
     await eventually('the call ends', () => call.ended());
-    expect(backend.told.slice(before).map(({ message }) => message.result)).toEqual([{ action: 'decline' }]);
+    expect(backend.received.slice(before).map(({ message }) => message.result)).toEqual([{ action: 'decline' }]);
   });
 
   it('without answers does not block later requests after its calls have ended', async () => {

@@ -227,7 +227,7 @@ describe('cancellation', () => {
     await eventually('the POST ends', () => answer.ended());
     expect(answer.messages).toEqual([]);
     await eventually('the backend has the cancellation', () =>
-      backend.told.some(
+      backend.received.some(
         ({ message: { method, params } }) => method === 'notifications/cancelled' && params?.['requestId'] === id,
       ),
     );
@@ -258,7 +258,7 @@ describe('cancellation', () => {
     await eventually('the POST ends', async () => (await call).ended());
     await eventually('the session at the backend ended', () => backend.sessions.size === 1);
     await eventually('the backend has the cancellation', () =>
-      backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
+      backend.received.some(({ message }) => message.method === 'notifications/cancelled'),
     );
   });
 
@@ -274,7 +274,7 @@ describe('cancellation', () => {
     expect((await session.request('ping')).result).toEqual({});
     expect(backend.count('tools/call')).toBe(1);
     await eventually('the backend has the cancellation', () =>
-      backend.told.some(({ message }) => message.method === 'notifications/cancelled'),
+      backend.received.some(({ message }) => message.method === 'notifications/cancelled'),
     );
     await session.end();
   });

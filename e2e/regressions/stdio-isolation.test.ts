@@ -31,7 +31,7 @@ async function twoSessions(isolation: string | undefined) {
 
 describe('a stdio backend', () => {
   it.each([undefined, 'principal', 'shared'])(
-    'with isolation %s is one process for anonymous sessions',
+    'with isolation %s has one process for anonymous sessions',
     async (isolation) => {
       const { all } = await twoSessions(isolation);
       const [first, second] = await all('whoami');
@@ -42,7 +42,7 @@ describe('a stdio backend', () => {
   );
 
   it.each(['principal', 'shared'])(
-    'with isolation %s tells no session what it says after the call of another one',
+    'with isolation %s forwards its messages after a call to no other session',
     async (isolation) => {
       const { vmcp, sessions, all } = await twoSessions(isolation);
       await all('whoami');

@@ -291,17 +291,17 @@ describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
     const { url } = await startGatewayOver(testScope(), { backends: [http('b', backend)] });
     const { origin } = new URL(url);
     const stream = await fetch(`${origin}/sse`, { headers: { accept: 'text/event-stream' } });
-    let heard = '';
+    let received = '';
     void (async () => {
-      for await (const piece of stream.body ?? []) heard += Buffer.from(piece as Uint8Array).toString();
+      for await (const piece of stream.body ?? []) received += Buffer.from(piece as Uint8Array).toString();
     })().catch(() => undefined);
-    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
+    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(received)?.[1]);
     const initialize = { method: 'POST', headers: MCP_HEADERS, body: initializeRequest('2024-11-05') };
     expect((await raw(origin + endpoint, initialize)).status).toBe(202);
     expect((await raw(origin + endpoint, initialize)).status).toBe(400);
     const list = { ...initialize, body: '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' };
     expect((await raw(origin + endpoint, list)).status).toBe(202);
-    await eventually('the list has arrived', () => heard.includes('b_tool'));
+    await eventually('the list has arrived', () => received.includes('b_tool'));
     await stream.body?.cancel().catch(() => undefined);
   });
 
@@ -317,17 +317,17 @@ describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
     const { origin } = new URL(url);
     const headers = { ...MCP_HEADERS, ...bearerOf(issuer, 'ann') };
     const stream = await fetch(`${origin}/sse`, { headers: { ...headers, accept: 'text/event-stream' } });
-    let heard = '';
+    let received = '';
     void (async () => {
-      for await (const piece of stream.body ?? []) heard += Buffer.from(piece as Uint8Array).toString();
+      for await (const piece of stream.body ?? []) received += Buffer.from(piece as Uint8Array).toString();
     })().catch(() => undefined);
-    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(heard)?.[1]);
+    const endpoint = await eventually('the endpoint has arrived', () => /data: (\/messages\S+)/.exec(received)?.[1]);
     const post = (body: string) => raw(origin + endpoint, { method: 'POST', headers, body });
     await post(initializeRequest('2024-11-05'));
     await post('{"jsonrpc":"2.0","id":2,"method":"tools/list"}');
-    await eventually('the list has arrived', () => heard.includes('"id":2'));
+    await eventually('the list has arrived', () => received.includes('"id":2'));
     await post('{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b_whoami"}}');
-    await eventually('the error has arrived', () => heard.includes('"reauth":true'));
+    await eventually('the error has arrived', () => received.includes('"reauth":true'));
     const next = await post('{"jsonrpc":"2.0","id":4,"method":"ping"}');
     expect(next.status).toBe(401);
     expect(next.headers['www-authenticate']).toContain('error="invalid_token"');

@@ -90,21 +90,21 @@ describe('lists of backends with credentials of the user', { timeout: 30_000 }, 
   it('that change are announced only to their user', async () => {
     const [alice, bob] = [await open('alice'), await open('bob')];
     await Promise.all([alice.tools(), bob.tools()]);
-    const heard = { alice: '', bob: '' };
+    const received = { alice: '', bob: '' };
     const listening = new AbortController();
     for (const [name, session] of Object.entries({ alice, bob }) as ['alice' | 'bob', RawSession][]) {
       const headers = { ...session.headers, accept: 'text/event-stream' };
       const stream = await fetch(url, { headers, signal: listening.signal });
       void (async () => {
-        for await (const chunk of stream.body ?? []) heard[name] += Buffer.from(chunk as Uint8Array).toString();
+        for await (const chunk of stream.body ?? []) received[name] += Buffer.from(chunk as Uint8Array).toString();
       })().catch(() => undefined);
     }
     await eventually('both streams are open', () => exchanged.seen.filter(({ what }) => what === 'GET').length >= 2);
     exchanged.addTool('alice', 'new');
-    await eventually('alice is notified', () => heard.alice.includes('notifications/tools/list_changed'));
+    await eventually('alice is notified', () => received.alice.includes('notifications/tools/list_changed'));
     expect(await alice.tools()).toContain('exchanged_new');
     expect(await bob.tools()).not.toContain('exchanged_new');
-    expect(heard.bob).not.toContain('list_changed');
+    expect(received.bob).not.toContain('list_changed');
     listening.abort();
   });
 

@@ -34,15 +34,15 @@ it('adds a new backend to open sessions, notifies them, and keeps running calls'
   const session = await openSession(vmcp.url);
   expect(await session.tools()).not.toContain('beta_echo');
   const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
-  let told = false;
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told = true));
+  let isNotified = false;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (isNotified = true));
   await client.listTools();
   const running = session.call('alpha_slow', { ms: 4_000 });
   await write('beta');
   await eventually('beta is listed in the same session', async () => (await session.tools()).includes('beta_echo'));
   expect(textOf(await session.call('beta_echo', { text: 'new' }))).toBe('new');
   expect(textOf(await running)).toBe('waited 4000 ms');
-  await eventually('the other client is notified', () => told);
+  await eventually('the other client is notified', () => isNotified);
   expect(textOf(await session.call('alpha_echo', { text: 'old' }))).toBe('old');
   await close();
 });

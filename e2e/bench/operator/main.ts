@@ -41,7 +41,7 @@ if (!(count > 0 && rest > 0 && rounds > 0 && controllerQps > 0)) {
   process.stderr.write('--count, --rest, --rounds and --controller-qps take a number above 0\n');
   process.exit(2);
 }
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const log = (text: string): void => void process.stderr.write(`${text}\n`);
 
 const stops: (() => unknown)[] = [];
 const scope = { defer: (stop: () => unknown) => void stops.push(stop) };
@@ -113,7 +113,7 @@ async function measure(
   for (const kind of Object.keys(OWNED)) before[kind] = await total(api, kind);
   const start = Date.now();
   await createAll(api, manifests);
-  say(`${String(manifests.length)} custom resources created in ${((Date.now() - start) / 1_000).toFixed(1)} s`);
+  log(`${String(manifests.length)} custom resources created in ${((Date.now() - start) / 1_000).toFixed(1)} s`);
   const patience = { timeoutMs: 600_000, intervalMs: 1_000 };
   await eventually('all owned objects are there', () => ownedAreThere(api, before), patience);
   const kinds = [...new Set(manifests.map(({ kind }) => kind))];
@@ -121,7 +121,7 @@ async function measure(
   const busy = usage(operator.pid);
   const { reachedAt, writes } = await recordedWrites(plane, access.username);
   const seconds = (reachedAt - start) / 1_000;
-  say(`applied and observed after ${seconds.toFixed(1)} s; RSS ${busy?.rssMb.toFixed(0) ?? '-'} MB`);
+  log(`applied and observed after ${seconds.toFixed(1)} s; RSS ${busy?.rssMb.toFixed(0) ?? '-'} MB`);
   // The controllers still create pods, and the status of their Deployments changes ours.
   await untilQuiet(access, plane);
   return { seconds, writes, cpuSeconds: busy?.cpuSeconds ?? null };
@@ -131,7 +131,7 @@ async function untilQuiet(access: OperatorAccess, plane: Parameters<typeof write
   const start = performance.now();
   const isQuiet = async () => (await writesDuring(plane, access.username, () => sleep(5_000))).length === 0;
   await eventually('the operator has nothing to write', isQuiet, { timeoutMs: 600_000 });
-  say(`quiet after ${((performance.now() - start) / 1_000).toFixed(0)} s more`);
+  log(`quiet after ${((performance.now() - start) / 1_000).toFixed(0)} s more`);
 }
 
 async function withOperator(isLast: boolean) {
@@ -139,7 +139,7 @@ async function withOperator(isLast: boolean) {
   const operator = await startOperator(scope, plane, access, { env: { NETWORK_POLICIES: 'false' } });
   const result = await measure(api, access, operator, plane);
   const atRest = isLast ? await writesDuring(plane, access.username, () => sleep(rest * 1_000)) : [];
-  for (const line of atRest.slice(0, 5)) say(line);
+  for (const line of atRest.slice(0, 5)) log(line);
   const { endState } = await recordedWrites(plane, access.username);
   if (endState.length !== END_STATE * count) {
     throw new Error(`the end state has ${String(endState.length)} parts, not ${String(END_STATE * count)}`);
@@ -153,7 +153,7 @@ async function withoutOperator(endState: readonly Write[]): Promise<number> {
   const { plane, api, access } = await ownControlPlane(scope, { controllerQps });
   await createNamespaces(api);
   const seconds = await writeBarely(plane, access, () => createAll(api, manifests), endState);
-  say(`the same end state without an operator: ${seconds.toFixed(1)} s`);
+  log(`the same end state without an operator: ${seconds.toFixed(1)} s`);
   await stopAll();
   return seconds;
 }
@@ -162,7 +162,7 @@ async function round(index: number) {
   const { endState, ...result } = await withOperator(index === rounds - 1);
   const bareSeconds = await withoutOperator(endState);
   const ratio = bareSeconds / result.seconds;
-  say(`round ${String(index + 1)} of ${String(rounds)}: ${ratio.toFixed(2)} of a bare writer`);
+  log(`round ${String(index + 1)} of ${String(rounds)}: ${ratio.toFixed(2)} of a bare writer`);
   return { ...result, bareSeconds, ratio };
 }
 
@@ -172,12 +172,12 @@ try {
   const ratio = median(results.map((each) => each.ratio));
   const rssMb = Math.max(...results.map((each) => each.rssMb));
   const writesAtRest = results.at(-1)?.writesAtRest ?? Infinity;
-  say(`median of ${String(rounds)}: ${ratio.toFixed(2)} of a bare writer, goal ${String(TARGETS.ratio)}`);
+  log(`median of ${String(rounds)}: ${ratio.toFixed(2)} of a bare writer, goal ${String(TARGETS.ratio)}`);
   const summary = { customResources: manifests.length, controllerQps, ratio, rssMb, writesAtRest, rounds: results };
   process.stdout.write(`${JSON.stringify(summary)}\n`);
   const isMet = ratio >= TARGETS.ratio && rssMb <= TARGETS.rssMb && writesAtRest === TARGETS.writes;
   await end(isMet ? 0 : 1);
 } catch (error) {
-  say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   await end(1);
 }

@@ -135,11 +135,11 @@ async function run(bench: Bench, { id, row, outgoing, credential }: Kind): Promi
   } finally {
     for (const stop of stops) await stop();
   }
-  const told = `${id}: ratio to W1, measured beside it without authentication, over the same backends from the sources.`;
+  const note = `${id}: ratio to W1, measured beside it without authentication, over the same backends from the sources.`;
   return {
     rates,
     figures: [],
-    notes: id === 'W3' ? [told, `W3: ${String(exchanges())} exchanges in all.`] : [told],
+    notes: id === 'W3' ? [note, `W3: ${String(exchanges())} exchanges in all.`] : [note],
   };
 }
 

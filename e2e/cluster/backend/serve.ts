@@ -19,7 +19,7 @@ const STDIO_KINDS: Readonly<Record<string, () => unknown>> = {
 
 const isHttp = (text: string): text is HttpKindName => Object.hasOwn(HTTP_KINDS, text);
 
-/** Bodies are parsed here, as the handlers expect; GET and DELETE have none. */
+/** Serves a kind of HTTP server; parses the bodies of POST requests for its handlers. */
 function serveHttp(httpKind: HttpKindName, port: number): void {
   const handle = HTTP_KINDS[httpKind].create(name);
   const server = createServer((req, res) => {
@@ -30,7 +30,7 @@ function serveHttp(httpKind: HttpKindName, port: number): void {
   server.keepAliveTimeout = 60_000;
   server.listen(port, () => process.stderr.write(`${httpKind} ${name} listens on ${port}\n`));
   process.once('SIGTERM', () => {
-    // To close a connection that is kept would lose the call that is on its way over it: its client is told instead.
+    // Closing an idle connection could lose a call that is being sent; `Connection: close` asks the client to close it.
     server.prependListener('request', (_req, res) => {
       res.shouldKeepAlive = false;
     });

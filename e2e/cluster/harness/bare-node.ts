@@ -8,7 +8,7 @@ import type { Platform } from './platform.ts';
 const script = (name: string): string => join(root, 'e2e', 'cluster', name);
 const TMPFS = 0x01021994;
 
-/** Real daemons in namespaces of their own, as root, without Docker: the scripts of e2e/cluster. */
+/** A node of real daemons in separate Linux namespaces, as root, without Docker: the scripts of e2e/cluster. */
 export function bareNode(): Platform {
   const cache = process.env['CLUSTER_CACHE'] ?? join(root, '.cache', 'test-cluster');
   const folder = process.env['CLUSTER_RUN'] ?? join(cache, 'run');
@@ -18,7 +18,7 @@ export function bareNode(): Platform {
     async impossible() {
       if (process.platform !== 'linux') return 'a bare node needs Linux';
       if (process.getuid?.() !== 0) return 'a bare node needs root';
-      // With cgroup v1 a tmpfs holds the hierarchies; with v2 there is one of type cgroup2.
+      // With cgroup v1 a tmpfs contains the hierarchies; with v2 there is one hierarchy of type cgroup2.
       const { type } = await statfs('/sys/fs/cgroup');
       if (type !== TMPFS) return 'a bare node needs cgroup v1, and this machine has cgroup v2';
       return undefined;
@@ -26,7 +26,7 @@ export function bareNode(): Platform {
     describe: async () => 'bare node on cgroup v1',
     async up() {
       await run(script('build.sh'), [], { inherit: true, timeoutMs: 30 * 60_000 });
-      await down(folder); // what an earlier run may have left
+      await down(folder); // remains of an earlier run
       await run(script('up.sh'), [], { inherit: true });
       const kubeconfig = join(folder, 'admin.kubeconfig');
       return { kubeconfig, hostAddress: `${link}.1`, nodeAddress: `${link}.2` };

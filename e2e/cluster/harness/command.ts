@@ -4,21 +4,21 @@ import { text } from 'node:stream/consumers';
 export interface CommandOptions {
   /** Written to its stdin. */
   readonly input?: string;
-  /** On top of the environment of this process. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
-  /** Its streams are those of this process: for what shows its own progress. */
+  /** True connects its streams to those of this process, for commands that print their progress. */
   readonly inherit?: boolean;
 }
 
 export interface Ended {
-  /** 1 when a signal ended it. */
+  /** Exit code; 1 after a signal. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end; a bad end is an answer, not a throw. Rejects when it cannot be started. */
+/** Runs a program and resolves with any exit code. Rejects when it cannot be started. */
 export async function attempt(file: string, args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   const { input, env, timeoutMs = 120_000, inherit = false } = options;
   const child = spawn(file, args, {
@@ -30,14 +30,14 @@ export async function attempt(file: string, args: readonly string[], options: Co
     child.once('error', reject);
     child.once('close', (status) => resolve(status ?? 1));
   });
-  child.stdin?.on('error', () => undefined); // it may end without reading all of it
+  child.stdin?.on('error', () => undefined); // it may end without reading all input
   child.stdin?.end(input);
   const read = (stream: typeof child.stdout) => (stream === null ? '' : text(stream));
   const [ended, stdout, stderr] = await Promise.all([code, read(child.stdout), read(child.stderr)]);
   return { code: ended, stdout, stderr };
 }
 
-/** Its stdout. @throws Error with what it wrote when its exit code is not 0 */
+/** Runs a program and returns its stdout. @throws Error with its output when the exit code is not 0 */
 export async function run(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await attempt(file, args, options);
   if (code !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${code}: ${stderr.trim() || stdout.trim()}`);

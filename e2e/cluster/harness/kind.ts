@@ -6,10 +6,10 @@ import type { Platform } from './platform.ts';
 
 const NAME = 'vmcp-e2e';
 const NODE = `${NAME}-control-plane`;
-/** kind's default. */
+/** Default of kind. */
 const SERVICES = '10.96.0.0/16';
 
-/** A cluster of kind (https://kind.sigs.k8s.io) with Docker, on Linux. It needs the right to add a route: root, or sudo without a password. */
+/** A cluster of kind (https://kind.sigs.k8s.io) with Docker, on Linux. Adding its route requires root, or sudo without a password. */
 export function kindCluster(): Platform {
   const folder = join(root, '.cache', 'kind');
   const kubeconfig = join(folder, 'admin.kubeconfig');
@@ -40,7 +40,7 @@ export function kindCluster(): Platform {
       await run('kind', ['export', 'logs', target, '--name', NAME]);
     },
     async down() {
-      await asRoot(['ip', 'route', 'del', SERVICES]).catch(() => undefined); // gone with a cluster that never came up
+      await asRoot(['ip', 'route', 'del', SERVICES]).catch(() => undefined); // the route does not exist when the cluster did not start
       await run('kind', ['delete', 'cluster', '--name', NAME]);
     },
   };

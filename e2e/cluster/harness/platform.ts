@@ -1,26 +1,26 @@
-/** How a test on this machine reaches a cluster that is up. */
+/** Addresses of a running cluster. */
 export interface Reach {
   readonly kubeconfig: string;
-  /** An address of this machine at which pods reach what listens on it. */
+  /** An address of this machine that pods can reach. */
   readonly hostAddress: string;
   readonly nodeAddress: string;
 }
 
-/** A way to have a Kubernetes cluster with a node here. From this machine its ClusterIPs can be reached. */
+/** A kind of Kubernetes cluster with a node on this machine, which can reach its ClusterIPs. */
 export interface Platform {
   readonly name: PlatformName;
-  /** Why it cannot be had on this machine; undefined when it can. */
+  /** Returns the reason why this machine cannot run the cluster; undefined when it can. */
   impossible(): Promise<string | undefined>;
-  /** What runs under it: `bare node, cgroup v1`. */
+  /** Returns a description such as `bare node, cgroup v1`. */
   describe(): Promise<string>;
   up(): Promise<Reach>;
   load(archives: readonly string[]): Promise<void>;
-  /** Writes what the daemons and containers said below a folder. */
+  /** Writes the logs of the daemons and containers to a folder. */
   saveLogs(folder: string): Promise<void>;
   down(): Promise<void>;
 }
 
 export type PlatformName = 'node' | 'kind';
 
-/** What a run on one platform says nothing about. */
+/** Descriptions of all platforms, to list those that a run did not test. */
 export const ALL_GROUNDS = ['bare node on cgroup v1', 'kind on cgroup v1', 'kind on cgroup v2'] as const;

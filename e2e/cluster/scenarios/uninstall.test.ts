@@ -48,7 +48,7 @@ it('deletes its objects and the operator', async () => {
     if (names.length > 0) throw new Error(names.join(' '));
     return true;
   });
-  expect(await cluster.kubectl(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev'); // kept: they hold the user's resources
+  expect(await cluster.kubectl(['get', 'crd', '-o', 'name'])).toContain('virtualmcpservers.vmcp.dev'); // the CRDs stay: deleting them would delete the resources of the user
 
   await cluster.installCharts();
 });

@@ -1,7 +1,7 @@
-/** The requests whose results a gateway relays. */
+/** Requests with forwarded results. */
 export type Method = 'tools/call' | 'resources/read' | 'prompts/get' | 'completion/complete';
 
-/** One reply of a backend whose every byte is known. */
+/** One reply with exact bytes. */
 export interface ReplyCase {
   /** Name of the tool or prompt, last segment of the resource's URI. */
   readonly name: string;
@@ -9,17 +9,17 @@ export interface ReplyCase {
   readonly member: 'result' | 'error';
   /** JSON text of the member. */
   readonly json: string;
-  /** The whole message: `ID` stands for the id, `MEMBER` for the member. The usual order and no white space unless given. */
+  /** The whole message, in which `ID` is replaced with the id and `MEMBER` with the member. By default in the usual order without white space. */
   readonly envelope?: string;
-  /** HTTP status of a JSON reply; 200 unless given. */
+  /** HTTP status of a JSON reply; 200 by default. */
   readonly status?: number;
 }
 
-/** `{ name: JSON text }` as cases of one method. */
+/** Returns `{ name: JSON text }` as cases of one method. */
 export const resultCases = (method: Method, results: Readonly<Record<string, string>>): ReplyCase[] =>
   Object.entries(results).map(([name, json]) => ({ name, method, member: 'result', json }));
 
-/** A result of `tools/call` with these content items, written as JSON text, and these further members. */
+/** Returns a result of `tools/call` with these content items and further members, as JSON texts. */
 export const content = (items: string, more = ''): string => `{"content":[${items}]${more}}`;
 
 export const TEXT = '{"type":"text","text":"ok"}';

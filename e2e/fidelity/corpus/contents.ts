@@ -2,7 +2,7 @@ import { content, resultCases, TEXT, type ReplyCase } from './case.ts';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==';
 
-/** Every kind of content that a tool may return, and what surrounds it. */
+/** Results with every kind of content, and with other members. */
 const TOOL_RESULTS: readonly ReplyCase[] = resultCases('tools/call', {
   'content-empty': content(''),
   'content-text': content(TEXT),

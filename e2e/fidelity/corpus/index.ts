@@ -3,5 +3,5 @@ import { CONTENTS } from './contents.ts';
 import { REPLY_ERRORS } from './errors.ts';
 import { TEXTS } from './texts.ts';
 
-/** Every reply that is sent through the gateway. */
+/** All replies of the corpus. */
 export const REPLIES: readonly ReplyCase[] = [...CONTENTS, ...TEXTS, ...REPLY_ERRORS];

@@ -1,13 +1,13 @@
-/** The lists, by the member of the result that holds the items. */
+/** Lists, by the member of the result with the items. */
 export type List = 'tools' | 'resources' | 'resourceTemplates' | 'prompts';
 
-/** One item of a list, as a backend writes it. */
+/** One item of a list of a backend. */
 export interface ItemCase {
-  /** What clients know it by, without a prefix; `{backend}` in a URI stands for the name of the backend. */
+  /** Name or URI for clients, without a prefix; `{backend}` in a URI is replaced with the name of the backend. */
   readonly key: string;
-  /** Text of the item; `KEY` stands for the JSON text of the key. */
+  /** Text of the item; `KEY` is replaced with the JSON text of the key. */
   readonly item: string;
-  /** JSON text of the key; plain unless given. */
+  /** JSON text of the key; the plain JSON string by default. */
   readonly keyText?: string;
 }
 

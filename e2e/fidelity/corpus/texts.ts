@@ -4,7 +4,7 @@ const structured = (json: string): string => content(TEXT, `,"structuredContent"
 const text = (json: string): string => content(`{"type":"text","text":${json}}`);
 const nested = (depth: number): string => `${'[{"a":'.repeat(depth / 2)}null${'}]'.repeat(depth / 2)}`;
 
-/** JSON text that a parser and a serialiser do not give back. */
+/** JSON texts that parsing and serialising would change. */
 const SPELLINGS = resultCases('tools/call', {
   'number-above-2-53': structured('9007199254740993'),
   'number-beyond-double': structured('1e400'),
@@ -46,7 +46,7 @@ const SPELLINGS = resultCases('tools/call', {
   'long-member-name': structured(`{"${'n'.repeat(70_000)}":0}`),
 });
 
-/** UTF-8 sequences of every length, so that pieces of the stream end inside one. */
+/** Text with UTF-8 sequences of every length, so that pieces of the stream end inside one. */
 const MIXED = 'aü€🙂"';
 const large = (bytes: number): string => {
   const piece = JSON.stringify(MIXED).slice(1, -1);
@@ -60,7 +60,7 @@ const SIZES = resultCases('tools/call', {
   'size-many-items': content(Array.from({ length: 5_000 }, () => TEXT).join(',')),
 });
 
-/** The same result in messages that are written in other ways. */
+/** The same result in messages of different forms. */
 const ENVELOPES: readonly ReplyCase[] = Object.entries({
   'envelope-id-last': '{"result":MEMBER,"jsonrpc":"2.0","id":ID}',
   'envelope-spaced': ' { "jsonrpc" : "2.0" , "id" : ID , "result" : MEMBER } ',
@@ -68,7 +68,7 @@ const ENVELOPES: readonly ReplyCase[] = Object.entries({
   'envelope-lines': '{\n "jsonrpc": "2.0",\n "id": ID,\n "result": MEMBER\n}\n',
 }).map(([name, envelope]) => ({ name, envelope, method: 'tools/call', member: 'result', json: content(TEXT) }));
 
-/** A reply that is passed on while it arrives, its id behind what is long. */
+/** A long reply that is forwarded while it arrives, with the id at its end. */
 const LATE_ID: ReplyCase = {
   name: 'envelope-large-id-last',
   envelope: '{"result":MEMBER,"jsonrpc":"2.0","id":ID}',

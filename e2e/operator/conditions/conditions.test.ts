@@ -29,8 +29,8 @@ describe('one change makes a condition wrong, another repairs it within 5 s', ()
       await eventually('every object is observed', async () => (await unobserved(here)).length === 0);
       const before = await workload(here);
       await each.breaks(here);
-      const said = await becomes(wrong);
-      expect(said.message).toContain(each.names);
+      const condition = await becomes(wrong);
+      expect(condition.message).toContain(each.names);
       // A mistake replaces no pod.
       if (wrong[0] === 'False' && !each.rolls) expect(await workload(here)).toEqual(before);
       await each.heals(here);
@@ -129,12 +129,12 @@ describe('Ready of a VirtualMCPServer', () => {
       { reason: 'KeyUnreadable', path: 'vmcp.incoming', message: 'the key cannot be read: write it again' },
     ];
     await here.patch('VirtualMCPServer', 'tools', { status: { runtimeProblems: found, backendCount: 7 } }, 'status');
-    const said = await here.becomes('VirtualMCPServer', 'tools', {
+    const condition = await here.becomes('VirtualMCPServer', 'tools', {
       type: 'RuntimeProblems',
       status: 'True',
       reason: 'KeyUnreadable',
     });
-    expect(said.message).toContain('the key cannot be read');
+    expect(condition.message).toContain('the key cannot be read');
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 2 } });
     await here.becomes('VirtualMCPServer', 'tools', { type: 'SessionStorageWarning', status: 'True' });
     expect(statusOf(await here.get('VirtualMCPServer', 'tools'))).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * An MCP server over stdio for isolation tests: `whoami` answers its process id, `offered` the capabilities it was told
- * of, `crash` ends it, `hang` never answers, `garbage` writes no JSON, `lie` answers with another id, `murmur` answers and
+ * An MCP server over stdio for isolation tests: `whoami` answers its process id, `offered` the capabilities of the client,
+ * `crash` ends it, `hang` never answers, `garbage` writes no JSON, `lie` answers with another id, `murmur` answers and
  * logs a message during the next call.
  */
 import { createInterface } from 'node:readline';

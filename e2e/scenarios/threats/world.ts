@@ -113,6 +113,6 @@ export const portOf = (vmcp: Vmcp, name: string): Promise<number> =>
 /** Returns the parts of a rejection that the client sees. */
 export function refusalOf({ status, headers, body }: RawResponse) {
   const challenge = headers['www-authenticate'];
-  const told = /(?:^|[ ,])error="([^"]*)"/.exec(challenge ?? '')?.[1];
-  return { status, error: told, challenged: challenge?.startsWith('Bearer resource_metadata="') ?? false, body };
+  const errorCode = /(?:^|[ ,])error="([^"]*)"/.exec(challenge ?? '')?.[1];
+  return { status, error: errorCode, challenged: challenge?.startsWith('Bearer resource_metadata="') ?? false, body };
 }
