@@ -19,7 +19,7 @@ describe('median', () => {
     expect(values).toEqual([3, 1, 2]);
   });
 
-  it('refuses an empty list', () => {
+  it('rejects an empty list', () => {
     expect(() => median([])).toThrow(RangeError);
   });
 });
@@ -42,7 +42,7 @@ describe('percentile', () => {
     expect(percentile([1, 2, 3], 34)).toBe(2);
   });
 
-  it.each([-1, 101, Number.NaN])('refuses rank %d', (rank) => {
+  it.each([-1, 101, Number.NaN])('rejects rank %d', (rank) => {
     expect(() => percentile([1], rank)).toThrow(RangeError);
   });
 });

@@ -101,7 +101,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     ['get', 'nodes', false],
     ['create', 'serviceaccounts/token', false],
     ['impersonate', 'users', false],
-  ])('with scope cluster, may it %s %s: %s', async (verb, resource, answer) => {
+  ])('with scope cluster, it may %s %s: %s', async (verb, resource, answer) => {
     await expect.poll(() => may(verb, resource, ['--namespace', 'team-a'])).toBe(answer);
   });
 
@@ -131,7 +131,7 @@ describe.skipIf(helm === undefined || kubectlFile === undefined)('the charts on 
     await expect.poll(() => answersTo('viewor')).toEqual(['yes', 'no', 'no']);
   });
 
-  test('scope namespace holds rights in the allowed namespaces only', async () => {
+  test('with scope namespace, it has rights in the allowed namespaces only', async () => {
     await helmOk([
       'upgrade',
       'vmcp',

@@ -24,7 +24,7 @@ async function flood({ res }: Pick<Exchange, 'res'>): Promise<void> {
 }
 
 it.each(['in a call', 'outside of calls'])(
-  'a backend that talks without end (%s) to a client that does not read costs bounded memory',
+  'an endless stream of a backend (%s) to a client that does not read uses bounded memory',
   async (where) => {
     const scope = testScope();
     const [bad, good] = [await startMcpServer(scope, 'bad'), await startMcpServer(scope, 'good')];

@@ -88,7 +88,7 @@ it('a namespace with every kind of object can be deleted', async () => {
   await here.appears('MCPExternalAuthConfig', 'by-header', ({ metadata }) => (metadata.finalizers ?? []).length > 0);
   await api().remove(placeOf('Namespace', undefined, here.namespace));
   await eventually(
-    'the namespace is gone',
+    'the namespace is deleted',
     async () => (await api().get(placeOf('Namespace', undefined, here.namespace))) === undefined,
   );
 });

@@ -46,7 +46,7 @@ it('in scope namespace sets no finalizers, removes existing ones, and allows the
   }
   await one.patch('MCPGroup', 'served', { metadata: { finalizers: null } });
   await api.remove(placeOf('Namespace', undefined, 'one'));
-  await eventually('the namespace is gone', async () => !(await api.get(placeOf('Namespace', undefined, 'one'))));
+  await eventually('the namespace is deleted', async () => !(await api.get(placeOf('Namespace', undefined, 'one'))));
 });
 
 it('reports a webhook that does not answer, and recovers', async () => {

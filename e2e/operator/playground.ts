@@ -92,7 +92,7 @@ export class Playground {
 
   async disappears(kind: string, name: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const isGone = async () => (await this.get(kind, name)) === undefined;
-    await eventually(`${kind} ${name} is gone`, isGone, { timeoutMs });
+    await eventually(`${kind} ${name} is deleted`, isGone, { timeoutMs });
   }
 
   /** Waits until the operator has applied the current generation of an object. */

@@ -88,7 +88,7 @@ const tenantCall = (session: RawSession, tenant: string) =>
 
 describe('the management API', () => {
   it.each(['text/plain', 'application/json', 'application/x-www-form-urlencoded'])(
-    'refuses a request of another origin, whatever its type (%s)',
+    'rejects a request from another origin with content type %s',
     async (type) => {
       const { vmcp } = await setupPlain();
       const headers = { origin: 'https://evil.example', 'content-type': type };

@@ -70,7 +70,7 @@ describe('a stdio backend', () => {
     expect(isAlive(Number(pids[1]))).toBe(true);
   });
 
-  it('crashes, hangs, writes garbage and answers with other ids in its own calls alone', async () => {
+  it('affects only its own calls when it crashes, hangs, writes garbage or answers with other ids', async () => {
     const operational = { ...often, timeouts: { default: '1s', perWorkload: { well: '20s' } } };
     const vmcp = await gateway([stdio('ill'), stdio('well')], { operational });
     const session = await sessionWith(vmcp.url, CAPABILITIES);

@@ -167,7 +167,7 @@ describe('tool names', () => {
 });
 
 it.each(['manual-unsettled', 'none-unsettled'])(
-  'under %s the backend that answers first does not win',
+  'under %s the owner does not depend on the order of answers',
   async (name) => {
     for (const late of paged) {
       late.delayMs = 1_000;

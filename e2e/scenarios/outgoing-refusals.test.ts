@@ -96,7 +96,7 @@ describe('a second 401 of a backend', { timeout: 30_000 }, () => {
     ['injected', 'the stored login at provider \\"github\\" is missing or has ended: log in again'],
     ['stored', 'the stored login at provider \\"corp\\" is missing or has ended: log in again'],
     ['own', 'your token is not accepted for this backend: log in again'],
-  ] as const)('of a credential that is %s says where a login helps', async (name, description) => {
+  ] as const)('of a credential that is %s names the provider of the login', async (name, description) => {
     const session = await sessionOf(`user-of-${name}`);
     backends[name].refuses = () => true;
     const before = callsOf(name);

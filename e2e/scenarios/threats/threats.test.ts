@@ -336,7 +336,7 @@ describe('a backend receives', () => {
 
 describe('row 58: introspection that fails', () => {
   it.each(['status-500', 'status-401', 'status-404', 'html', 'garbage', 'empty', 'huge', 'redirect', 'reset'] as const)(
-    'by %s is 503 with Retry-After, and the client learns no detail',
+    'with the fault %s gives 503 with Retry-After, without details',
     async (behaviour) => {
       world.issuer.behave.introspection = behaviour;
       try {
