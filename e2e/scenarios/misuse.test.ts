@@ -237,12 +237,11 @@ describe('a server that cannot run', () => {
       const { backends } = JSON.parse(body) as { backends: Record<string, { consecutive_failures: number }> };
       return Object.values(backends).every(({ consecutive_failures: failures }) => failures >= 4);
     });
-    expect(await problems()).toEqual([
-      problem('absent', 'vmcp-fixture-does-not-exist'),
-      problem('gone', 'vmcp-fixture-nor-does-this'),
-    ]);
-    expect(lines('npm has no package vmcp-fixture-does-not-exist')).toHaveLength(1);
-    expect(lines('npm has no package vmcp-fixture-nor-does-this')).toHaveLength(1);
+    await expect
+      .poll(problems, { timeout: 60_000 })
+      .toEqual([problem('absent', 'vmcp-fixture-does-not-exist'), problem('gone', 'vmcp-fixture-nor-does-this')]);
+    await expect.poll(() => lines('npm has no package vmcp-fixture-does-not-exist')).toHaveLength(1);
+    await expect.poll(() => lines('npm has no package vmcp-fixture-nor-does-this')).toHaveLength(1);
     expect(vmcp.output()).not.toMatch(/npm (error|ERR)|E404/);
     const installs = lines('installing package');
     expect(installs.filter((line) => line.includes('does-not-exist'))).toHaveLength(1);
@@ -251,7 +250,8 @@ describe('a server that cannot run', () => {
     const session = await openSession(vmcp.url);
     await eventually('the corrected server is listed', async () => (await session.tools()).includes('gone_echo'));
     await eventually('the other one is retried', () => lines('installing package').length >= installs.length + 2);
-    expect((await problems()).map(({ path }) => path)).toEqual(['vmcp.backends.absent']);
+    const paths = async () => (await problems()).map(({ path }) => path);
+    await expect.poll(paths).toEqual(['vmcp.backends.absent']);
   });
 
   it('(HTTP, crashes in a loop) is restarted with growing pauses, and the others work', async () => {
