@@ -83,25 +83,28 @@ describe('names', () => {
     expect(view.tools.size).toBe(expected.length);
   });
 
-  it.each(['manual', 'none'] as const)('%s: an unsettled clash serves no tool and names both owners', (strategy) => {
-    const { view, conflicts } = aggregate(both, rules({ conflict_resolution: strategy }), []);
-    expect(conflicts).toEqual([
-      {
-        reason: 'ConflictUnresolved',
-        name: 'search',
-        owners: [
-          { backend: 'github', tool: 'search' },
-          { backend: 'jira', tool: 'search' },
-        ],
-        message:
-          'the tool name "search" belongs to "search" of "github" and "search" of "jira": give one of them another name in aggregation.tools[].overrides',
-      },
-    ]);
-    expect(view.tools.size + view.hiddenTools.size).toBe(0);
-    expect(view.lists.tools.firstPage.toString()).toBe('{"tools":[]}');
-  });
+  it.each(['manual', 'none'] as const)(
+    '%s: an unresolved conflict serves no tool and names both owners',
+    (strategy) => {
+      const { view, conflicts } = aggregate(both, rules({ conflict_resolution: strategy }), []);
+      expect(conflicts).toEqual([
+        {
+          reason: 'ConflictUnresolved',
+          name: 'search',
+          owners: [
+            { backend: 'github', tool: 'search' },
+            { backend: 'jira', tool: 'search' },
+          ],
+          message:
+            'the tool name "search" belongs to "search" of "github" and "search" of "jira": give one of them another name in aggregation.tools[].overrides',
+        },
+      ]);
+      expect(view.tools.size + view.hiddenTools.size).toBe(0);
+      expect(view.lists.tools.firstPage.toString()).toBe('{"tools":[]}');
+    },
+  );
 
-  it('reports every conflict, and one that an override makes inside a backend', () => {
+  it('reports every conflict, including one that an override causes within a backend', () => {
     const { conflicts } = aggregate(
       [catalog('a', { tools: ['x', 'y', 'z'] }), catalog('b', { tools: ['y'] })],
       rules({ conflict_resolution: 'manual', tools: hide('a', { overrides: { x: { name: 'z' } } }) }),
@@ -115,12 +118,12 @@ describe('names', () => {
     ]);
   });
 
-  it('manual counts hidden tools too: only an override settles', () => {
+  it('manual: hidden tools conflict too, until an override resolves it', () => {
     const hidden = rules({ conflict_resolution: 'manual', tools: hide('jira', { exclude_all: true }) });
     expect(aggregate(both, hidden, []).conflicts).toHaveLength(1);
   });
 
-  it('a clash after prefixing goes to the first backend and is reported', () => {
+  it('resolves a clash after prefixing in favour of the first backend and reports it', () => {
     const clashing = [catalog('a_b', { tools: ['c'] }), catalog('a', { tools: ['b_c'] })];
     const { view, warnings } = aggregate(clashing, rules(), []);
     expect(routes(view, 'tools')).toEqual(['a_b_c -> a/b_c']);
@@ -150,7 +153,7 @@ describe('names', () => {
     },
   );
 
-  it('a hidden tool keeps its name from the tools that lost the clash', () => {
+  it('reserves the name of a hidden tool that won a clash', () => {
     const settings: Partial<Aggregation> = { conflict_resolution: 'priority', priority_order: ['github'] };
     const { view } = aggregate(both, rules({ ...settings, tools: hide('github', { filter: ['create_issue'] }) }), []);
     expect(routes(view, 'tools')).toEqual(['assign -> jira/assign', 'create_issue -> github/create_issue']);
@@ -158,7 +161,7 @@ describe('names', () => {
     expect(view.hiddenTools.get('search')?.backend).toBe('github');
   });
 
-  it('priority reports whom it drops', () => {
+  it('priority: reports the dropped tools', () => {
     const { warnings } = aggregate(both, rules({ conflict_resolution: 'priority', priority_order: ['other'] }), []);
     expect(warnings.map(({ reason, backend }) => [reason, backend])).toEqual([
       ['ToolNameClash', 'github'],
@@ -166,7 +169,7 @@ describe('names', () => {
     ]);
   });
 
-  it('shortens long names with a stable tail and keeps the full name callable', () => {
+  it('shortens long names with a stable suffix and keeps the full name callable', () => {
     const tool = 't'.repeat(70);
     const long = catalog('github', { tools: [tool, 'short'] });
     const { view } = aggregate([long], rules({ max_tool_name_length: 64 }), []);
@@ -234,7 +237,7 @@ describe('visibility', () => {
     expect(names(view, 'prompts')).toEqual(['p']);
   });
 
-  it('warns about rules that meet nothing, but not for a backend that is away', () => {
+  it('warns about rules that match nothing, but not for an unavailable backend', () => {
     const { warnings } = aggregate(
       [tools],
       rules({
@@ -253,7 +256,7 @@ describe('visibility', () => {
     ]);
   });
 
-  it('adds up several entries of one backend, hiding wins', () => {
+  it('combines several entries of one backend; hiding takes precedence', () => {
     const entries = [
       { workload: 'a', overrides: { one: { name: 'uno' } } },
       { workload: 'a', exclude_all: true },
@@ -261,7 +264,7 @@ describe('visibility', () => {
     expect([...shown({ tools: entries }).view.hiddenTools.keys()].sort()).toEqual(['three', 'two', 'uno']);
   });
 
-  it('a tool named like an object member has no override', () => {
+  it('finds no override for a tool that is named like a member of Object.prototype', () => {
     const odd = catalog('a', { tools: ['constructor', 'toString', '__proto__', 'hasOwnProperty'] });
     const { view } = shown({ tools: hide('a', { overrides: { other: { name: 'x' } } }) }, [odd]);
     expect(names(view, 'tools')).toEqual(['__proto__', 'constructor', 'hasOwnProperty', 'toString']);
@@ -303,7 +306,7 @@ describe('overrides', () => {
     expect(overridden(override)).toBe(expected);
   });
 
-  it('adds description and annotations to a tool without, and replaces annotations that are no object', () => {
+  it('adds missing description and annotations, and replaces annotations that are not an object', () => {
     const bare: Catalog = {
       ...source,
       tools: [
@@ -343,7 +346,7 @@ describe('prompts, resources, templates', () => {
     expect(routes(aggregate([b, a], rules(changes), []).view, 'prompts')).toEqual(expected);
   });
 
-  it('keeps a listed prompt against a composed name, and reports the loser', () => {
+  it('prefers a prompt with its own name over a prefixed name, and reports the dropped prompt', () => {
     const listed = catalog('z', { prompts: ['a_p'] });
     const { view, warnings } = aggregate(
       [a, listed],
@@ -354,7 +357,7 @@ describe('prompts, resources, templates', () => {
     expect(warnings).toMatchObject([{ reason: 'PromptNameClash', backend: 'a' }]);
   });
 
-  it('never rewrites a URI, and the first backend in sorted order has it', () => {
+  it('never rewrites a URI, and serves it from the first backend in sorted order', () => {
     const { view, warnings } = aggregate([b, a], rules(), []);
     expect(routes(view, 'resources')).toEqual(['x:1 -> a/x:1', 'x:2 -> a/x:2', 'x:3 -> b/x:3']);
     expect(routes(view, 'templates')).toEqual(['x:{id} -> a/x:{id}', 'y:{id} -> b/y:{id}']);
@@ -364,7 +367,7 @@ describe('prompts, resources, templates', () => {
     ]);
   });
 
-  it('serves one of two templates that differ in the names of their variables, and names both owners', () => {
+  it('serves one of two templates that differ only in variable names, and names both owners', () => {
     const first = catalog('a', { templates: ['x:/{zone}/{?page,size}', 'y:{id}'] });
     const second = catalog('b', { templates: ['x:/{area}/{?from,most}', 'y:{+id}', 'y:/{id}'] });
     for (const order of [
@@ -385,7 +388,7 @@ describe('prompts, resources, templates', () => {
 });
 
 describe('capabilities', () => {
-  it('are what is declared or there', () => {
+  it('include what is declared and what is listed', () => {
     const none = {
       tools: false,
       prompts: false,

@@ -19,8 +19,8 @@ import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
 import { isObject } from '../../contract/json.ts';
 
 /**
- * What the backends of one principal look like behind one endpoint. `unavailable` names the configured backends of which
- * no catalog is at hand. The order of `catalogs` and of the items in them has no influence; backend names are unique.
+ * Aggregates the catalogs of one principal into one view. `unavailable` names the configured backends without a
+ * catalog. The order of `catalogs` and of their items has no influence. Backend names are unique.
  */
 export function aggregate(
   catalogs: readonly Catalog[],
@@ -89,7 +89,9 @@ function serveTools(
 const serveTool = ({ backend, original, advertised, json }: NamedTool): Served =>
   serve(backend, original, advertised, json);
 
-/** Whoever calls by the full name sends the full name: it needs no replacing when the backend knows it by that. */
+/**
+ * Returns the route for the full name of a shortened tool. It replaces the name only when the backend has another one.
+ */
 const aliasRoute = ({ full, original }: NamedTool, route: Route): Route => ({ ...route, renamed: full !== original });
 
 const routesOf = (items: readonly Served[]): Map<string, Route> =>
@@ -131,12 +133,12 @@ function capabilities(
   };
 }
 
-/** An item under the key that clients see, with where it leads. */
+/** An item under the name that clients use, with its route. */
 interface Served extends AdvertisedItem {
   readonly route: Route;
 }
 
-/** Puts an item under `advertised`, which is written into it where it differs. */
+/** Advertises an item as `advertised`, and replaces the name in its JSON text when it differs. */
 function serve(backend: string, name: string, advertised: string, json: Buffer): Served {
   const renamed = name !== advertised;
   return {
@@ -166,8 +168,8 @@ function servePrompts(catalogs: readonly Catalog[], rules: Aggregation, warnings
 }
 
 /**
- * Resources and templates: the URI is never rewritten, the first backend in sorted order has it. Templates that differ in
- * the names of their variables alone stand for the same URIs.
+ * Lists resources or templates. URIs are never rewritten; the first backend in sorted order serves a URI. Templates
+ * that differ only in variable names count as equal.
  */
 function serveUris(
   catalogs: readonly Catalog[],
@@ -189,7 +191,7 @@ function serveUris(
   return served;
 }
 
-/** A URI template (RFC 6570) with `_` in place of names and lengths of variables. */
+/** Returns a URI template (RFC 6570) with `_` in place of variable names and lengths. */
 const withoutNames = (template: string): string =>
   template.replaceAll(/\{[^{}]*\}/g, (expression) => expression.replaceAll(/[A-Za-z0-9_.%]+/g, '_'));
 

@@ -18,7 +18,7 @@ function page(from: View, kind: ListKind, cursor?: string): Result {
   return JSON.parse(result.toString()) as Result;
 }
 
-/** Follows the cursors to the end; the view may be another one for each page. */
+/** Reads all pages; each page may be of another view. */
 function pages(viewOf: (index: number) => View): { sizes: number[]; names: string[]; cursors: string[] } {
   const all = { sizes: [] as number[], names: [] as string[], cursors: [] as string[] };
   for (let cursor: string | undefined, index = 0; index === 0 || cursor !== undefined; index += 1) {
@@ -45,7 +45,7 @@ describe('listPage', () => {
     expect(listPage(view(offer), kind)).toEqual(Buffer.from(expected));
   });
 
-  it('answers the first page with the same bytes object every time', () => {
+  it('returns the same buffer for the first page every time', () => {
     const one = view({ tools: ['a'] });
     expect(listPage(one, 'tools')).toBe(listPage(one, 'tools'));
   });
@@ -84,14 +84,14 @@ describe('listPage', () => {
     expect(Math.max(...all.cursors.map((cursor) => cursor.length))).toBeLessThanOrEqual(512);
   });
 
-  it('goes on behind the last key when the list changes between pages', () => {
+  it('continues after the last key when the list changes between pages', () => {
     const before = view({ tools: numbered(2500) });
     const after = view({ tools: [...numbered(2500).filter((name) => name !== 't00999'), 'a', 't01000a'] });
     const all = pages((index) => (index === 0 ? before : after));
     expect(all.names).toEqual([...numbered(1001), 't01000a', ...numbered(2500).slice(1001)]);
   });
 
-  it('ends when everything behind the cursor is gone', () => {
+  it('ends when all items after the cursor were removed', () => {
     const { nextCursor } = page(view({ tools: numbered(1500) }), 'tools');
     expect(page(view({ tools: ['a'] }), 'tools', nextCursor)).toEqual({ tools: [] });
   });
@@ -117,7 +117,7 @@ describe('listPage', () => {
     expect(listPage(view({ tools: ['a', 'b'] }), 'tools', cursor)).toMatchObject({ reason: 'BadCursor' });
   });
 
-  it('takes a count beyond the end as the end', () => {
+  it('treats a count beyond the end as the end', () => {
     const cursor = encode({ k: 'tools', l: 'a', d: 'x', n: Number.MAX_SAFE_INTEGER });
     expect(page(view({ tools: ['a', 'b'] }), 'tools', cursor)).toEqual({ tools: [] });
   });
@@ -126,7 +126,7 @@ describe('listPage', () => {
 describe('digest', () => {
   const digests = (...offers: Offer[]): string[] => offers.map((offer) => view(offer).lists.tools.digest);
 
-  it('is the same for the same list only', () => {
+  it('is equal for equal lists only', () => {
     const [one, same, order, ...others] = digests(
       { tools: ['a', 'b'], prompts: ['p'] },
       { tools: ['a', 'b'] },

@@ -4,10 +4,10 @@ import type { AdvertisedItem, AdvertisedList, ListKind, View } from './view.ts';
 
 export const PAGE_SIZE = 1000;
 const MAX_CURSOR_LENGTH = 512;
-/** Bytes of JSON text for the last key: what the rest of a cursor leaves of 512 base64url characters. */
+/** Longest JSON text of the last key in a cursor of 512 base64url characters, in bytes. */
 const MAX_CURSOR_KEY_BYTES = 280;
 
-/** The cursor is not one of this list's: to be answered with -32602. */
+/** An invalid cursor, answered with -32602. */
 export interface BadCursor {
   readonly reason: 'BadCursor';
   readonly message: string;
@@ -15,12 +15,12 @@ export interface BadCursor {
 
 const BAD_CURSOR: BadCursor = {
   reason: 'BadCursor',
-  message: 'the cursor is not one that this list returned: list again without a cursor',
+  message: 'the cursor does not belong to this list: list again without a cursor',
 };
 
 /**
- * The JSON text of the `result` of one list request. The first page is ready-made; a later one starts behind the last key
- * of the page before, also when the list has changed since.
+ * Returns the JSON text of the `result` of one list request. The first page is prepared. A later page starts after the
+ * last key of the page before, even when the list has changed since.
  */
 export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | BadCursor {
   const list = view.lists[kind];
@@ -29,7 +29,7 @@ export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | 
   return start === undefined ? BAD_CURSOR : renderPage(kind, list, start, view.unavailable);
 }
 
-/** A list of `items`, which are sorted by key, with its digest and first page. */
+/** Builds an advertised list from `items`, which are sorted by key, with digest and first page. */
 export function advertisedList(
   kind: ListKind,
   items: readonly AdvertisedItem[],
@@ -39,14 +39,17 @@ export function advertisedList(
   return { items, digest, firstPage: renderPage(kind, { items, digest }, 0, unavailable) };
 }
 
-/** Keys are part of the items; the lengths keep two different lists from being the same bytes. */
+/**
+ * Returns the digest of a list. It includes the length of each item, so that different lists never concatenate to the
+ * same bytes.
+ */
 function digestOf(items: readonly AdvertisedItem[]): string {
   const hash = createHash('sha256');
   for (const { json } of items) hash.update(`${String(json.length)}:`).update(json);
   return hash.digest('hex').slice(0, 16);
 }
 
-/** The JSON text of the page that starts at index `start`. */
+/** Returns the JSON text of the page that starts at index `start`. */
 function renderPage(
   kind: ListKind,
   { items, digest }: Pick<AdvertisedList, 'items' | 'digest'>,
@@ -70,8 +73,8 @@ function renderPage(
 const COMMA = Buffer.from(',');
 
 /**
- * `{k: kind, l: last key, d: digest}` as base64url. A key that is too long is cut, and `n` says how many items that start
- * with the cut key were served.
+ * Encodes `{k: kind, l: last key, d: digest}` as base64url. A long key is truncated, and `n` is then the number of
+ * served items that start with the truncated key.
  */
 function cursorBehind(kind: ListKind, items: readonly AdvertisedItem[], key: string, d: string): string {
   const l = cut(key);
@@ -85,7 +88,7 @@ function cut(key: string): string {
   return key.slice(0, length);
 }
 
-/** Index of the first item that the cursor's page holds; undefined for a cursor that is none of ours. */
+/** Returns the index of the first item after the cursor; undefined for an invalid cursor. */
 function startOf(kind: ListKind, items: readonly AdvertisedItem[], cursor: string): number | undefined {
   const { k, l, d, n } = decode(cursor);
   if (k !== kind || typeof l !== 'string' || typeof d !== 'string') return undefined;
@@ -109,7 +112,7 @@ function decode(cursor: string): Partial<Record<'k' | 'l' | 'd' | 'n', unknown>>
 const indexAt = (items: readonly AdvertisedItem[], key: string) => partition(items, (item) => item.key < key);
 const indexBehind = (items: readonly AdvertisedItem[], key: string) => partition(items, (item) => item.key <= key);
 
-/** Number of leading items for which `before` holds. */
+/** Returns the number of leading items for which `before` is true. */
 function partition(items: readonly AdvertisedItem[], before: (item: AdvertisedItem) => boolean): number {
   let low = 0;
   let high = items.length;

@@ -17,7 +17,7 @@ describe('readItems', () => {
     expect(keys('prompts', '{"prompts":[{"name":"p"}]}')).toEqual(['p']);
   });
 
-  it('leaves out what has no name, and keeps the rest', () => {
+  it('omits items without a name and keeps the rest', () => {
     const odd = 'null,7,"x",[],true,{},{"name":null},{"name":""},{"name":7},{"name":{}},{"Name":"c"}';
     const { items, warnings } = read('tools', `{"tools":[${odd},{"name":"ok","inputSchema":17}]}`);
     expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"ok","inputSchema":17}']);
@@ -25,7 +25,7 @@ describe('readItems', () => {
       {
         reason: 'MalformedItem',
         backend: 'a',
-        message: 'an item of the tools list without name is left out (11 times)',
+        message: 'an item of the tools list without name is omitted (11 times)',
       },
     ]);
   });
@@ -39,7 +39,7 @@ describe('readItems', () => {
     },
   );
 
-  it('keeps the first of equal names, also across pages and escapes', () => {
+  it('keeps the first of equal names, even across pages and with escapes', () => {
     const { items, warnings } = read(
       'tools',
       '{"tools":[{"name":"a","n":1},{"name":"\\u0061","n":2}]}',
@@ -50,16 +50,16 @@ describe('readItems', () => {
       {
         reason: 'DuplicateItem',
         backend: 'a',
-        message: 'the tools list holds an item twice, the first one counts: "a", "a"',
+        message: 'the tools list contains an item twice, the first one is served: "a", "a"',
       },
     ]);
   });
 
-  it('takes the last of equal keys, as JSON.parse does', () => {
+  it('reads the last of equal keys, as JSON.parse does', () => {
     expect(keys('tools', '{"tools":[],"tools":[{"name":"x","name":"y"}]}')).toEqual(['y']);
   });
 
-  it('yields few warnings for a long hostile list, and quotes no control character', () => {
+  it('limits the warnings about a long hostile list and quotes no control character', () => {
     const list = Array.from({ length: 20_000 }, () => '{"name":"\\u001b[31m\\n"}').join(',');
     const { items, warnings } = read('tools', `{"tools":[${list}]}`);
     expect(items).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('readItems', () => {
     expect(warnings[0]?.message.length).toBeLessThan(300);
   });
 
-  it('does not hold on to the page', () => {
+  it('does not keep the page in memory', () => {
     const big = page(`{"tools":[${'null,'.repeat(100_000)}{"name":"a"}]}`);
     const [item] = readItems('a', 'tools', [big]).items;
     expect(item?.json.buffer).not.toBe(big.buffer);
@@ -91,7 +91,7 @@ describe('readItems', () => {
     expect(warnings.map((warning) => warning.reason)).toEqual(kept ? [] : ['TemplateTooLarge']);
   });
 
-  it('keeps a template that breaks RFC 6570, with a warning', () => {
+  it('keeps an invalid RFC 6570 template, with a warning', () => {
     const { items, warnings } = read('templates', '{"resourceTemplates":[{"uriTemplate":"x:{a"}]}');
     expect(items).toHaveLength(1);
     expect(warnings).toMatchObject([{ reason: 'TemplateUnmatchable' }]);

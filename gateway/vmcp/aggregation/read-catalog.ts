@@ -12,7 +12,7 @@ import { parseUriTemplate } from './uri-template.ts';
 import type { ListKind, Warning } from './view.ts';
 import { collectWarnings, type WarningCollector } from './warnings.ts';
 
-/** Member of a list result that holds the items, and member of an item that names it. */
+/** Member of a list result that holds the items, and member of an item that holds its name. */
 export const WIRE: Readonly<Record<ListKind, { readonly list: string; readonly key: string }>> = {
   tools: { list: 'tools', key: 'name' },
   resources: { list: 'resources', key: 'uri' },
@@ -25,10 +25,9 @@ const MAX_TEMPLATE_VARIABLES = 8;
 const MAX_TEMPLATE_PREFIX_SUM = 256;
 
 /**
- * The items of all pages of one backend's list. `pages` are the JSON texts of the `result` members, of messages that
- * passed `scanEnvelope`. What cannot be served (null, no object, no name, a template that is costly to match) is left out
- * with a warning; everything else is kept byte for byte, however odd its other members are. Items are copies: a page that
- * was mostly left out can be freed.
+ * Reads the items of all pages of one backend's list. `pages` are the JSON texts of the `result` members of messages
+ * that passed `scanEnvelope`. Items that cannot be served (null, not an object, no name, an expensive template) are
+ * omitted with a warning. All others are kept byte for byte, and copied so that the pages can be freed.
  */
 export function readItems(
   backend: string,
@@ -41,9 +40,9 @@ export function readItems(
     for (const span of listed(backend, kind, page, warnings)) {
       const key = itemKey(page, span, WIRE[kind].key);
       if (key === undefined) {
-        warnings.add('MalformedItem', backend, `an item of the ${kind} list without ${WIRE[kind].key} is left out`);
+        warnings.add('MalformedItem', backend, `an item of the ${kind} list without ${WIRE[kind].key} is omitted`);
       } else if (items.has(key)) {
-        warnings.add('DuplicateItem', backend, `the ${kind} list holds an item twice, the first one counts`, key);
+        warnings.add('DuplicateItem', backend, `the ${kind} list contains an item twice, the first one is served`, key);
       } else if (kind !== 'templates' || isServable(backend, key, warnings)) {
         items.set(key, { key, json: Buffer.from(page.subarray(span.start, span.end)) });
       }
@@ -52,7 +51,7 @@ export function readItems(
   return { items: [...items.values()], warnings: warnings.list() };
 }
 
-/** `nextCursor` of one list result; undefined on the last page. */
+/** Returns `nextCursor` of one list result; undefined on the last page. */
 export function nextCursor(result: Buffer): string | undefined {
   const span = whole(result);
   if (!isObjectSpan(result, span)) return undefined;
@@ -65,7 +64,7 @@ function listed(backend: string, kind: ListKind, page: Buffer, warnings: Warning
   const span = whole(page);
   const list = isObjectSpan(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
   if (list && isArraySpan(page, list)) return arrayElements(page, list);
-  warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is left out`);
+  warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is omitted`);
   return [];
 }
 
@@ -80,7 +79,7 @@ function isServable(backend: string, text: string, warnings: WarningCollector): 
     warnings.add(
       'TemplateUnmatchable',
       backend,
-      'a URI template that breaks RFC 6570 is listed but matches nothing',
+      'a URI template that is not valid in RFC 6570 is listed but matches nothing',
       text,
     );
     return true;
@@ -94,7 +93,7 @@ function isServable(backend: string, text: string, warnings: WarningCollector): 
   warnings.add(
     'TemplateTooLarge',
     backend,
-    'a URI template over 1024 bytes, 8 variables or 256 summed prefixes is left out',
+    'a URI template over 1024 bytes, 8 variables or 256 summed prefixes is omitted',
     text,
   );
   return false;

@@ -4,20 +4,24 @@ import { knownKeys, knownMembers, scanKnown } from '../../http/known-members.ts'
 import { matchesTemplate, mayMatch } from './uri-template.ts';
 import type { Route, View } from './view.ts';
 
-/** A longer URI is looked up as it is, never matched. */
+/** Longest URI that is matched against templates. Longer URIs are only looked up. */
 const MAX_MATCHED_URI_BYTES = 2048;
-/** Characters x variables that one look-up spends on the templates of one backend: some 10 ms, far more than honest lists need. */
+/**
+ * Limit of characters x variables that one lookup matches for the templates of one backend: about 10 ms, far more than
+ * usual lists need.
+ */
 const MAX_MATCHING_STEPS = 500_000;
 
 /**
- * Where `resources/read`, `subscribe` and `unsubscribe` of `uri` go: the resource of this URI, else the template of this
- * text, else the first template that matches. Policy sees the URI itself, not `Route.advertised`.
+ * Returns the route of `resources/read`, `subscribe` and `unsubscribe`: of the resource with this URI, else of the
+ * template with this text, else of the first template that matches. Policies see the URI itself, not
+ * `Route.advertised`.
  */
 export function routeResource(view: View, uri: string): Route | undefined {
   return view.resources.get(uri) ?? view.templates.get(uri) ?? matchTemplate(view, uri);
 }
 
-/** The first template, in sorted order, of which `uri` can be an expansion (RFC 6570). */
+/** Returns the route of the first template, in sorted order, that can expand to `uri` (RFC 6570). */
 export function matchTemplate(view: View, uri: string): Route | undefined {
   if (Buffer.byteLength(uri) > MAX_MATCHED_URI_BYTES) return undefined;
   const spent = new Map<string, number>();
@@ -36,13 +40,13 @@ export interface Reference {
   readonly type: 'ref/prompt' | 'ref/resource';
   /** Advertised prompt name, URI or URI template. */
   readonly key: string;
-  /** The value of `ref.name` or `ref.uri`, for `forwardParams`. */
+  /** Span of `ref.name` or `ref.uri`, for `forwardParams`. */
   readonly value: Span;
 }
 
 const REF_KEYS = knownKeys('type', 'name', 'uri');
 
-/** Undefined when it is no reference of the protocol; throws `ScanError` (`invalid`) when a key stands twice. */
+/** Returns undefined for an invalid reference. Throws `ScanError` (`invalid`) for a duplicate key. */
 export function readReference(text: Buffer, ref: Span): Reference | undefined {
   if (!isObjectSpan(text, ref)) return undefined;
   const members = knownMembers(REF_KEYS);
@@ -55,7 +59,10 @@ export function readReference(text: Buffer, ref: Span): Reference | undefined {
   return value === undefined || key === undefined ? undefined : { type, key, value };
 }
 
-/** Undefined means an empty completion, not an error: a client may complete while the list changes. */
+/**
+ * Returns the route of a completion. Undefined leads to an empty completion, not an error: a client may complete while
+ * the list changes.
+ */
 export function routeReference(view: View, { type, key }: Reference): Route | undefined {
   if (type === 'ref/prompt') return view.prompts.get(key);
   return view.templates.get(key) ?? view.resources.get(key) ?? matchTemplate(view, key);

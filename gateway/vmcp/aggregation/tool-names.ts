@@ -5,16 +5,16 @@ import type { Conflict } from './view.ts';
 import { quote, type WarningCollector } from './warnings.ts';
 
 export interface NamedTool extends Tool {
-  /** Name after conflict resolution, before shortening. */
+  /** Name after conflict resolution and before shortening. */
   readonly full: string;
   readonly advertised: string;
 }
 
-/** `prefix_format` for one backend. */
+/** Returns `prefix_format` for one backend. */
 export const prefixOf = (rules: Aggregation, backend: string): string =>
   rules.prefix_format.replaceAll('{workload}', () => backend);
 
-/** Whether no two of the backends can ever claim one tool name: no prefix is the start of another one. */
+/** Returns true when no two backends can ever use the same tool name: no prefix starts with another one. */
 export function hasDistinctPrefixes(rules: Aggregation, backends: readonly string[]): boolean {
   if (rules.conflict_resolution !== 'prefix') return false;
   const prefixes = backends.map((backend) => prefixOf(rules, backend)).sort();
@@ -22,9 +22,9 @@ export function hasDistinctPrefixes(rules: Aggregation, backends: readonly strin
 }
 
 /**
- * Gives every tool its advertised name and settles or reports the clashes. `tools` are sorted by backend, then by original
- * name: that order decides wherever the rules do not. A name is contended for by hidden tools too, because composite
- * steps reach them by it; under `none` they give way, so that a filter settles a clash.
+ * Gives every tool its advertised name and resolves or reports clashes. `tools` are sorted by backend, then by original
+ * name; that order decides where no rule does. Hidden tools keep their names, because composite steps call them. Under
+ * `none` they give way to advertised tools, so that a filter can resolve a clash.
  */
 export function nameTools(
   tools: readonly Tool[],
@@ -79,7 +79,10 @@ function keepFirst(contenders: readonly NamedTool[], warnings: WarningCollector)
   return winner;
 }
 
-/** Clashes that no rank decides drop every tool: another name, or a winner by alphabet, could slip past a policy. */
+/**
+ * Resolves a clash by priority. Without a priority every tool is dropped: a renamed tool, or one chosen by alphabet,
+ * might evade a policy.
+ */
 function keepHighest(
   contenders: readonly NamedTool[],
   order: readonly string[],
@@ -117,7 +120,9 @@ function conflict(name: string, contenders: readonly NamedTool[]): Conflict {
 
 const HASH_DIGITS = 8;
 
-/** A name over `max` characters keeps its first `max` - 9 and ends in `_` and 8 hex digits of SHA-256 of the whole. */
+/**
+ * Shortens a name over `max` characters to its first `max` - 9, `_` and 8 hex digits of the SHA-256 of the whole name.
+ */
 function shorten(name: string, max: number | undefined): string {
   if (max === undefined || name.length <= max) return name;
   const head = name.slice(0, max - HASH_DIGITS - 1).replace(/[\ud800-\udbff]$/, '');

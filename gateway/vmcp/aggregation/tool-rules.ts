@@ -3,16 +3,16 @@ import type { Aggregation, ToolOverride } from '../../contract/gateway-config.ts
 import type { Catalog, ListItem } from './catalog.ts';
 import { quote, type WarningCollector } from './warnings.ts';
 
-/** A tool after its backend's overrides, before names of different backends meet. */
+/** A tool after the overrides of its backend, before conflict resolution. */
 export interface Tool {
   readonly backend: string;
-  /** The backend's own name. */
+  /** Name at the backend. */
   readonly original: string;
-  /** `original`, or the name of an override. */
+  /** `original`, or the name in an override. */
   readonly name: string;
-  /** As listed by the backend, with description and annotations overridden; the name in it is still `original`. */
+  /** JSON text from the backend with overridden description and annotations. The name in it is still `original`. */
   readonly json: Buffer;
-  /** Not advertised and unknown to clients. */
+  /** True when the tool is not advertised and cannot be called by clients. */
   readonly hidden: boolean;
 }
 
@@ -22,7 +22,10 @@ interface WorkloadRules {
   readonly overrides: Map<string, ToolOverride>;
 }
 
-/** The rules by backend; several entries for one backend add up, the stricter `exclude_all` and the first override win. */
+/**
+ * Returns the rules by backend. Several entries for one backend are combined: the stricter `exclude_all` and the first
+ * override apply.
+ */
 export function rulesByWorkload(rules: Aggregation): ReadonlyMap<string, WorkloadRules> {
   const byWorkload = new Map<string, WorkloadRules>();
   for (const { workload, exclude_all, filter, overrides } of rules.tools ?? []) {
@@ -36,7 +39,7 @@ export function rulesByWorkload(rules: Aggregation): ReadonlyMap<string, Workloa
   return byWorkload;
 }
 
-/** The tools of one backend, sorted by original name. */
+/** Returns the tools of one backend, sorted by original name. */
 export function applyToolRules(
   catalog: Catalog,
   rules: Aggregation,
@@ -72,7 +75,7 @@ export function applyToolRules(
     .sort((left, right) => (left.original < right.original ? -1 : 1));
 }
 
-/** Original names that the filter lets through; undefined without a filter. */
+/** Returns the original names that the filter allows; undefined without a filter. */
 function filtered(
   backend: string,
   filter: readonly string[],
@@ -105,7 +108,7 @@ function overrideItem(json: Buffer, { description, annotations }: ToolOverride):
   return item;
 }
 
-/** The backend's annotations, byte for byte but for the overridden members. */
+/** Returns the annotations of the backend with the overridden members replaced; other bytes stay. */
 function mergedAnnotations(item: Buffer, changes: NonNullable<ToolOverride['annotations']>): string {
   const present = objectMembers(item, whole(item)).get('annotations');
   const isObject = present !== undefined && item[present.start] === 0x7b;

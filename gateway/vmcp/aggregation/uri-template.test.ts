@@ -83,7 +83,7 @@ describe('matchesTemplate', () => {
     expect(parseUriTemplate(text)).toBeUndefined();
   });
 
-  it('takes linear time for a template made to backtrack', () => {
+  it('takes linear time for a template that is built to cause backtracking', () => {
     const template = '{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}!';
     const started = performance.now();
     expect(matches(template, 'a'.repeat(2048))).toBe(false);
@@ -125,7 +125,7 @@ describe('routeResource', () => {
     expect(routeResource(aggregate([catalog('a', { resources: [uri] })], rules(), []).view, uri)?.backend).toBe('a');
   });
 
-  it('stays fast with 20,000 hostile templates, and finds those of other backends', () => {
+  it('stays fast with 20,000 hostile templates and still matches templates of other backends', () => {
     const templates = Array.from({ length: 20_000 }, (_, index) => `{+a}{+b}{+c}{+d}{+e}{+f}!${String(index)}{g}`);
     const good = catalog('good', { templates: ['~x:{+all}'] });
     const { view: crowded } = aggregate([catalog('evil', { templates }), good], rules(), []);
@@ -167,7 +167,7 @@ describe('completion references', () => {
     expect(route(ref)).toEqual(expected);
   });
 
-  it('refuses a key that stands twice', () => {
+  it('rejects a duplicate key', () => {
     expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('stands twice');
   });
 });

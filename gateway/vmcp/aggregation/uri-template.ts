@@ -1,11 +1,11 @@
 interface Variable {
-  /** Text before the value when it is the expression's first one, and when it is a later one. */
+  /** Text before the first value of the expression, and before each later value. */
   readonly first: string;
   readonly later: string;
-  /** Text that stands for a present variable without value (`;name`); undefined where none does. */
+  /** Text of a defined variable with an empty value (`;name`); undefined for other operators. */
   readonly bare: string | undefined;
   readonly excluded: string;
-  /** Most characters of the value (`:N`), a percent triplet counting as one. */
+  /** Longest value in characters (`:N`). A percent-encoded triplet counts as one. */
   readonly most: number;
 }
 
@@ -14,11 +14,11 @@ type Part =
   | {
       readonly type: 'expression';
       readonly variables: readonly Variable[];
-      /** May expand to nothing, because its variables may be undefined. */
+      /** True when the expression may expand to nothing, because its variables are undefined. */
       readonly optional: boolean;
     };
 
-/** A parsed RFC 6570 template, to be matched against URIs. */
+/** A parsed RFC 6570 template for matching URIs. */
 export interface UriTemplate {
   readonly text: string;
   /** Literal text that every expansion starts and ends with. */
@@ -35,12 +35,12 @@ interface Operator {
   readonly separator: string;
   readonly named: boolean;
   readonly optional: boolean;
-  /** Characters that end a value; wider than RFC 6570 allows, because clients do not always percent-encode. */
+  /** Characters that end a value. Fewer than in RFC 6570, because clients do not always percent-encode. */
   readonly excluded: string;
 }
 
 const SIMPLE: Operator = { first: '', separator: ',', named: false, optional: false, excluded: '/?#' };
-/** RFC 6570 §3.2.2 to §3.2.9. */
+/** @see RFC 6570 sections 3.2.2 to 3.2.9 */
 const OPERATORS: ReadonlyMap<string, Operator> = new Map([
   ['+', { ...SIMPLE, excluded: '' }],
   ['#', { ...SIMPLE, first: '#', optional: true, excluded: '' }],
@@ -52,7 +52,10 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map([
 ]);
 const VARIABLE = /^((?:[\w.-]|%[0-9A-Fa-f]{2})+)(?:(\*)|:([1-9]\d{0,3}))?$/;
 
-/** Undefined for text that is not a template (RFC 6570 §2): unbalanced braces, unknown operator, odd variable name. */
+/**
+ * Returns undefined for an invalid template (RFC 6570 section 2): unbalanced braces, an unknown operator or variable
+ * name.
+ */
 export function parseUriTemplate(text: string): UriTemplate | undefined {
   const parts: Part[] = [];
   let variableCount = 0;
@@ -102,16 +105,16 @@ function variable(
   };
 }
 
-/** Whether the literal text at both ends of `template` stands in `uri`: cheap, and false for nearly all pairs. */
+/** Returns true when `uri` has the literal text at both ends of `template`. Cheap, and false for nearly all pairs. */
 export const mayMatch = ({ start, end }: UriTemplate, uri: string): boolean =>
   uri.startsWith(start) && uri.endsWith(end);
 
-/** One entry per offset of the URI and one behind it: 1 = the parts so far can end here. */
+/** One entry per offset of the URI and one after its end: 1 = the parts so far can end here. */
 type Reach = Uint8Array;
 
 /**
- * Whether `uri` can be an expansion of `template`. All ways through the template are followed at once, so the time is
- * length of the URI x number of variables, whatever the template looks like.
+ * Returns true when `uri` can be an expansion of `template`. All alternatives advance together, so the time is the
+ * length of the URI x the number of variables for any template.
  */
 export function matchesTemplate(template: UriTemplate, uri: string): boolean {
   if (!mayMatch(template, uri)) return false;
@@ -130,7 +133,7 @@ export function matchesTemplate(template: UriTemplate, uri: string): boolean {
   return reach[uri.length] === 1;
 }
 
-/** Where `each` can end, when it is the first defined variable (`none` before it) or a later one (`some` before it). */
+/** Marks where `each` can end, as the first defined variable (`none` before it) or a later one (`some` before it). */
 function afterVariable(
   uri: string,
   ordinals: Uint32Array | undefined,
@@ -150,7 +153,7 @@ function afterLiteral(uri: string, reach: Reach, text: string): Reach {
   return next;
 }
 
-/** The nearest start decides: if a value from there is too long, one from further back is too. */
+/** Only the nearest start matters: when a value from there is too long, one from an earlier start is longer. */
 function afterValue(uri: string, ordinals: Uint32Array | undefined, reach: Reach, each: Variable): Reach {
   const mayBeEmpty = each.first !== '';
   const stops = stopsIn(uri, each.excluded);
@@ -168,7 +171,7 @@ function afterValue(uri: string, ordinals: Uint32Array | undefined, reach: Reach
 const isWithin = (ordinals: Uint32Array | undefined, start: number, end: number, most: number): boolean =>
   ordinals === undefined || (ordinals[end] ?? 0) - (ordinals[start] ?? 0) <= most;
 
-/** 1 where a character of `excluded` stands; undefined when none does. */
+/** Marks each character of `excluded` with 1; undefined when there is none. */
 function stopsIn(uri: string, excluded: string): Uint8Array | undefined {
   let stops: Uint8Array | undefined;
   for (const character of excluded) {
@@ -186,7 +189,10 @@ function union(left: Reach, right: Reach): Reach {
   return both;
 }
 
-/** For each offset the number of characters before it; a percent triplet is one (RFC 6570 §2.4.1). */
+/**
+ * Returns for each offset the number of characters before it; a percent-encoded triplet is one (RFC 6570 section
+ * 2.4.1).
+ */
 function characterOrdinals(uri: string): Uint32Array {
   const ordinals = new Uint32Array(uri.length + 1);
   let tripletEnd = 0;

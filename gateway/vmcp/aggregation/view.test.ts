@@ -48,7 +48,7 @@ function randomRules(random: Random): Aggregation {
   });
 }
 
-/** Everything of a result that a client, an operator or another replica can see. */
+/** Returns the parts of a result that clients, operators and other replicas see. */
 const visible = ({ view, conflicts, warnings }: AggregationResult): string =>
   JSON.stringify({
     routes: KINDS.map((kind) => [...view[kind]].sort()),
@@ -69,7 +69,7 @@ const shuffledItems = (source: Catalog, random: Random): Catalog => ({
   prompts: shuffled(source.prompts, random),
 });
 
-describe('determinism (G8)', () => {
+describe('determinism', () => {
   it.each(STRATEGIES)('%s: 200 shuffles of backends and items give the same view', (strategy) => {
     const random = randomFrom(7);
     const catalogs = randomCatalogs(() => 0.1, false);
@@ -87,7 +87,7 @@ describe('determinism (G8)', () => {
   });
 });
 
-/** What must hold for every view, whatever the backends offer and the rules say. */
+/** Checks the invariants of every view, for any backends and rules. */
 function check(catalogs: readonly Catalog[], settings: Aggregation, { view, conflicts }: AggregationResult): void {
   const offered = (kind: ListKind, backend: string, name: string): ListItem | undefined =>
     catalogs.find((each) => each.backend === backend)?.[kind].find((item) => item.key === name);
@@ -121,7 +121,7 @@ function check(catalogs: readonly Catalog[], settings: Aggregation, { view, conf
 }
 
 describe('every view', () => {
-  it.each([true, false])('holds together for 400 random backends and rules (names unique: %s)', (unique) => {
+  it.each([true, false])('keeps its invariants for 400 random backends and rules (names unique: %s)', (unique) => {
     const random = randomFrom(unique ? 11 : 13);
     let tools = 0;
     let hidden = 0;
@@ -140,7 +140,7 @@ describe('every view', () => {
     expect(conflicting > 50).toBe(!unique);
   });
 
-  it('serves everything of every backend when nothing clashes', () => {
+  it('serves all items of all backends without clashes', () => {
     const random = randomFrom(17);
     for (let round = 0; round < 50; round += 1) {
       const catalogs = randomCatalogs(random, true);
@@ -151,7 +151,7 @@ describe('every view', () => {
 });
 
 const LARGE = 'x'.repeat(100_000);
-/** Members that a reader who parses and prints would change, each put behind the name of an item. */
+/** Members that parsing and printing would change, each appended to an item. */
 const UNUSUAL: readonly string[] = [
   '"n":9007199254740993',
   '"n":-9007199254740995',
@@ -237,7 +237,7 @@ describe('bytes of an item', () => {
     expect(view.lists[kind].firstPage.toString()).toBe(`{"${WIRE[kind].list}":[${expected.join(',')}]}`);
   });
 
-  it.each(['tools', 'prompts'] as const)('%s that are renamed change in their name only', (kind) => {
+  it.each(['tools', 'prompts'] as const)('renamed %s change in their name only', (kind) => {
     const { view } = aggregate([source(kind)], rules(), []);
     expect(view.lists[kind].items.map((item) => item.json.toString())).toEqual(
       bodies.map(({ key, members }) => `{"name":"b_${key}",${members}}`),
@@ -268,7 +268,7 @@ describe('cost', () => {
     expect(best).toBeLessThan(20);
   });
 
-  it('answers the first page in constant time', () => {
+  it('returns the first page in constant time', () => {
     const { view } = aggregate(many, rules(), []);
     const started = performance.now();
     let bytes = 0;

@@ -1,16 +1,19 @@
 import type { UriTemplate } from './uri-template.ts';
 
-/** The four lists that a gateway serves. `templates` is `resources/templates/list`. */
+/** The four lists of a gateway. `templates` is `resources/templates/list`. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
-/** Where an advertised name, URI or template leads. */
+/** Destination of an advertised name, URI or template. */
 export interface Route {
   readonly backend: string;
-  /** The backend's own name (tool, prompt), URI or URI template. */
+  /** Name of the tool or prompt at the backend, or URI or URI template. */
   readonly name: string;
-  /** What lists, policy, audit and metrics call it; differs from the looked-up key only for a shortened tool name. */
+  /**
+   * Name in lists, policies, audit and metrics. Differs from the key of the route only for the full form of a shortened
+   * tool name.
+   */
   readonly advertised: string;
-  /** True when `name` differs from the name a client sends: the name in `params` must be replaced. */
+  /** True when the name that clients send must be replaced by `name`. */
   readonly renamed: boolean;
   /** JSON text of `name`. */
   readonly nameJson: Buffer;
@@ -25,7 +28,7 @@ export interface AdvertisedItem {
 export interface AdvertisedList {
   /** Sorted by `key` in UTF-16 code unit order, keys unique. */
   readonly items: readonly AdvertisedItem[];
-  /** First 16 hex digits of SHA-256 over keys and items: equal digests mean that a client sees the same list. */
+  /** First 16 hex digits of the SHA-256 of all items; equal digests mean equal lists. */
   readonly digest: string;
   /** JSON text of the `result` object of the first page. */
   readonly firstPage: Buffer;
@@ -46,18 +49,20 @@ export interface TemplateRoute {
   readonly route: Route;
 }
 
-/** Everything one principal sees of all backends, ready to be served. Immutable. */
+/** All items of all backends for one principal, prepared for serving. Immutable. */
 export interface View {
-  /** By advertised name; a shortened name's full form is a second key of the same route. Hidden tools are not here. */
+  /**
+   * By advertised name. The full form of a shortened name is a second key of the same route. Contains no hidden tools.
+   */
   readonly tools: ReadonlyMap<string, Route>;
-  /** Tools that are not advertised and unknown to clients, by resolved name: for composite steps. */
+  /** Tools that clients cannot see or call, by resolved name, for composite steps. */
   readonly hiddenTools: ReadonlyMap<string, Route>;
   readonly prompts: ReadonlyMap<string, Route>;
   /** By URI. */
   readonly resources: ReadonlyMap<string, Route>;
   /** By the text of the template. */
   readonly templates: ReadonlyMap<string, Route>;
-  /** Templates that can be matched, in the order in which they are tried. */
+  /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
   readonly lists: Readonly<Record<ListKind, AdvertisedList>>;
   readonly capabilities: ViewCapabilities;
@@ -69,10 +74,10 @@ export type WarningReason =
   | 'MalformedList' // a list result without its array
   | 'MalformedItem' // null, not an object, no name
   | 'DuplicateItem' // one backend lists a name twice
-  | 'ListUnavailable' // the backend declares the list and does not give it
+  | 'ListUnavailable' // the backend declares the list but does not return it
   | 'TemplateTooLarge'
-  | 'TemplateUnmatchable' // advertised, but no URI can be matched against it
-  | 'ToolNameClash' // dropped: another tool has the name
+  | 'TemplateUnmatchable' // advertised, but matches no URI
+  | 'ToolNameClash' // dropped: another tool uses the name
   | 'PromptNameClash'
   | 'ResourceClash'
   | 'ToolFilterUnmatched'
@@ -80,7 +85,7 @@ export type WarningReason =
   | 'UnknownWorkload'
   | 'ToolNameUnusual'; // outside 1 to 128 characters of [A-Za-z0-9_.-]
 
-/** Something was dropped or a rule is without effect. One per reason, backend and cause, however many items it met. */
+/** A dropped item or a rule without effect. One per reason, backend and cause, for any number of items. */
 export interface Warning {
   readonly reason: WarningReason;
   readonly backend: string;
@@ -88,17 +93,17 @@ export interface Warning {
   readonly message: string;
 }
 
-/** Two or more tools under one name, which strategies `manual` and `none` leave to the user. */
+/** Two or more tools with one name, which strategies `manual` and `none` do not resolve. */
 export interface Conflict {
   readonly reason: 'ConflictUnresolved';
   readonly name: string;
-  /** Sorted by backend, then by the backend's own tool name. */
+  /** Sorted by backend, then by the tool name at the backend. */
   readonly owners: readonly { readonly backend: string; readonly tool: string }[];
   readonly message: string;
 }
 
 export interface AggregationResult {
-  /** Without any tool when `conflicts` is not empty: keep the last view that had none, if there is one. */
+  /** Has no tools when there are `conflicts`: then the last view without conflicts stays in use, if there is one. */
   readonly view: View;
   readonly conflicts: readonly Conflict[];
   readonly warnings: readonly Warning[];

@@ -4,13 +4,13 @@ const QUOTED_NAMES = 5;
 const QUOTED_LENGTH = 80;
 
 export interface WarningCollector {
-  /** `cause` is a sentence without its full stop; `name` is what it happened to, if that has a name. */
+  /** `cause` is a sentence without a full stop; `name` is the affected item, if it has a name. */
   add(reason: WarningReason, backend: string, cause: string, name?: string): void;
-  /** In the order in which the causes were first met. */
+  /** In the order of first occurrence. */
   list(): Warning[];
 }
 
-/** Joins warnings of equal reason, backend and cause: a hostile list of any length yields a few sentences. */
+/** Combines warnings of equal reason, backend and cause, so that a long hostile list leads to few sentences. */
 export function collectWarnings(): WarningCollector {
   const found = new Map<
     string,
@@ -33,7 +33,7 @@ export function collectWarnings(): WarningCollector {
   };
 }
 
-/** A name as JSON text, so that a control character cannot forge a line of the log. */
+/** Returns a name as JSON text, so that a control character cannot forge a log line. */
 export const quote = (name: string): string =>
   JSON.stringify(name.length > QUOTED_LENGTH ? `${name.slice(0, QUOTED_LENGTH)}…` : name);
 

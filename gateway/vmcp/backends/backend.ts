@@ -28,30 +28,30 @@ export interface BackendRuntimeOptions {
   readonly config: Backend;
   readonly operational: Operational;
   readonly transport: Transport;
-  /** How its credential is obtained; undefined: it gets none. */
+  /** Source of the credential; undefined: the backend gets none. */
   readonly authenticator: Authenticator | undefined;
   readonly metrics: CallObserver;
   readonly log: Logger;
   readonly now: () => number;
-  /** A call found the backend unavailable. */
+  /** Called when a call found the backend unavailable. */
   readonly onUnavailable: () => void;
-  /** A message for one client, in the middle of a call of his or not. */
+  /** Called for a message to one client, during a call or outside of calls. */
   readonly onMessage: (message: BackendMessage) => void;
-  /** The backend says that one of its lists changed, to everyone or to one principal. */
+  /** Called when the backend announces that one of its lists changed: for one principal, or for all. */
   readonly onListChanged: (principal: string | undefined) => void;
 }
 
-/** A backend may ask as soon as it is initialized (`roots/list`): so many messages wait until the channel is there. */
-const MOST_EARLY = 100;
+/** Most messages that wait for a channel to open: a backend may send requests (`roots/list`) during the handshake. */
+const MAX_EARLY_MESSAGES = 100;
 
-/** One backend of a virtual server while it runs: its channels, its circuit, its time limits. */
+/** One backend of a virtual server at run time: channels, circuit and timeouts. */
 export class BackendRuntime {
   readonly name: string;
   readonly config: Backend;
   readonly circuit: Circuit;
   readonly gate = new CallGate(CALL_LIMITS);
   readonly credentials: Credentials;
-  /** The last call found that no credential can be made until an operator mends the configuration. */
+  /** True when the last call failed because the credential is misconfigured. */
   misconfigured = false;
   readonly now: () => number;
   readonly metrics: CallObserver;
@@ -59,7 +59,7 @@ export class BackendRuntime {
   readonly timeoutMs: number;
   readonly #initTimeoutMs: number;
   readonly #options: BackendRuntimeOptions;
-  /** The gateway's own channel: probes and lists; every client's, when the backend keeps no sessions. */
+  /** The gateway's own channel for probes and lists. All clients use it when the backend keeps no sessions. */
   #own: Channel | undefined;
   #ownOpening: Promise<Channel> | undefined;
   #lowestLogLevel: number = LOG_LEVELS.length - 1;
@@ -92,10 +92,10 @@ export class BackendRuntime {
   }
 
   /**
-   * Does something of ours for a session, with its credential; once more when the backend refuses that, or forgot the
-   * session. Rejects with `BackendError` or `CredentialError`.
+   * Runs an operation of the gateway for a session, with the session's credential. Retries once when the backend
+   * rejects the credential or has lost the session. Rejects with `BackendError` or `CredentialError`.
    */
-  async onBehalfOf<T>(
+  async runFor<T>(
     session: Session,
     act: (channel: Channel, credential: CredentialHeaders | undefined) => Promise<T>,
     retries = 1,
@@ -108,13 +108,13 @@ export class BackendRuntime {
       const helps = this.credentials.isRefusal(failure)
         ? this.credentials.refused(session.identity, credential)
         : failure.kind === 'session_lost';
-      if (retries > 0 && helps) return await this.onBehalfOf(session, act, retries - 1);
-      const told = this.credentials.asCallerSees(failure);
+      if (retries > 0 && helps) return await this.runFor(session, act, retries - 1);
+      const told = this.credentials.asReported(failure);
       throw told === failure ? error : new BackendError(told);
     }
   }
 
-  /** The gateway's own channel, opened when there is none. */
+  /** Returns the gateway's own channel, and opens it when necessary. */
   own(): Promise<Channel> {
     if (this.#own?.alive) return Promise.resolve(this.#own);
     this.#ownOpening ??= this.#open(undefined)
@@ -130,9 +130,9 @@ export class BackendRuntime {
     this.#own = undefined;
   }
 
-  /** The channel for calls of this session: at once when it is open. */
+  /** Returns the channel for calls of this session, at once when it is open. */
   channelOf(session: Session): Channel | Promise<Channel> {
-    // what the session holds under this name belongs to the successor by now
+    // the successor owns the session's channel of this name
     if (this.#retiring) return Promise.reject(new BackendError({ kind: 'unavailable', detail: 'replaced' }));
     const held = session.channels.get(this.name);
     if (held?.channel?.alive) {
@@ -164,12 +164,15 @@ export class BackendRuntime {
     return entry.opening;
   }
 
-  /** A call was admitted; `settled` is told its end. */
+  /** Counts an admitted call until `settled`. */
   started(): void {
     this.#running += 1;
   }
 
-  /** Closes a channel that its session gave up; while this backend is being replaced, not under a running call. */
+  /**
+   * Closes a channel that its session no longer uses. While this backend is being replaced, waits for running calls
+   * first.
+   */
   discard(channel: Channel): void {
     const closed = (this.#retiring ? this.#drained.promise : Promise.resolve())
       .then(() => channel.close())
@@ -177,7 +180,7 @@ export class BackendRuntime {
     this.#discarded.add(closed);
   }
 
-  /** No new calls come: closes when the running ones have ended, at the latest after `graceMs`. */
+  /** Stops taking calls and closes when the running calls have ended, after `graceMs` at the latest. */
   async retire(graceMs: number): Promise<void> {
     this.#retiring = true;
     const timer = setTimeout(this.#drained.resolve, graceMs, undefined).unref();
@@ -189,11 +192,11 @@ export class BackendRuntime {
 
   failureOf(error: unknown): BackendFailure {
     if (error instanceof BackendError || error instanceof CredentialError) return failureOfError(error);
-    this.#options.log.error('backend failed unexpectedly', { backend: this.name, error: String(error) });
+    this.#options.log.error('unexpected error at a backend', { backend: this.name, error: String(error) });
     return { kind: 'unavailable', detail: String(error) };
   }
 
-  /** A call of the principal `caller` ended. */
+  /** Records the end of a call of the principal `caller`. */
   settled(outcome: BackendFailure['kind'] | 'ok', caller: string, detail?: string): void {
     this.#running -= 1;
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
@@ -204,7 +207,7 @@ export class BackendRuntime {
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();
   }
 
-  /** A message of the backend for one client; what is about its lists concerns every client. */
+  /** Relays a message to one client. A change of a list concerns every client. */
   onMessage(from: BackendMessage): void {
     if (from.envelope.method?.endsWith('/list_changed')) this.#listChanged(from.session);
     else this.#options.onMessage(from);
@@ -218,8 +221,8 @@ export class BackendRuntime {
   }
 
   /**
-   * Tells the backend which log messages the session wants. Where sessions share a process it hears the lowest level that
-   * any of them has wanted; what a session does not want is held back on its way to it.
+   * Sends the session's log level to the backend. A shared process gets the lowest level of all sessions; messages
+   * below a session's own level are then filtered on the way to it.
    */
   sendLogLevel(session: Session, channel: Channel): void {
     if (channel.facts.capabilities['logging'] === undefined) return;
@@ -227,24 +230,24 @@ export class BackendRuntime {
     const isShared = transport === 'stdio' && isolation !== 'session';
     const index = isShared ? Math.min(this.#lowestLogLevel, session.logLevel) : session.logLevel;
     this.#lowestLogLevel = Math.min(this.#lowestLogLevel, index);
-    this.#tell(session, channel, 'logging/setLevel', { level: LOG_LEVELS[index] }, 'log level not taken');
+    this.#notify(session, channel, 'logging/setLevel', { level: LOG_LEVELS[index] }, 'log level not taken');
   }
 
-  /** The backend knows nothing of what a channel that was lost, or closed by a replacement, had subscribed to. */
+  /** Subscribes again on a new channel: the backend does not know the subscriptions of the previous channel. */
   #subscribeAgain(session: Session, channel: Channel): void {
     for (const uri of session.subscriptions.acceptedBy(this.name))
-      this.#tell(session, channel, 'resources/subscribe', { uri }, 'subscription lost');
+      this.#notify(session, channel, 'resources/subscribe', { uri }, 'subscription lost');
   }
 
-  /** A request of ours on a session's channel whose reply says nothing; `lost` is the log line of a failure. */
-  #tell(session: Session, channel: Channel, method: string, params: object, lost: string): void {
+  /** Sends a request of the gateway whose result is not used. `lost` is the log message for a failure. */
+  #notify(session: Session, channel: Channel, method: string, params: object, lost: string): void {
     const onLost = (error: unknown): void => {
       this.#options.log.debug(lost, { backend: this.name, reason: this.failureOf(error).kind });
     };
     const send = (credential: CredentialHeaders | undefined): Promise<Buffer> =>
       ask(channel, method, JSON.stringify(params), this.timeoutMs, { credential });
     try {
-      // at once where that is possible: it must not arrive behind the call that the channel was opened for
+      // at once when possible: it must arrive before the call that opened the channel
       const credential = this.credentials.of(session.identity);
       (credential instanceof Promise ? credential.then(send) : send(credential)).catch(onLost);
     } catch (error) {
@@ -252,7 +255,7 @@ export class BackendRuntime {
     }
   }
 
-  /** A message that belongs to no call. */
+  /** Handles a message that belongs to no call. */
   #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
     if (session) this.onMessage({ session, channel, message, envelope });
     else if (envelope.method?.endsWith('/list_changed')) this.#listChanged(undefined);
@@ -277,7 +280,7 @@ export class BackendRuntime {
       onMessage: (message, envelope) => {
         const { channel } = opened;
         if (channel) this.#onOwnMessage(session, channel, message, envelope);
-        else if (early.length < MOST_EARLY) early.push([message, envelope]);
+        else if (early.length < MAX_EARLY_MESSAGES) early.push([message, envelope]);
       },
     };
     const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]);

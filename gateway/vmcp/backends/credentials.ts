@@ -2,7 +2,7 @@ import type { Identity } from '../../contract/identity.ts';
 import type { Authenticator, CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { BackendFailure, ChannelOwner } from '../transport/channel.ts';
 
-/** The credentials for one backend; without an authenticator it gets none. */
+/** Credentials for one backend; none without an authenticator. */
 export class Credentials {
   readonly #authenticator: Authenticator | undefined;
 
@@ -10,39 +10,45 @@ export class Credentials {
     this.#authenticator = authenticator;
   }
 
-  /** What the backend offers depends on who asks, because its credential does. */
+  /** True when the credential depends on the principal, and with it the lists of the backend. */
   get perUser(): boolean {
     return this.#authenticator?.perUser ?? false;
   }
 
-  /** For one request of `caller`; at once when at hand. Throws or rejects with `CredentialError`. */
+  /**
+   * Returns the credential for one request of `caller`, at once when it is cached. Throws or rejects with
+   * `CredentialError`.
+   */
   of(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders> | undefined {
     return this.#authenticator?.headers(caller);
   }
 
-  /** For a request of the gateway itself: nobody's own credential is spent on what it wants to know. */
-  async ofNobody(): Promise<CredentialHeaders | undefined> {
+  /** Returns the credential for a request of the gateway itself, which never uses the credential of a user. */
+  async ofGateway(): Promise<CredentialHeaders | undefined> {
     return this.perUser ? undefined : await this.of(undefined);
   }
 
-  /** The backend answered 401 to `sent`, or to what is at hand. True: it is obtained anew, and one retry makes sense. */
+  /**
+   * Handles a 401 for `sent`, or for the cached credential. Returns true when the next credential is a new one, so that
+   * one retry makes sense.
+   */
   refused(caller: Identity | undefined, sent: CredentialHeaders | undefined): boolean {
     const refused = sent ?? this.#atHand(caller);
     return refused !== undefined && (this.#authenticator?.refused(caller, refused) ?? false);
   }
 
-  /** The backend did not take the credential, and so did not execute the request. */
+  /** Returns true when the backend rejected the credential, and so did not execute the request. */
   isRefusal({ kind, status }: BackendFailure): boolean {
     return kind === 'unauthenticated' && status === 401;
   }
 
-  /** A failure that no retry mends, as the caller is told it: where the credential is his own, a login helps. */
-  asCallerSees(failure: BackendFailure): BackendFailure {
+  /** Returns the final failure as reported to the client: `reauthenticate` when a login can help. */
+  asReported(failure: BackendFailure): BackendFailure {
     if (!this.perUser || !this.isRefusal(failure)) return failure;
     return { kind: 'reauthenticate', detail: failure.detail, provider: this.#authenticator?.provider };
   }
 
-  /** For what a channel sends on its own account. */
+  /** Returns the credentials for messages that the channel sends itself. */
   authorizeFor(session: { readonly identity: Identity | undefined } | undefined): ChannelOwner['authorize'] {
     const authenticator = this.#authenticator;
     if (!authenticator || (authenticator.perUser && !session)) return undefined;
@@ -55,7 +61,7 @@ export class Credentials {
       if (!(credential instanceof Promise)) return credential;
       credential.catch(() => undefined);
     } catch {
-      // whoever needs it is told
+      // the next request reports the error
     }
     return undefined;
   }

@@ -43,22 +43,22 @@ it.each([404, 429, 500, 501])(
   },
 );
 
-it('a list that is answered with 405 or -32601 is empty for good', async () => {
+it('treats a list that is answered with 405 or -32601 as empty', async () => {
   const { catalog, complete } = await discovered({ 'resources/list': status(405) });
   expect([catalog.tools.length, catalog.resources.length, complete]).toEqual([1, 0, true]);
 });
 
-it('a backend whose tools cannot be read has failed', async () => {
+it('fails when the tools of a backend cannot be read', async () => {
   await expect(discovered({ 'tools/list': status(500) })).rejects.toMatchObject({ failure: { kind: 'unavailable' } });
 });
 
-it('a backend none of whose lists can be read has failed', async () => {
+it('fails when no list of a backend can be read', async () => {
   const methods = { 'resources/list': status(503), 'resources/templates/list': status(503) };
   const found = discovered(methods, { resources: {} });
   await expect(found).rejects.toMatchObject({ failure: { kind: 'unavailable' } });
 });
 
-it('a list without an end is given up by its size', async () => {
+it('fails for an endless list when it exceeds the size limit', async () => {
   let last = 0;
   const found = discovered({
     'tools/list': ({ result }) => {

@@ -7,10 +7,10 @@ import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import { ask } from '../transport/request-reply.ts';
 
 const MAX_PAGES = 1_000;
-/** Of all pages of one list. */
+/** Most bytes of all pages of one list. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
-/** Per list: the request that asks for it and the capability that promises it. */
+/** Method and capability of each list. */
 const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capability: string }>> = {
   tools: { method: 'tools/list', capability: 'tools' },
   resources: { method: 'resources/list', capability: 'resources' },
@@ -18,7 +18,7 @@ const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capab
   prompts: { method: 'prompts/list', capability: 'prompts' },
 };
 
-const KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
+const LIST_KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
 
 export interface AskOptions {
   readonly signal: AbortSignal;
@@ -28,14 +28,13 @@ export interface AskOptions {
 export interface Discovery {
   readonly catalog: Catalog;
   readonly warnings: readonly Warning[];
-  /** False when a list could not be read now, and may be later. */
+  /** False when a list could not be read and may be readable later. */
   readonly complete: boolean;
 }
 
 /**
- * Reads everything a backend offers on this channel. Only what it declared is asked for, and a list that it then refuses
- * is empty: a backend that promises too much is not a broken one. Rejects with `BackendError` when the tools, or all
- * lists, cannot be read.
+ * Reads all lists of a backend on this channel. Reads only declared lists; a declared list that the backend then
+ * rejects is empty. Rejects with `BackendError` when the tools, or all lists, cannot be read.
  */
 export async function discover(
   backend: string,
@@ -47,7 +46,7 @@ export async function discover(
   const lists: Partial<Record<ListKind, readonly ListItem[]>> = {};
   const failures: BackendError[] = [];
   const { capabilities } = channel.facts;
-  const declared = KINDS.filter((kind) => capabilities[LISTS[kind].capability] !== undefined);
+  const declared = LIST_KINDS.filter((kind) => capabilities[LISTS[kind].capability] !== undefined);
   const read = async (kind: ListKind): Promise<void> => {
     const { method } = LISTS[kind];
     try {
@@ -81,7 +80,7 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, op
   do {
     const params = cursor === undefined ? undefined : JSON.stringify({ cursor });
     const reply = await ask(channel, method, params, timeoutMs, options).catch((error: unknown) => {
-      // some backends answer 405 for a list they declared but do not have
+      // some backends declare a list and answer 405 for it
       if (pages.length === 0 && error instanceof BackendError && isNoList(error.failure)) return undefined;
       throw error;
     });

@@ -11,17 +11,17 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly metrics: CallObserver;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  /** How the credential for a backend is obtained; undefined: it gets none. */
+  /** Creates the authenticator of a backend; undefined: the backend gets no credential. */
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
-  /** A message of a backend for one client. */
+  /** Called for a message of a backend to one client. */
   readonly onMessage: (message: BackendMessage) => void;
-  /** What the backends offer, or which of them are available, has changed. */
+  /** Called when the catalogs, or the set of available backends, have changed. */
   readonly onChange: () => void;
-  /** A backend that is called with callers' own credentials says that a list changed, for one principal or for all. */
+  /** Called when a backend with per-user credentials announces a changed list: for one principal, or for all. */
   readonly onPersonalListChanged: (backend: string, principal: string | undefined) => void;
 }
 
-/** One backend as the configuration describes it. */
+/** One backend in the configuration. */
 export interface ConfiguredBackend {
   readonly config: Backend;
   readonly auth: OutgoingEntry | undefined;

@@ -21,31 +21,31 @@ interface Member {
   catalog: Catalog | undefined;
   /** The channel that `catalog` was read from. */
   channel: Channel | undefined;
-  /** The backend said that a list changed, or one could not be read: the next probe reads them all. */
+  /** True when a list has changed or could not be read: the next probe reads all lists. */
   stale: boolean;
-  /** A change that the backend announced is about to be read. */
+  /** True while a timer waits to read an announced change. */
   announced: boolean;
-  /** Of the last reading of its lists. */
+  /** Warnings of the last discovery. */
   warnings: readonly Warning[];
-  /** It has answered, or was given the time to. */
+  /** True when the backend has answered or has used up the time for it. */
   settled: boolean;
   /** Failed probes in a row. */
   failures: number;
-  /** Why its process could not be started last. */
+  /** Reason why the process could not be started last. */
   launch: LaunchProblem | undefined;
 }
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
 const FIRST_RETRY_MS = 250;
-/** Refused connections in a row that a backend has for its start before lists go without it. */
+/** Refused connections in a row before lists no longer wait for a backend that is starting. */
 const STARTING_FAILURES = 4;
 const RECHECK_AFTER_MS = 1_000;
-/** Time that running calls have on a backend that was replaced. */
+/** Time that running calls have to finish on a replaced backend. */
 const RETIRE_GRACE_MS = 30_000;
 
-/** The backends of one virtual server: which there are, what each offers, how each feels. */
+/** Backends of one virtual server with their catalogs and health. */
 export class Fleet implements CatalogSource {
-  /** Names of the backends that are called with callers' own credentials, sorted. */
+  /** Names of the backends with per-user credentials, sorted. */
   personal: readonly string[] = [];
   readonly #options: FleetOptions;
   readonly #members = new Map<string, Member>();
@@ -66,7 +66,7 @@ export class Fleet implements CatalogSource {
     return this.#members.get(name)?.runtime;
   }
 
-  /** Revision that the backend was last spoken to in. */
+  /** Returns the MCP revision of the last channel to the backend. */
   revision(name: string): string | undefined {
     return this.#members.get(name)?.channel?.facts.revision;
   }
@@ -78,7 +78,7 @@ export class Fleet implements CatalogSource {
     );
   }
 
-  /** Names of the backends whose items are missing. */
+  /** Returns the names of the backends whose items are missing. */
   unavailable(): string[] {
     return [...this.#members].flatMap(([name, { runtime, catalog }]) =>
       (runtime.credentials.perUser || catalog) && this.isAdvertised(name) ? [] : [name],
@@ -90,12 +90,12 @@ export class Fleet implements CatalogSource {
     return this.#monitor.snapshot();
   }
 
-  /** Names of the backends whose credential an operator must mend. */
+  /** Returns the names of the backends with a misconfigured credential. */
   misconfigured(): string[] {
     return [...this.#members.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
   }
 
-  /** Why the process of a backend could not be started, by name. */
+  /** Returns the reason why the process of a backend could not be started. */
   launchProblem(name: string): LaunchProblem | undefined {
     return this.#members.get(name)?.launch;
   }
@@ -105,8 +105,8 @@ export class Fleet implements CatalogSource {
   }
 
   /**
-   * Sets the backends. Returns those that are gone or were replaced; `retire` is called for each of them. A process that
-   * could not be started for good is tried again.
+   * Replaces the backends. Returns those that were removed or replaced, which the caller must pass to `retire`. Starts
+   * a process again that had failed permanently.
    */
   replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {
     const gone = [...this.#members].filter(
@@ -125,13 +125,13 @@ export class Fleet implements CatalogSource {
     return gone.map(([, { runtime }]) => runtime);
   }
 
-  /** Lets the running calls of a backend that `replace` returned end before it is closed. */
+  /** Lets the running calls of a backend end before it is closed. Takes the backends that `replace` returned. */
   retire(runtime: BackendRuntime): void {
     this.#retiring.add(runtime);
     void runtime.retire(RETIRE_GRACE_MS).finally(() => this.#retiring.delete(runtime));
   }
 
-  /** Resolves when every backend was asked once, or after `timeoutMs`. */
+  /** Resolves when every backend was probed once, or after `timeoutMs`. */
   whenSettled(timeoutMs: number): Promise<void> {
     if (this.#settled) return Promise.resolve();
     return new Promise((resolve) => {
@@ -155,23 +155,26 @@ export class Fleet implements CatalogSource {
     return this.#monitor?.advertised(name) ?? true;
   }
 
-  /** Reads what a backend offers to the session's principal, on the session's channel. Rejects as `failureOfError` understands. */
+  /**
+   * Reads the lists of a backend for the session's principal, on the session's channel. `failureOfError` converts
+   * rejections.
+   */
   async discoverFor(session: Session, name: string): Promise<Catalog> {
     const { runtime } = this.#members.get(name) ?? {};
     if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
     const signal = AbortSignal.timeout(runtime.timeoutMs);
-    return runtime.onBehalfOf(session, async (channel, credential) => {
+    return runtime.runFor(session, async (channel, credential) => {
       const { catalog } = await discover(name, channel, runtime.timeoutMs, { signal, credential });
       return catalog;
     });
   }
 
-  /** Opens a backend for a session in the background; who calls it is told what goes wrong. */
+  /** Opens a backend for a session in the background. Later calls report the error, if any. */
   open(session: Session, name: string): void {
     const { runtime } = this.#members.get(name) ?? {};
     if (!runtime) return;
     Promise.resolve(runtime.channelOf(session)).catch((error: unknown) => {
-      this.#options.log.debug('backend not opened', { backend: name, reason: failureOfError(error).kind });
+      this.#options.log.debug('cannot open a backend', { backend: name, reason: failureOfError(error).kind });
     });
   }
 
@@ -249,9 +252,9 @@ export class Fleet implements CatalogSource {
     };
     signal.addEventListener('abort', settled, { once: true });
     try {
-      await this.#ask(member, signal).catch((error: unknown) => {
+      await this.#check(member, signal).catch((error: unknown) => {
         member.runtime.dropOwn();
-        if (error instanceof BackendError && error.failure.kind === 'session_lost') return this.#ask(member, signal);
+        if (error instanceof BackendError && error.failure.kind === 'session_lost') return this.#check(member, signal);
         throw error;
       });
       member.failures = 0;
@@ -267,19 +270,22 @@ export class Fleet implements CatalogSource {
     }
   }
 
-  /** A backend that was never there may just be starting: it is asked again soon, later at the usual interval. */
+  /**
+   * Handles a failed probe. A backend that has never answered may be starting: it is probed again soon, later at the
+   * usual interval.
+   */
   #onProbeFailed(name: string, member: Member, { kind, detail, launch }: BackendFailure): void {
     if (kind === 'cancelled') return;
     member.failures += 1;
     member.launch = launch ?? member.launch;
-    const isHopeless = member.launch?.permanent === true;
-    if (kind !== 'unavailable' || isHopeless || member.failures >= STARTING_FAILURES) {
+    const isPermanent = member.launch?.permanent === true;
+    if (kind !== 'unavailable' || isPermanent || member.failures >= STARTING_FAILURES) {
       member.settled = true;
       this.#settle();
     }
     if (member.failures === 1)
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
-    if (isHopeless || member.catalog || member.runtime.credentials.perUser) return;
+    if (isPermanent || member.catalog || member.runtime.credentials.perUser) return;
     setTimeout(
       () => {
         if (this.#members.get(name) === member) this.checkNow(name);
@@ -288,11 +294,11 @@ export class Fleet implements CatalogSource {
     ).unref();
   }
 
-  async #ask(member: Member, signal: AbortSignal): Promise<void> {
+  async #check(member: Member, signal: AbortSignal): Promise<void> {
     const { runtime } = member;
     const channel = await runtime.own();
     const timeoutMs = Math.min(runtime.timeoutMs, 30_000);
-    const options = { signal, credential: await runtime.credentials.ofNobody() };
+    const options = { signal, credential: await runtime.credentials.ofGateway() };
     if (runtime.credentials.perUser || (member.channel === channel && !member.stale)) {
       member.channel = channel;
       await ask(channel, 'ping', undefined, timeoutMs, options);
@@ -302,7 +308,7 @@ export class Fleet implements CatalogSource {
     const { catalog, warnings, complete } = await discover(runtime.name, channel, timeoutMs, options);
     if (!isDeepStrictEqual(warnings, member.warnings)) {
       for (const { backend, reason, message } of warnings)
-        this.#options.log.warn('backend list', { backend, reason, problem: message });
+        this.#options.log.warn('problem in a list of a backend', { backend, reason, problem: message });
     }
     member.warnings = warnings;
     member.stale ||= !complete;

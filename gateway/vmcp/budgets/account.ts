@@ -16,10 +16,10 @@ export const createByteBudgets = (): ByteBudgets => ({
   subscriptions: new ByteBudget(BYTE_LIMITS.subscriptions),
 });
 
-/** Counts refusals of one virtual server. */
+/** Counts exceeded budgets of one virtual server. */
 export type OnBudgetRefusal = (budget: Budget) => void;
 
-/** The part of one principal in the budgets of the process. */
+/** Shares of one principal in the budgets of the process. */
 export class Account {
   readonly principal: string;
   readonly #budgets: ByteBudgets;

@@ -4,7 +4,7 @@ import { ByteBudget } from './byte-budget.ts';
 
 const budget = (): ByteBudget => new ByteBudget({ perPrincipal: 40, total: 100 });
 
-it('refuses what one principal cannot hold, and leaves others their part', () => {
+it('limits the bytes of one principal and leaves the rest to others', () => {
   const bytes = budget();
   const alice = bytes.open('alice');
   expect(alice.resize(40)).toBe(true);
@@ -16,13 +16,13 @@ it('refuses what one principal cannot hold, and leaves others their part', () =>
   expect(bytes.open('carol').resize(20)).toBe(true);
 });
 
-it('gives anonymous clients the whole', () => {
+it('allows anonymous clients the whole budget', () => {
   const bytes = budget();
   expect(bytes.open(ANONYMOUS).resize(100)).toBe(true);
   expect(bytes.open('alice').resize(1)).toBe(false);
 });
 
-it('gives the bytes back when the last holder releases them', () => {
+it('frees the bytes when the last holder releases them', () => {
   const bytes = budget();
   const held = bytes.open('alice');
   held.resize(30);
@@ -33,7 +33,7 @@ it('gives the bytes back when the last holder releases them', () => {
   expect([bytes.used, bytes.usedBy('alice')]).toEqual([0, 0]);
 });
 
-it('shrinks even when the budget is used up', () => {
+it('shrinks a share even when the budget is exceeded', () => {
   const bytes = budget();
   const [anonymous, other] = [bytes.open(ANONYMOUS), bytes.open(ANONYMOUS)];
   anonymous.resize(90);

@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../../contract/identity.ts';
 import type { ByteLimits } from './limits.ts';
 
-/** Bytes of one kind that are in memory, by principal and in all. Takes part in large messages only. */
+/** Counts bytes of one kind in memory, per principal and in total. Only large messages are counted. */
 export class ByteBudget {
   readonly #limits: ByteLimits;
   readonly #byPrincipal = new Map<string, number>();
@@ -19,18 +19,21 @@ export class ByteBudget {
     return this.#byPrincipal.get(principal) ?? 0;
   }
 
-  /** True when `more` bytes of this principal fit. Anonymous clients cannot be told apart: they share the whole. */
+  /**
+   * Returns true when `more` bytes of this principal fit. Anonymous clients cannot be distinguished: they share the
+   * whole budget.
+   */
   fits(principal: string, more: number): boolean {
     if (this.#used + more > this.#limits.total) return false;
     return principal === ANONYMOUS || this.usedBy(principal) + more <= this.#limits.perPrincipal;
   }
 
-  /** A share of `principal` that holds nothing yet. */
+  /** Opens an empty share for `principal`. */
   open(principal: string): HeldBytes {
     return new HeldBytes(this, principal);
   }
 
-  /** For `HeldBytes` alone. */
+  /** Called by `HeldBytes` only. */
   add(principal: string, difference: number): void {
     this.#used += difference;
     const own = this.usedBy(principal) + difference;
@@ -39,7 +42,7 @@ export class ByteBudget {
   }
 }
 
-/** Bytes that somebody holds in memory. Has one holder at first; the bytes are given back by the last `release`. */
+/** A share of a budget. Starts with one holder; the last `release` frees the bytes. */
 export class HeldBytes {
   readonly #budget: ByteBudget;
   readonly #principal: string;
@@ -55,7 +58,7 @@ export class HeldBytes {
     return this.#bytes;
   }
 
-  /** Holds `bytes` instead of what it held. False: the budget has no room for more, and nothing changed. */
+  /** Changes the size of the share. Returns false, and changes nothing, when the budget has no room. */
   resize(bytes: number): boolean {
     const difference = bytes - this.#bytes;
     if (difference > 0 && !this.#budget.fits(this.#principal, difference)) return false;
@@ -64,7 +67,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** One more holder, who calls `release`. */
+  /** Adds a holder, which must call `release`. */
   retain(): void {
     this.#holders += 1;
   }

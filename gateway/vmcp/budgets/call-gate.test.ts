@@ -17,7 +17,7 @@ function fixture() {
   return { gate, admitted, call, enter };
 }
 
-it('queues the calls of a principal above its part, then refuses them; others still run', () => {
+it('queues the calls of a principal above its share, then rejects them, while others run', () => {
   const { gate, enter } = fixture();
   expect(Array.from({ length: 6 }, () => enter('alice'))).toEqual([
     'running',
@@ -32,7 +32,7 @@ it('queues the calls of a principal above its part, then refuses them; others st
   expect([gate.running, gate.queued]).toEqual([4, 3]);
 });
 
-it('lets anonymous clients use the whole, and no more', () => {
+it('allows anonymous clients the whole capacity and no more', () => {
   const { enter } = fixture();
   const entered = Array.from({ length: 10 }, () => enter(ANONYMOUS));
   expect(entered.filter((each) => each === 'running')).toHaveLength(4);
@@ -40,7 +40,7 @@ it('lets anonymous clients use the whole, and no more', () => {
   expect(entered.at(-1)).toBe('full');
 });
 
-it('admits principals that wait in turn, not in the order of their calls', () => {
+it('admits waiting principals in turn, not in the order of their calls', () => {
   const { gate, admitted, enter } = fixture();
   for (let each = 0; each < 3; each += 1) enter('alice');
   enter('dora');
@@ -51,7 +51,7 @@ it('admits principals that wait in turn, not in the order of their calls', () =>
   expect(admitted).toEqual(['alice 1', 'bob 1', 'alice 2']);
 });
 
-it('forgets a queued call that is withdrawn', () => {
+it('removes a queued call that is withdrawn', () => {
   const { gate, admitted, call } = fixture();
   for (let each = 0; each < 4; each += 1) gate.enter(ANONYMOUS, call('running'));
   const waiting = call('withdrawn');
@@ -64,7 +64,7 @@ it('forgets a queued call that is withdrawn', () => {
   expect([gate.running, gate.queued]).toEqual([4, 0]);
 });
 
-it('admits a long queue of calls that end at once without growing the stack', () => {
+it('admits a long queue of calls that end at once without deep recursion', () => {
   const gate = new CallGate({ running: 1, queued: 100_000, runningPerPrincipal: 1, queuedPerPrincipal: 100_000 });
   let ended = 0;
   const call: QueuedCall = {

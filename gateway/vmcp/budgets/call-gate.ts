@@ -3,28 +3,28 @@ import { ANONYMOUS } from '../../contract/identity.ts';
 export interface CallLimits {
   readonly running: number;
   readonly queued: number;
-  /** Not applied to anonymous clients, who cannot be told apart. */
+  /** Not applied to anonymous clients, who cannot be distinguished. */
   readonly runningPerPrincipal: number;
   readonly queuedPerPrincipal: number;
 }
 
-/** A call that waits for its turn. */
+/** A call in the queue. */
 export interface QueuedCall {
-  /** Its turn has come: it is running from now on. */
+  /** Called when the call leaves the queue and runs. */
   admitted(): void;
 }
 
-/** The calls of one principal at one backend. */
+/** Calls of one principal at one backend. */
 class Line {
   running = 0;
   waiting: Set<QueuedCall> | undefined;
 }
 
-/** Bounds the running and the queued calls of one backend; principals that wait take turns. */
+/** Limits the running and queued calls of one backend; waiting principals take turns. */
 export class CallGate {
   readonly #limits: CallLimits;
   readonly #lines = new Map<string, Line>();
-  /** Principals with queued calls, the next to be served first. */
+  /** Principals with queued calls, the next one first. */
   readonly #turns = new Set<string>();
   #running = 0;
   #queued = 0;
@@ -42,7 +42,9 @@ export class CallGate {
     return this.#queued;
   }
 
-  /** Admits a call at once or queues it. `running` calls `leave` at their end, `queued` ones that give up `withdraw`. */
+  /**
+   * Admits a call at once or queues it. A running call must call `leave` at its end; a queued call may call `withdraw`.
+   */
   enter(principal: string, call: QueuedCall): 'running' | 'queued' | 'full' {
     const line = this.#line(principal);
     if (this.#queued === 0 || line.waiting === undefined) {
@@ -90,7 +92,7 @@ export class CallGate {
     return principal === ANONYMOUS || running < this.#limits.runningPerPrincipal;
   }
 
-  /** A call that is admitted may end at once and call `leave`: the loop goes on here, not in a deeper call. */
+  /** Admits queued calls in a loop: a call that ends at once calls `leave`, which must not recurse. */
   #admit(): void {
     if (this.#admitting) return;
     this.#admitting = true;

@@ -2,7 +2,7 @@ import type { Account } from './account.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from './limits.ts';
 
-/** Counts the message that a stream of a backend has not completed yet. */
+/** Counts the bytes of an incomplete message on a backend's stream. */
 export class Collected {
   readonly #account: Account;
   #held: HeldBytes | undefined;
@@ -11,7 +11,7 @@ export class Collected {
     this.#account = account;
   }
 
-  /** Returns false when a message of which `bytes` have arrived does not fit into the budget. */
+  /** Counts `bytes` of the incomplete message. Returns false when they exceed the budget. */
   fits(bytes: number): boolean {
     if (bytes <= UNCOUNTED_PARTIAL_BYTES) {
       this.release();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ANONYMOUS } from '../../contract/identity.ts';
 import { StreamPlaces } from './stream-places.ts';
 
-it('bounds the streams of a principal and of all', () => {
+it('limits the streams per principal and in total', () => {
   const places = new StreamPlaces({ total: 4, perPrincipal: 2 });
   expect(['alice', 'alice', 'alice', 'bob', 'bob', 'carol'].map((name) => places.take(name))).toEqual([
     true,
@@ -16,7 +16,7 @@ it('bounds the streams of a principal and of all', () => {
   expect(places.take('carol')).toBe(true);
 });
 
-it('gives anonymous clients the whole', () => {
+it('allows anonymous clients the whole capacity', () => {
   const places = new StreamPlaces({ total: 3, perPrincipal: 1 });
   expect([1, 2, 3, 4].map(() => places.take(ANONYMOUS))).toEqual([true, true, true, false]);
   for (let each = 0; each < 3; each += 1) places.leave(ANONYMOUS);

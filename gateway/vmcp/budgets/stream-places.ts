@@ -1,6 +1,6 @@
 import { ANONYMOUS } from '../../contract/identity.ts';
 
-/** Places for the event streams of sessions at one backend, by principal and in all. */
+/** Limits the event streams of sessions at one backend, per principal and in total. */
 export class StreamPlaces {
   readonly #limits: { readonly total: number; readonly perPrincipal: number };
   readonly #byPrincipal = new Map<string, number>();
@@ -14,7 +14,7 @@ export class StreamPlaces {
     return this.#taken;
   }
 
-  /** False when there is none. Anonymous clients cannot be told apart: they share the whole. */
+  /** Returns false at the limit. Anonymous clients cannot be distinguished: they share the whole capacity. */
   take(principal: string): boolean {
     const own = this.#byPrincipal.get(principal) ?? 0;
     if (this.#taken >= this.#limits.total) return false;

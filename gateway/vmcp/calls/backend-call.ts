@@ -13,12 +13,12 @@ import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
 
-/** A call that a policy rejected, before its backend was called. */
+/** A call that a policy rejected before it reached its backend. */
 export type PolicyRefusal =
   | (Omit<Deny, 'verdict'> & { readonly kind: 'denied' })
   | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' });
 
-/** Turns a failure that the gateway met into the answer that the client's method promises. */
+/** Converts a failure into the answer that the client's method defines. */
 export type OnFailure = (
   answer: Answer,
   failure: BackendFailure | PolicyRefusal,
@@ -26,9 +26,9 @@ export type OnFailure = (
 ) => void;
 
 /**
- * One client request on its way through one backend: waits for its turn when too many are running, opens the session's
- * channel when there is none, repeats the request once when the backend forgot its session (it did not execute it then),
- * keeps the circuit informed, and forwards the backend's bytes to the client.
+ * Forwards one client request to one backend: queues it while too many run, opens the session's channel when necessary,
+ * repeats it once when the backend has lost its session (and so did not execute it), reports the outcome to the
+ * circuit, and forwards the reply.
  */
 export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCall {
   readonly id: string;
@@ -45,30 +45,30 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   readonly #onReply: ((message: Buffer) => void) | undefined;
   readonly #startedAt: number;
   readonly #maxReplyBytes: number;
-  /** Set while the observer reads the call. */
+  /** Set only while the observer reads the call. */
   #reply: Buffer | undefined;
-  /** Of the body that `#request` is a part of. */
+  /** Budget share of the body that `#request` is a part of. */
   #held: HeldBytes | undefined;
-  /** Of a reply that is collected before it is passed on. */
+  /** Budget share of a reply that is collected before it is forwarded. */
   #collected: HeldBytes | undefined;
-  /** Bytes of the pieces so far. */
+  /** Bytes of the pieces received so far. */
   #partBytes = 0;
   #isTooLong = false;
-  /** Runs while the call is queued. */
+  /** Set while the call is queued. */
   #queueTimer: NodeJS.Timeout | undefined;
-  /** One of the running calls of the backend, as its gate counts them. */
+  /** True while the call counts as one of the running calls of the backend. */
   #hasPlace = false;
-  /** The backend was told of it, and is told its end. */
+  /** True after `BackendRuntime.started`. */
   #started = false;
-  /** The budget that the call did not fit into. */
+  /** The exceeded budget. */
   #overBudget: Budget | undefined;
   #channel: Channel | undefined;
   #handle: RequestHandle | undefined;
   #cancelled: string | undefined;
   #retried = false;
-  /** The body is not kept any more. */
+  /** True when the body is released. */
   #taken = false;
-  /** The credential of the last attempt. */
+  /** Credential of the last attempt. */
   #sent: CredentialHeaders | undefined;
   #retriedCredential = false;
   #partSent = false;
@@ -170,7 +170,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     this.#handle?.proceed();
   }
 
-  /** Nothing can repeat the request from now on: its body is free. */
+  /** Releases the body: the request can no longer be repeated. */
   taken(): void {
     this.#taken = true;
     this.#request = { ...this.#request, params: undefined };
@@ -248,10 +248,12 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
   #asClientSees(failure: BackendFailure): BackendFailure {
     if (this.#isTooLong) return TOO_LONG;
-    return this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asCallerSees(failure);
+    return this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asReported(failure);
   }
 
-  /** A 401 means that the request was not executed: it may be sent once more, with a credential obtained anew. */
+  /**
+   * Returns true when the request may be sent once more with a new credential. A 401 means that it was not executed.
+   */
   #mayRetryCredential(): boolean {
     if (this.#retriedCredential || this.#taken || this.#answer.started) return false;
     return this.#backend.credentials.refused(this.#caller, this.#sent);
@@ -285,7 +287,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     }
   }
 
-  /** The wait for a credential is no longer than that for a reply. */
+  /** Waits for a credential no longer than for a reply. */
   #sendLater(channel: Channel, credential: Promise<CredentialHeaders>): void {
     const { timeoutMs } = this.#request;
     const timer = setTimeout(() => {

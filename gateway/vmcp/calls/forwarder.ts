@@ -21,7 +21,7 @@ export interface ForwarderDeps {
   readonly log: Logger;
 }
 
-/** Sends the requests of clients to backends, when every policy allows them. */
+/** Forwards client requests to backends, when every policy allows them. */
 export class Forwarder {
   /** Policies of the current configuration, in order. */
   policies: readonly Policy[] = [];
@@ -95,7 +95,7 @@ export class Forwarder {
     }
   }
 
-  /** A policy that fails allows nothing. */
+  /** Denies the call when a policy fails. */
   #fault(error: unknown): Decision {
     this.#deps.log.error('a policy failed', { error: stackOf(error) });
     return { verdict: 'deny', reason: 'policy_failed', message: 'the gateway cannot decide on this call' };
@@ -117,7 +117,7 @@ export class Forwarder {
     if (params === undefined || method === undefined) throw new Error('routed without params');
     const backend = this.#deps.fleet.runtime(route.backend);
     if (!backend) {
-      // a list that is kept because of a conflict may still name a removed backend
+      // the list that stays in use during a conflict may name a removed backend
       const failure = 'unavailable';
       const facts = { session, method, name, backend: route.backend };
       this.#deps.observer.ended({ ...facts, failure, outcome: failure, isSent: false, durationMs: 0 });

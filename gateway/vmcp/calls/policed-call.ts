@@ -7,7 +7,7 @@ import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import { outcomeOf } from './outcome.ts';
 
-/** One call while policies decide on it. The client can cancel it, as it can cancel a call that runs. */
+/** One call while policies decide on it. The client can cancel it like a running call. */
 export class PolicedCall implements PolicyCall, EndedCall, RunningCall, WatchingCall {
   readonly session: Session;
   readonly method: string;
@@ -56,7 +56,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     return (this.#aborted ??= new AbortController()).signal;
   }
 
-  /** True after `cancel`: the client has its answer. */
+  /** True after `cancel`, which has answered the client. */
   get isCancelled(): boolean {
     return this.failure === 'cancelled';
   }
@@ -85,7 +85,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     else this.#answer.drop();
   }
 
-  /** Reports the call to the observer. */
+  /** Notifies the observer of the end of the call. */
   end(failure: string): void {
     this.failure = failure;
     this.durationMs = this.#now() - this.#startedAt;

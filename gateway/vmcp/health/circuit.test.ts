@@ -4,7 +4,7 @@ import { createCircuit, type Circuit, type CircuitState } from './circuit.ts';
 
 const POLICY = { enabled: true, failureThreshold: 3, timeoutMs: 10_000, isolated: false };
 
-/** A circuit, and a way to let one call through it. */
+/** Creates a circuit and a function that runs one call through it. */
 function circuitAt(policy = POLICY) {
   let now = 1_000;
   const circuit = createCircuit(policy, () => now);
@@ -33,17 +33,17 @@ describe('a closed circuit', () => {
     expect(circuit.current.state).toBe(state);
   });
 
-  it('never opens when it is off', () => {
+  it('never opens when disabled', () => {
     const { circuit, call } = circuitAt({ ...POLICY, enabled: false });
     for (let n = 0; n < 10; n += 1) expect(call('timeout')).toBeUndefined();
     expect(circuit.current.state).toBe('closed');
   });
 });
 
-/** Probes beside calls: `caller: outcome`, or the outcome of a probe. */
+/** Steps of a scenario: `caller: outcome` is a call, `outcome` alone a probe. */
 type Step = FailureKind | 'ok' | `${'ann' | 'bob' | 'cy'}: ${FailureKind | 'ok'}`;
 
-describe('what one caller can bring about', () => {
+describe('failures of a single caller', () => {
   const run = (steps: readonly Step[], policy = POLICY): CircuitState['state'] => {
     const { circuit, call } = circuitAt(policy);
     for (const step of steps) {
@@ -87,14 +87,14 @@ describe('what one caller can bring about', () => {
     expect(run(steps)).toBe(state);
   });
 
-  it('is the end of a process of its own, as often as it likes', () => {
+  it('do not open the circuit when only its own process ends', () => {
     const isolated = { ...POLICY, isolated: true };
     expect(run(times(50, 'ann: unavailable'), isolated)).toBe('closed');
     expect(run(['ann: unavailable', 'ann: unavailable', 'bob: unavailable'], isolated)).toBe('open');
     expect(run([...times(3, 'ann: unavailable'), 'unavailable'], isolated)).toBe('open');
   });
 
-  it('is never a circuit that stays open: a trial that times out makes the next call the trial', () => {
+  it('do not keep the circuit open: after a trial that times out the next call is the trial', () => {
     const { circuit, call, elapse } = circuitAt();
     for (let n = 0; n < 3; n += 1) call('unavailable');
     elapse(10_000);
@@ -124,7 +124,7 @@ describe('an open circuit', () => {
     return made;
   };
 
-  it('refuses at once and says how long', () => {
+  it('rejects at once with the time to wait', () => {
     const { circuit, call, elapse } = opened();
     expect(call('ok')).toBe(10);
     elapse(9_001);
@@ -132,7 +132,7 @@ describe('an open circuit', () => {
     expect(circuit.current).toMatchObject({ state: 'open', changedAt: 1_000 });
   });
 
-  it('lets one trial through after the timeout, and closes when that is well', () => {
+  it('admits one trial after the timeout and closes when it succeeds', () => {
     const { circuit, elapse } = opened();
     elapse(10_000);
     expect(circuit.refuses()).toBeUndefined();
@@ -159,7 +159,7 @@ describe('an open circuit', () => {
     expect(circuit.current.state).toBe('closed');
   });
 
-  it('ignores calls that were let through before it opened', () => {
+  it('ignores calls that were admitted before it opened', () => {
     const { circuit } = opened();
     circuit.settled('ok', 'ann');
     circuit.settled('timeout', 'bob');

@@ -4,26 +4,26 @@ export interface CircuitPolicy {
   readonly enabled: boolean;
   /** Failures in a row that open the circuit. */
   readonly failureThreshold: number;
-  /** From opening to the one trial call, ms. */
+  /** Time from opening to the trial call, ms. */
   readonly timeoutMs: number;
-  /** Callers have processes of their own: the end of one says nothing about the others. */
+  /** True when callers have separate processes: a process that ends affects one caller only. */
   readonly isolated: boolean;
 }
 
 export interface CircuitState {
   readonly state: 'closed' | 'open' | 'half_open';
-  /** Failures in a row that count, while closed. */
+  /** Counted failures in a row, while closed. */
   readonly failures: number;
   /** Epoch ms of the last change of `state`. */
   readonly changedAt: number | undefined;
   /**
-   * Doubtful failures in a row. One caller can bring about any number of them, so they count when a second caller or a
-   * probe fails, too.
+   * Doubtful failures in a row. One caller alone can cause them, so they count only when a second caller or a probe
+   * fails too.
    */
   readonly doubtful: number;
-  /** The caller that met the first of them. */
+  /** Caller with the first doubtful failure. */
   readonly witness: string | undefined;
-  /** A second caller met one. */
+  /** True when a second caller had a doubtful failure. */
   readonly confirmed: boolean;
 }
 
@@ -32,14 +32,14 @@ const CLOSED: CircuitState = { state: 'closed', changedAt: undefined, ...NO_FAIL
 
 const opened = (changedAt: number): CircuitState => ({ state: 'open', changedAt, ...NO_FAILURES });
 
-/** Seconds to wait while the one trial of a half-open circuit runs: it ends within the call's own timeout. */
+/** Seconds to wait while the trial of a half-open circuit runs. The trial ends within its own timeout. */
 const TRIAL_RETRY_SECONDS = 1;
 
 type Admission =
   | { readonly admitted: true; readonly circuit: CircuitState }
   | { readonly admitted: false; readonly retryAfterSeconds: number };
 
-/** Whether a call may go to the backend at `now`. Half-open means that a trial call runs: every other call waits for it. */
+/** Decides whether a call is admitted at `now`. While half-open a trial call runs and every other call is rejected. */
 function admit(circuit: CircuitState, policy: CircuitPolicy, now: number): Admission {
   if (!policy.enabled || circuit.state === 'closed') return { admitted: true, circuit };
   if (circuit.state === 'half_open') return { admitted: false, retryAfterSeconds: TRIAL_RETRY_SECONDS };
@@ -51,12 +51,14 @@ function admit(circuit: CircuitState, policy: CircuitPolicy, now: number): Admis
 interface Ended {
   readonly outcome: FailureKind | 'ok';
   readonly caller: string;
-  /** The last probe failed. */
+  /** True when the last probe failed. */
   readonly probeFailed: boolean;
   readonly now: number;
 }
 
-/** The circuit after an admitted call ended. What ends while it is open was admitted before, and says nothing. */
+/**
+ * Returns the circuit after an admitted call. Calls that end while it is open were admitted before and change nothing.
+ */
 function afterCall(circuit: CircuitState, policy: CircuitPolicy, ended: Ended): CircuitState {
   if (!policy.enabled || circuit.state === 'open') return circuit;
   const verdict = verdictOf(ended.outcome, policy);
@@ -75,7 +77,7 @@ function afterUsualCall(circuit: CircuitState, policy: CircuitPolicy, verdict: V
   return confirmed || ended.probeFailed ? countDoubtful(seen, policy, ended.now) : seen;
 }
 
-/** A doubtful trial makes the next call the trial, so that no single caller keeps the circuit open. */
+/** After a doubtful trial the next call is the trial, so that a single caller cannot keep the circuit open. */
 function afterTrial(circuit: CircuitState, policy: CircuitPolicy, verdict: Verdict, ended: Ended): CircuitState {
   const { caller, now, probeFailed } = ended;
   if (verdict === 'good') return { ...CLOSED, changedAt: now };
@@ -85,7 +87,7 @@ function afterTrial(circuit: CircuitState, policy: CircuitPolicy, verdict: Verdi
   return verdict === 'none' ? tryAgain : { ...tryAgain, doubtful: 1, witness: caller };
 }
 
-/** The circuit after a failed probe: doubtful failures were no fault of their caller. */
+/** Returns the circuit after a failed probe, which confirms doubtful failures. */
 function afterFailedProbe(circuit: CircuitState, policy: CircuitPolicy, now: number): CircuitState {
   if (circuit.doubtful === 0) return circuit;
   if (circuit.state === 'closed') return countDoubtful(circuit, policy, now);
@@ -98,7 +100,7 @@ const countDoubtful = (circuit: CircuitState, policy: CircuitPolicy, now: number
 const counted = (circuit: CircuitState, { failureThreshold }: CircuitPolicy, now: number): CircuitState =>
   circuit.failures < failureThreshold ? circuit : opened(now);
 
-const isSpotless = ({ failures, witness }: CircuitState): boolean => failures === 0 && witness === undefined;
+const hasNoFailures = ({ failures, witness }: CircuitState): boolean => failures === 0 && witness === undefined;
 
 const isSecondCaller = ({ witness }: CircuitState, { caller }: Ended): boolean =>
   witness !== undefined && witness !== caller;
@@ -106,8 +108,8 @@ const isSecondCaller = ({ witness }: CircuitState, { caller }: Ended): boolean =
 type Verdict = 'good' | 'bad' | 'doubtful' | 'none';
 
 /**
- * A backend that answers, were it with a refusal or too much, is there. A timeout or a garbled reply may be the doing of
- * one caller, who chose the tool and its arguments.
+ * Rates an outcome. A backend that answers is available, even with a rejection or a reply that is too large. One caller
+ * alone can cause a timeout or an invalid reply, as it chooses the tool and its arguments.
  */
 function verdictOf(outcome: FailureKind | 'ok', { isolated }: CircuitPolicy): Verdict {
   switch (outcome) {
@@ -137,11 +139,11 @@ function verdictOf(outcome: FailureKind | 'ok', { isolated }: CircuitPolicy): Ve
 /** The circuit of one backend. */
 export interface Circuit {
   readonly current: CircuitState;
-  /** undefined: the call may go, and `settled` must be told its end. Else the seconds after which to try again. */
+  /** Returns undefined when the call is admitted; `settled` must follow. Else the seconds to wait. */
   refuses(): number | undefined;
-  /** `caller` is the principal whose call it was. */
+  /** Records the end of a call of the principal `caller`. */
   settled(outcome: FailureKind | 'ok', caller: string): void;
-  /** A probe ended. */
+  /** Records the end of a probe. */
   probed(outcome: FailureKind | 'ok'): void;
 }
 
@@ -160,7 +162,7 @@ export function createCircuit(policy: CircuitPolicy, now: () => number): Circuit
       return undefined;
     },
     settled(outcome, caller) {
-      if (outcome === 'ok' && current.state === 'closed' && isSpotless(current)) return;
+      if (outcome === 'ok' && current.state === 'closed' && hasNoFailures(current)) return;
       current = afterCall(current, policy, { outcome, caller, probeFailed, now: now() });
     },
     probed(outcome) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BackendError, type FailureKind } from '../transport/channel.ts';
 import { createMonitor, type MonitorOptions, type Transition } from './monitor.ts';
 
-/** Time that moves when told; `elapse` runs what is due, in order, and lets promises settle. */
+/** Clock under control of the test: `elapse` runs due timers in order and lets promises settle. */
 function manualTime() {
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
@@ -54,7 +54,7 @@ function monitored(probe: MonitorOptions['probe'], options: Partial<MonitorOptio
 const failing = (kind: FailureKind) => Promise.reject(new BackendError({ kind, detail: '' }));
 
 describe('createMonitor', () => {
-  it('probes at once, then at the interval, and reports transitions with what clients see of them', async () => {
+  it('probes at once, then at the interval, and reports transitions and whether lists change', async () => {
     let kind: FailureKind | undefined;
     let probes = 0;
     const { monitor, transitions, time } = monitored(() => {
@@ -81,7 +81,7 @@ describe('createMonitor', () => {
     ]);
   });
 
-  it('asks a backend that has not been well yet sooner, and less and less so, until it is', async () => {
+  it('probes a backend that was never healthy sooner, with growing pauses', async () => {
     let starting = true;
     let probes = 0;
     const { monitor, time } = monitored(() => {
@@ -104,7 +104,7 @@ describe('createMonitor', () => {
     expect(time.delays()).toEqual([30_000]);
   });
 
-  it('spreads the interval by a tenth each way', async () => {
+  it('varies the interval by up to ten percent', async () => {
     for (const [random, delay] of [
       [0, 27_000],
       [0.5, 30_000],
@@ -117,7 +117,7 @@ describe('createMonitor', () => {
     }
   });
 
-  it('judges a probe that hangs by its timeout, aborts it, and starts no second one beside it', async () => {
+  it('treats a probe that hangs as timed out, aborts it, and starts no second one meanwhile', async () => {
     let aborted = 0;
     let probes = 0;
     const { monitor, time } = monitored((_, signal) => {
@@ -134,14 +134,14 @@ describe('createMonitor', () => {
     expect(probes).toBe(1);
   });
 
-  it('calls a slow backend degraded', async () => {
+  it('reports a slow backend as degraded', async () => {
     const { monitor, time } = monitored((): Promise<void> => new Promise((resolve) => time.after(6_000, resolve)));
     monitor.start();
     await time.elapse(6_000);
     expect(monitor.health('a')?.state).toBe('degraded');
   });
 
-  it('checks on demand: at once when idle, once more behind a running probe, for all who asked', async () => {
+  it('probes on demand: at once when idle, else once more after the running probe', async () => {
     const running: (() => void)[] = [];
     const { monitor, time } = monitored(() => new Promise((resolve) => running.push(resolve)));
     const first = monitor.checkNow('a');
@@ -159,7 +159,7 @@ describe('createMonitor', () => {
     await monitor.checkNow('unknown');
   });
 
-  it('lets one hung backend not delay another', async () => {
+  it('does not delay a backend while another one hangs', async () => {
     const { monitor, time } = monitored((name) => (name === 'a' ? new Promise(() => undefined) : Promise.resolve()), {
       backends: ['a', 'b'],
     });
@@ -168,7 +168,7 @@ describe('createMonitor', () => {
     expect(monitor.snapshot().summary).toMatchObject({ total: 2, healthy: 1, unknown: 1 });
   });
 
-  it('takes a refusal for health where a user is expected, and an unexpected error for an outage', async () => {
+  it('treats a rejection as healthy for per-user backends, and an unexpected error as an outage', async () => {
     const { monitor, time } = monitored(
       (name) => (name === 'a' ? failing('unauthenticated') : Promise.reject(new Error('bug'))),
       {
@@ -182,7 +182,7 @@ describe('createMonitor', () => {
     expect(monitor.health('b')).toMatchObject({ state: 'unknown', lastErrorCategory: 'backend_unavailable' });
   });
 
-  it('hands the health of a backend to the monitor that follows', async () => {
+  it('passes the health of a backend on to the next monitor', async () => {
     const { monitor, time } = monitored(() => failing('unauthenticated'));
     monitor.start();
     await time.settle();
@@ -192,7 +192,7 @@ describe('createMonitor', () => {
     expect(next.monitor.advertised('gone')).toBe(true);
   });
 
-  it('is silent after close', async () => {
+  it('reports nothing after close', async () => {
     let signalled = false;
     const { monitor, transitions, time } = monitored(
       (_, signal) =>

@@ -20,36 +20,36 @@ export interface Transition {
   readonly backend: string;
   readonly from: HealthState;
   readonly to: HealthState;
-  /** Of the probe that caused it, when that failed. */
+  /** Category of the failed probe that caused the transition. */
   readonly category: ErrorCategory | undefined;
-  /** Clients see other lists than before. */
+  /** True when the lists that clients see change. */
   readonly advertisementChanged: boolean;
 }
 
 export interface MonitorOptions {
   readonly backends: readonly string[];
   /**
-   * Between the end of a probe and the next one; a tenth more or less at random. A backend that has not been well yet is
-   * asked sooner, after 1, 2, 4 ... s: it may just be starting. One that answers again is asked once more after 1 s.
+   * Time from the end of a probe to the next one, varied by up to ten percent. A backend that was never healthy is
+   * probed after 1, 2, 4 ... s, as it may be starting. A backend that recovers is probed again after 1 s.
    */
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly unhealthyThreshold: number;
   readonly now: () => number;
-  /** In [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
   readonly after?: After;
   /**
-   * Rejects with `BackendError` when the backend is not well; any other error counts as `unavailable`. Should end soon
-   * after `signal` is aborted: there is no second probe of a backend before its first has ended.
+   * Rejects with `BackendError` when the backend is unhealthy; any other error counts as `unavailable`. Should end soon
+   * after `signal` is aborted: a backend is not probed again before the previous probe has ended.
    */
   readonly probe: (backend: string, signal: AbortSignal) => Promise<void>;
-  /** A probe ended, as `ok` or as the kind of its failure. */
+  /** Called when a probe ended, with `ok` or the kind of its failure. */
   readonly onProbed?: (backend: string, outcome: FailureKind | 'ok') => void;
   readonly onTransition: (transition: Transition) => void;
-  /** The monitor that this one replaces: backends of the same name keep their health. */
+  /** The monitor that this one replaces. Backends of the same name keep their health. */
   readonly previous?: Monitor | undefined;
-  /** Whether a refusal without a user's credentials is the normal answer of this backend. */
+  /** Returns true when this backend normally rejects requests without a user's credential. */
   readonly expectsUser?: (backend: string) => boolean;
   /** For the snapshot. */
   readonly circuit?: (backend: string) => Pick<CircuitState, 'state' | 'changedAt'> | undefined;
@@ -59,11 +59,11 @@ export interface MonitorOptions {
 export interface Monitor {
   /** Probes every backend at once, then each at its interval. */
   start(): void;
-  /** Probes now, or again right after the probe that runs; resolves when that probe has been judged. */
+  /** Probes now, or once more after the running probe. Resolves when that probe is evaluated. */
   checkNow(backend: string): Promise<void>;
-  /** undefined for a backend that the monitor does not know. */
+  /** Returns undefined for an unknown backend. */
   health(backend: string): Health | undefined;
-  /** True for a backend that the monitor does not know. */
+  /** Returns true for an unknown backend. */
   advertised(backend: string): boolean;
   snapshot(): HealthSnapshot;
   /** Aborts the running probes; nothing is reported afterwards. */
@@ -75,11 +75,11 @@ const FIRST_PAUSE_MS = 1_000;
 interface Watched {
   readonly name: string;
   health: Health;
-  /** Settles when the probe has been judged. */
+  /** Settles when the probe is evaluated. */
   judged: Promise<void> | undefined;
-  /** The probe function has not returned yet, though it may have been judged by its timeout. */
+  /** True until the probe function returns, which may be after its timeout. */
   unfinished: boolean;
-  /** Failed probes of a backend that has not been well yet. */
+  /** Failed probes of a backend that was never healthy. */
   failedBefore: number;
   again: Promise<void> | undefined;
   cancelTimer: () => void;
@@ -125,14 +125,14 @@ export function createMonitor(options: MonitorOptions): Monitor {
   };
 }
 
-/** When a backend is to be asked again, if its interval is not shorter. To be called before the probe is judged. */
+/** Returns the time to the next probe. Must be called before the probe is evaluated. */
 function soonestMs(backend: Watched, outcome: ProbeOutcome): number {
   const isBack = outcome.ok && backend.health.consecutiveFailures > 0;
   backend.failedBefore = answers(outcome) ? Number.POSITIVE_INFINITY : backend.failedBefore + 1;
   return isBack ? FIRST_PAUSE_MS : FIRST_PAUSE_MS * 2 ** (backend.failedBefore - 1);
 }
 
-/** It runs, whatever it thinks of a probe without a user. */
+/** Returns true for a rejection that is expected without a user: the backend is running. */
 const answers = (outcome: ProbeOutcome): boolean => outcome.ok || outcome.kind === 'unauthenticated';
 
 const newlyWatched = (name: string, health: Health | undefined): Watched => ({
@@ -159,7 +159,7 @@ function judge(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions)
   options.onTransition({ backend: name, from: before.state, to, category, advertisementChanged });
 }
 
-/** Never rejects. Resolves at the latest when the timeout is over, whatever the probe does. */
+/** Never rejects. Resolves when the timeout has passed at the latest. */
 async function runProbe(backend: Watched, options: MonitorOptions, closing: AbortSignal): Promise<ProbeOutcome> {
   const { after = afterTimeout, timeoutMs, now, probe } = options;
   if (backend.unfinished) return { ok: false, kind: 'timeout' };

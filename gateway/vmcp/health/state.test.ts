@@ -11,7 +11,7 @@ import {
   type HealthState,
 } from './state.ts';
 
-/** Probe results: milliseconds of a good one, or the failure. */
+/** Outcomes of probes: duration of a good one in ms, or the failure. */
 type Result = number | FailureKind;
 const POLICY = { unhealthyThreshold: 3, expectsUser: false };
 
@@ -56,7 +56,7 @@ describe('afterProbe', () => {
     expect(run(results).state).toBe(state);
   });
 
-  it('takes a refusal as a sign of life where a user is expected', () => {
+  it('treats a rejection as healthy for per-user backends', () => {
     const policy = { ...POLICY, expectsUser: true };
     expect(run(['unauthenticated'], policy)).toMatchObject({
       state: 'healthy',
@@ -66,7 +66,7 @@ describe('afterProbe', () => {
     expect(run(['timeout', 'unauthenticated'], policy).state).toBe('degraded');
   });
 
-  it('counts failures and remembers when the state changed, not when it was confirmed', () => {
+  it('counts failures and keeps the time of the last change of state', () => {
     expect(run([10, 10, 'timeout', 'timeout'])).toEqual({
       state: 'healthy',
       consecutiveFailures: 2,
@@ -81,7 +81,7 @@ describe('afterProbe', () => {
     expect(run(['timeout', 'cancelled']).lastCheckAt).toBe(1);
   });
 
-  it('is unhealthy at once with a threshold of one', () => {
+  it('becomes unhealthy at once with a threshold of one', () => {
     expect(run(['timeout'], { ...POLICY, unhealthyThreshold: 1 }).state).toBe('unhealthy');
   });
 });
@@ -109,7 +109,7 @@ it.each<[FailureKind, string]>([
   expect(categoryOf(kind)).toBe(category);
 });
 
-it('the snapshot counts states and sorts names', () => {
+it('counts states and sorts names in the snapshot', () => {
   const backends = new Map([
     ['b', toBackendHealth(run([10]))],
     ['a', toBackendHealth(run(['timeout', 'timeout', 'timeout']))],

@@ -2,7 +2,7 @@ import type { FailureKind } from '../transport/channel.ts';
 
 export type HealthState = 'healthy' | 'degraded' | 'unhealthy' | 'unknown' | 'unauthenticated';
 
-/** Why a probe failed, in the words of the health document. */
+/** Categories of a failed probe in the health document. */
 export type ErrorCategory =
   | 'authentication_failed'
   | 'timeout'
@@ -16,7 +16,7 @@ export interface Health {
   readonly consecutiveFailures: number;
   /** Epoch ms; undefined before the first probe has ended. */
   readonly lastCheckAt: number | undefined;
-  /** Of the last probe; undefined after a good one. */
+  /** Category of the last probe; undefined after a good one. */
   readonly lastErrorCategory: ErrorCategory | undefined;
   /** Epoch ms of the last change of `state`. */
   readonly lastTransitionAt: number | undefined;
@@ -35,13 +35,13 @@ export type ProbeOutcome =
 
 export interface HealthPolicy {
   readonly unhealthyThreshold: number;
-  /** An outgoing strategy waits for a user: a probe without one is refused by a backend that is well. */
+  /** True when the backend needs a user's credential: it rejects probes even when it is healthy. */
   readonly expectsUser: boolean;
 }
 
 const DEGRADED_ABOVE_MS = 5_000;
 
-/** Health after one more probe that ended at `at` (epoch ms). A cancelled probe says nothing. */
+/** Returns the health after a probe that ended at `at` (epoch ms). A cancelled probe changes nothing. */
 export function afterProbe(health: Health, outcome: ProbeOutcome, policy: HealthPolicy, at: number): Health {
   if (!outcome.ok && outcome.kind === 'cancelled') return health;
   const state = nextState(health, outcome, policy);
@@ -55,7 +55,7 @@ export function afterProbe(health: Health, outcome: ProbeOutcome, policy: Health
   };
 }
 
-/** Whether clients see the backend's tools and may open sessions with it. */
+/** Returns true when the backend's items are listed and sessions may open it. */
 export function isAdvertised(state: HealthState): boolean {
   switch (state) {
     case 'healthy':
@@ -106,7 +106,7 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
   }
 }
 
-/** What `/api/backends/health` answers for one backend; times are RFC 3339 in UTC. */
+/** One backend in the response of `/api/backends/health`. Times are RFC 3339 in UTC. */
 export interface BackendHealth {
   readonly status: HealthState;
   readonly consecutive_failures: number;
@@ -118,7 +118,7 @@ export interface BackendHealth {
   readonly mcp_revision?: string;
 }
 
-/** The document of `/api/backends/health`. */
+/** Response of `/api/backends/health`. */
 export interface HealthSnapshot {
   readonly monitoring_enabled: boolean;
   readonly summary: Readonly<Record<HealthState | 'total', number>>;

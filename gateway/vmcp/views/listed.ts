@@ -2,15 +2,15 @@ import type { Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
 import type { AdvertisedList, ListKind, Route, View } from '../aggregation/view.ts';
 
-/** Key of anonymous viewers, who have no identity. */
+/** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
 
-/** Views as viewers see them, by the view of all items. */
+/** Caches the filtered views by view and viewer. */
 export class ListedViews {
   #policies: readonly Policy[] | undefined;
   #views = new WeakMap<View, WeakMap<object, View>>();
 
-  /** Returns `view` with lists of the items that every policy lists for `viewer`; the same object when no policy omits any. */
+  /** Returns `view` without the items that a policy hides from `viewer`; the same object when no policy hides items. */
   of(view: View, viewer: Viewer, policies: readonly Policy[]): View {
     if (!policies.some((policy) => policy.isListed !== undefined)) return view;
     if (this.#policies !== policies) {

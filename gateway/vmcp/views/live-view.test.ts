@@ -6,7 +6,7 @@ import { catalog, rules } from '../aggregation/testdata/catalogs.ts';
 import { whenFound } from './readable-view.ts';
 import { LiveView } from './live-view.ts';
 
-/** A view of two backends of which only the last one in the alphabet has answered. */
+/** Creates a view of two backends of which only the last in the alphabet has answered. */
 function halfRead(prefix_format: string, backends: readonly [string, string]) {
   const answered = Promise.withResolvers<undefined>();
   const known = [catalog(backends[1], { tools: [{ name: 'c' }, { name: 'only' }] })];
@@ -51,7 +51,7 @@ it.each([
   },
 );
 
-it('with prefixes of which none starts another one a call waits for nobody', () => {
+it('does not wait for other backends when the prefixes are distinct', () => {
   const { view } = halfRead('{workload}_', ['a', 'a-b']);
   expect(view.certain).toBe(true);
   expect(view.current.tools.get('a-b_c')?.backend).toBe('a-b');

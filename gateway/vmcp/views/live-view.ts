@@ -13,13 +13,13 @@ import type { Logger } from '../../contract/logger.ts';
 export interface LiveViewOptions {
   readonly source: CatalogSource;
   readonly log: Logger;
-  /** Clients see another view than before. */
+  /** Called when clients see another view than before. */
   readonly onChange: () => void;
 }
 
-/** What the backends offer together, kept up to date with what they say and with the rules of the configuration. */
+/** The aggregated view of the backends, updated with their catalogs and with the configuration. */
 export class LiveView implements ReadableView {
-  /** No two backends can claim one name. */
+  /** True when no two backends can use the same tool name. */
   hasDistinctPrefixes: boolean;
   readonly #options: LiveViewOptions;
   #changed: PromiseWithResolvers<undefined> | undefined;
@@ -27,7 +27,7 @@ export class LiveView implements ReadableView {
   #aggregation: AggregationResult;
   #problems: readonly { reason: string; message: string }[] = [];
   #stale = false;
-  /** The configuration was changed under way, and its view has had conflicts since: the one before goes on. */
+  /** True after a change of the configuration that caused conflicts: the previous view stays in use. */
   #keepsLast = false;
 
   constructor(config: GatewayConfig, options: LiveViewOptions) {
@@ -37,7 +37,7 @@ export class LiveView implements ReadableView {
     this.#aggregation = aggregate([], config.vmcp.aggregation, namesOf(config));
   }
 
-  /** Always that of what the backends have said so far. */
+  /** The view of all catalogs received so far. */
   get current(): View {
     this.#refresh();
     return this.#aggregation.view;
@@ -48,17 +48,20 @@ export class LiveView implements ReadableView {
     return this.#problems;
   }
 
-  /** Every backend has answered or was given the time to, so what the view lacks does not exist or is down. */
+  /**
+   * True when every backend has answered or has used up the time for it: a missing item does not exist or is
+   * unavailable.
+   */
   get settled(): boolean {
     return this.#options.source.settled;
   }
 
-  /** A name that is in the view leads where it will always lead: no backend that is yet to answer can claim it. */
+  /** True when the routes in the view are final: no backend that is still to answer can claim a name. */
   get certain(): boolean {
     return this.settled || this.hasDistinctPrefixes;
   }
 
-  /** Resolves when `settled`, and after the default timeout anyway. */
+  /** Resolves when `settled`, and after the default timeout at the latest. */
   async whenSettled(): Promise<void> {
     const limitMs = durationMs(this.#config.vmcp.operational.timeouts.default);
     await this.#options.source.whenSettled(Math.min(limitMs, LONGEST_TIMER_MS));
@@ -73,13 +76,13 @@ export class LiveView implements ReadableView {
     return this.#options.source.catalogs().find((catalog) => catalog.backend === backend);
   }
 
-  /** Reads what is known by now, before anybody has seen this view: nobody is told. */
+  /** Aggregates the present catalogs without a notification, before the view is first used. */
   load(): void {
     this.#stale = true;
     this.#refresh(false);
   }
 
-  /** Takes other rules. Where they leave a conflict open, the view before goes on until it is settled. */
+  /** Applies a new configuration. While it causes conflicts, the previous view stays in use. */
   swap(config: GatewayConfig): void {
     this.#config = config;
     this.hasDistinctPrefixes = distinctPrefixes(config);
@@ -87,7 +90,7 @@ export class LiveView implements ReadableView {
     this.invalidate();
   }
 
-  /** The backends have said something: the view is made anew before it is read next, and soon. */
+  /** Marks the view as outdated: it is aggregated again before its next use, and soon. */
   invalidate(): void {
     if (this.#stale) return;
     this.#stale = true;
@@ -96,14 +99,14 @@ export class LiveView implements ReadableView {
     });
   }
 
-  #refresh(tells = true): void {
+  #refresh(notifies = true): void {
     if (!this.#stale) return;
     this.#stale = false;
     const { source, log, onChange } = this.#options;
     const next = aggregate(source.catalogs(), this.#config.vmcp.aggregation, source.unavailable());
     const problems = [...next.conflicts, ...next.warnings];
     if (!isDeepStrictEqual(problems, this.#problems)) {
-      for (const { reason, message } of problems) log.warn('aggregation', { reason, problem: message });
+      for (const { reason, message } of problems) log.warn('problem in the aggregation', { reason, problem: message });
     }
     this.#problems = problems;
     const hasConflicts = next.conflicts.length > 0;
@@ -112,7 +115,7 @@ export class LiveView implements ReadableView {
     this.#aggregation = next;
     this.#changed?.resolve(undefined);
     this.#changed = undefined;
-    if (tells) onChange();
+    if (notifies) onChange();
   }
 }
 

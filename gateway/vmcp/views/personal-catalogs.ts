@@ -4,35 +4,35 @@ import type { Catalog } from '../aggregation/catalog.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import { failureOfError } from '../transport/failure.ts';
 
-/** What one backend offers to one principal, as far as is known. */
+/** Cached lists of one backend for one principal. */
 interface Entry {
   catalog: Catalog | undefined;
   digest: string;
-  /** ms; of the last reading that ended. */
+  /** End of the last discovery, ms. */
   readAt: number;
-  /** Of the last reading; a catalog from before stays. */
+  /** Failure of the last discovery; the previous catalog stays in use. */
   failure: BackendFailure | undefined;
-  /** With whose token it was read: another login may fare better at once. */
+  /** Identity of the last discovery. Another login may succeed, so it is tried at once. */
   identity: Identity | undefined;
-  /** The backend said that a list changed. */
+  /** True when the backend has announced a change. */
   stale: boolean;
   reading: Promise<void> | undefined;
-  /** Until a change that was announced is read. */
-  pause: NodeJS.Timeout | undefined;
+  /** Timer that delays the discovery after an announcement. */
+  timer: NodeJS.Timeout | undefined;
 }
 
-/** Reads the lists of one backend; rejects with what `failureOfError` understands. */
+/** Reads the lists of one backend. `failureOfError` converts rejections. */
 export type ReadCatalog = (backend: string) => Promise<Catalog>;
 
 const FRESH_MS = 30_000;
 const RETRY_AFTER_MS = 5_000;
 const DEBOUNCE_MS = 250;
-/** Between the end of a reading and the next one that an announcement asks for. */
+/** Shortest time between two discoveries that announcements cause. */
 const LEAST_GAP_MS = 1_000;
 
 /**
- * The catalogs of one principal: of the backends whose credential is the caller's own, so that what they offer may
- * depend on who asks. Read when somebody asks for a list, kept when a later reading fails.
+ * Catalogs of one principal: of the backends with per-user credentials, whose lists may differ per user. Read when the
+ * principal requests a list; a failed discovery keeps the previous catalog.
  */
 export class PersonalCatalogs {
   lastUsedAt = 0;
@@ -52,7 +52,7 @@ export class PersonalCatalogs {
     return this.#entries.get(backend)?.failure;
   }
 
-  /** Equal texts of two principals mean equal lists. Kept, because every call asks. */
+  /** Returns a key that is equal for principals with equal lists. Cached, because every call needs it. */
   key(backends: readonly string[]): string {
     if (this.#keyed?.backends !== backends) {
       const key = backends.map((backend) => `${backend}=${this.#keyOf(this.#entries.get(backend))}`).join(' ');
@@ -61,14 +61,14 @@ export class PersonalCatalogs {
     return this.#keyed.key;
   }
 
-  /** A backend has been read, and whoever asks now need not wait for another reading. */
+  /** Returns true when the backend was read and no other discovery is due. */
   isSettled(backend: string, identity: Identity | undefined): boolean {
     const entry = this.#entries.get(backend);
     if (!entry || (entry.catalog === undefined && entry.failure === undefined)) return false;
     return entry.catalog !== undefined || !this.#isDue(entry, identity);
   }
 
-  /** Reads a backend, unless what is known is fresh: the end of the reading that runs, which never rejects. */
+  /** Starts a discovery when one is due. Returns the end of the running discovery, which never rejects. */
   renew(
     backend: string,
     identity: Identity | undefined,
@@ -87,14 +87,14 @@ export class PersonalCatalogs {
     return entry.reading;
   }
 
-  /** What is known is old from now on. `readNow` is called after a pause, once however often the backend says it. */
+  /** Marks the lists as outdated. Calls `readNow` once after a pause, for any number of announcements. */
   listChanged(backend: string, readNow: () => void): void {
     const entry = this.#entries.get(backend);
     if (!entry) return;
     entry.stale = true;
-    entry.pause ??= setTimeout(
+    entry.timer ??= setTimeout(
       () => {
-        entry.pause = undefined;
+        entry.timer = undefined;
         readNow();
       },
       Math.max(DEBOUNCE_MS, entry.readAt + LEAST_GAP_MS - this.#now()),
@@ -124,7 +124,7 @@ export class PersonalCatalogs {
     return failure ? age > RETRY_AFTER_MS || before !== identity : age > FRESH_MS;
   }
 
-  /** A backend that only lacks the caller's login is left out of the lists and breaks none of them. */
+  /** Returns the key of one backend. A backend that only lacks the user's login is omitted without an error. */
   #keyOf(entry: Entry | undefined): string {
     if (entry?.catalog) return entry.digest;
     return entry?.failure && entry.failure.kind !== 'reauthenticate' ? 'down' : '-';
@@ -141,7 +141,7 @@ export class PersonalCatalogs {
       identity: undefined,
       stale: false,
       reading: undefined,
-      pause: undefined,
+      timer: undefined,
     };
     this.#entries.set(backend, entry);
     return entry;

@@ -1,23 +1,29 @@
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { View } from '../aggregation/view.ts';
 
-/** A view that goes on changing, as requests read it. */
+/** A view that changes over time, as requests read it. */
 export interface ReadableView {
-  /** Always that of what the backends have said so far. */
+  /** The view of all catalogs received so far. */
   readonly current: View;
-  /** Every backend has answered or was given the time to, so what the view lacks does not exist or is down. */
+  /**
+   * True when every backend has answered or has used up the time for it: a missing item does not exist or is
+   * unavailable.
+   */
   readonly settled: boolean;
-  /** A name that is in the view leads where it will always lead: with prefixes no other backend can claim it. */
+  /** True when the routes in the view are final: with distinct prefixes no other backend can claim a name. */
   readonly certain: boolean;
-  /** Resolves when `settled`, and after the default timeout anyway. */
+  /** Resolves when `settled`, and after the default timeout at the latest. */
   whenSettled(): Promise<void>;
-  /** Resolves when `current` may be another one than before. */
+  /** Resolves when `current` may have changed. */
   nextChange(): Promise<void>;
-  /** What this backend offers. */
+  /** Returns the catalog of one backend. */
   catalog(backend: string): Catalog | undefined;
 }
 
-/** What `find` finds as soon as that is certain; undefined when it is not there once everything is known. */
+/**
+ * Returns the result of `find` as soon as it is final; undefined when nothing is found after all backends have
+ * answered.
+ */
 export async function whenFound<T>(view: ReadableView, find: (view: View) => T | undefined): Promise<T | undefined> {
   const waiting = { isOver: false };
   const over = view.whenSettled().then(() => {

@@ -20,9 +20,9 @@ export interface ViewsOptions {
   readonly policies: () => readonly Policy[];
   /** ms. */
   readonly now: () => number;
-  /** Somebody may see another view than before; never called while a view is being read. */
+  /** Called when the view of any principal may have changed; never while a view is being read. */
   readonly onChange: () => void;
-  /** The view of one principal may be another one than before. */
+  /** Called when the view of one principal may have changed. */
   readonly onPrincipalChange: (principal: string) => void;
 }
 
@@ -31,22 +31,22 @@ export interface UnreadBackend {
   readonly failure: BackendFailure;
 }
 
-/** Principals without a session are forgotten after this time. */
+/** Time after which principals without a session are removed. */
 const KEEP_MS = 300_000;
 
 /**
- * The views of a virtual server. Everyone shares one, unless a backend is called with the caller's own credential: then
- * each principal has a view, which principals with equal lists share.
+ * Views of a virtual server. All principals share one, unless a backend has per-user credentials: then each principal
+ * has a view, which principals with equal lists share.
  */
 export class Views {
   readonly shared: LiveView;
   readonly #options: ViewsOptions;
   #config: GatewayConfig;
   readonly #principals = new Map<string, PersonalCatalogs>();
-  /** By the lists of the backends that are called with the caller's own credential. */
+  /** By the lists of the backends with per-user credentials. */
   readonly #groups = new Map<string, LiveView>();
   readonly #listed = new ListedViews();
-  #telling = false;
+  #isNotifying = false;
 
   constructor(config: GatewayConfig, options: ViewsOptions) {
     this.#config = config;
@@ -56,7 +56,7 @@ export class Views {
       source,
       log,
       onChange: () => {
-        this.#tellSoon();
+        this.#notifySoon();
       },
     });
   }
@@ -65,17 +65,17 @@ export class Views {
     return this.#options.fleet.personal.length === 0 ? this.shared : new PrincipalView(this, session);
   }
 
-  /** Returns the current view of a session, its lists without the items that policies omit. */
+  /** Returns the current view of a session without the items that policies hide. */
   listed(session: Session): View {
     return this.#listed.of(this.of(session).current, session, this.#options.policies());
   }
 
-  /** A list is asked for: what is known of the caller's own backends is read anew in the background when it is old. */
+  /** Refreshes outdated lists of per-user backends in the background, when the principal requests a list. */
   renew(session: Session): void {
     for (const backend of this.#options.fleet.personal) void this.read(session, backend);
   }
 
-  /** Reads one of the caller's own backends, unless what is known is fresh: the end of the reading, which never rejects. */
+  /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
   read(session: Session, backend: string): Promise<void> | undefined {
     const { fleet } = this.#options;
     const read = (name: string): Promise<Catalog> => fleet.discoverFor(session, name);
@@ -95,7 +95,7 @@ export class Views {
     return catalogs;
   }
 
-  /** The view of everyone whose own backends offer the same. */
+  /** Returns the view of all principals whose per-user backends list the same. */
   groupOf(session: Session): LiveView {
     const { personal } = this.#options.fleet;
     const own = this.catalogsOf(session);
@@ -108,7 +108,7 @@ export class Views {
     return group;
   }
 
-  /** The caller's own backend that may have `name` and whose lists could not be read. */
+  /** Returns the per-user backend that may have `name` and whose lists could not be read. */
   unreadBackend(session: Session, name: string): UnreadBackend | undefined {
     const { prefix_format: format, conflict_resolution: strategy } = this.#config.vmcp.aggregation;
     for (const backend of this.#options.fleet.personal) {
@@ -120,10 +120,7 @@ export class Views {
     return undefined;
   }
 
-  /**
-   * A backend says that a list changed for one principal, or for whoever it may be. `readNow` is called soon for each of
-   * them, once however often it is said.
-   */
+  /** Handles a changed list for one principal, or for all. Calls `readNow` soon and once for each of them. */
   listChanged(backend: string, principal: string | undefined, readNow: (principal: string) => void): void {
     for (const [name, catalogs] of this.#principals) {
       if (principal !== undefined && principal !== name) continue;
@@ -144,11 +141,11 @@ export class Views {
 
   swap(config: GatewayConfig): void {
     this.#config = config;
-    this.#groups.clear(); // the names of the backends they route to may be others now
+    this.#groups.clear(); // the backends they route to may have other names now
     this.shared.swap(config);
   }
 
-  /** Forgets principals that have no session and views that nobody has. */
+  /** Removes principals without a session, and views without a principal. */
   sweep(isLive: (principal: string) => boolean): void {
     const oldest = this.#options.now() - KEEP_MS;
     for (const [principal, { lastUsedAt }] of this.#principals) {
@@ -168,12 +165,15 @@ export class Views {
     return this.#options.fleet;
   }
 
-  /** Once for all views that change together: who is told reads his own, which may be the next to change. */
-  #tellSoon(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+  /**
+   * Notifies once for all views that change together: the listener reads views, which may change during the
+   * notification.
+   */
+  #notifySoon(): void {
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     setImmediate(() => {
-      this.#telling = false;
+      this.#isNotifying = false;
       this.#options.onChange();
     });
   }
@@ -197,7 +197,7 @@ export class Views {
       source,
       log,
       onChange: () => {
-        this.#tellSoon();
+        this.#notifySoon();
       },
     });
     group.load();
@@ -205,7 +205,7 @@ export class Views {
   }
 }
 
-/** The view of one session's principal. */
+/** View of the principal of one session. */
 class PrincipalView implements ReadableView {
   readonly #views: Views;
   readonly #session: Session;

@@ -13,7 +13,7 @@ export interface Offer {
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 
-/** A catalog as the reader makes it from list results; a string stands for an item of that name or URI. */
+/** Builds a catalog as if read from list results. A string is an item with that name or URI. */
 export function catalog(backend: string, offer: Offer): Catalog {
   const read = (kind: ListKind): ListItem[] => {
     const { list, key } = WIRE[kind];
@@ -52,7 +52,7 @@ export const routes = (view: View, kind: ListKind): string[] =>
     return `${name} -> ${route?.backend ?? '?'}/${route?.name ?? '?'}`;
   });
 
-/** A reproducible source of numbers in [0, 1). */
+/** Returns a reproducible random function with values in [0, 1). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

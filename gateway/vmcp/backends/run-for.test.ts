@@ -23,7 +23,7 @@ const OPERATIONAL: Operational = {
   },
 };
 
-it('names the provider of a login that a backend refuses twice', async () => {
+it('names the provider of a login that a backend rejects twice', async () => {
   const personal = await startPersonalBackend(testScope());
   const { deps, tokens, now } = await strategyWorld();
   const jwt = (n: number) => `e30.${Buffer.from(JSON.stringify({ sub: 'alice', n })).toString('base64url')}.x`;
@@ -65,7 +65,7 @@ it('names the provider of a login that a backend refuses twice', async () => {
   const session = sessions.create(alice.principal, client);
   session.identity = alice;
   const list = () =>
-    runtime.onBehalfOf(session, (channel, credential) => ask(channel, 'tools/list', '{}', 5_000, { credential }));
+    runtime.runFor(session, (channel, credential) => ask(channel, 'tools/list', '{}', 5_000, { credential }));
 
   await list();
   personal.refuses = () => true;
