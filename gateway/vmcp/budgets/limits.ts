@@ -45,7 +45,7 @@ export const CALL_LIMITS = {
 export const STREAM_LIMITS = { total: 256, perPrincipal: 32 } as const;
 
 /** Most notifications and responses that wait for one backend; more are dropped. */
-export const MOST_UNSENT_MESSAGES = 1_000;
+export const MAX_UNSENT_MESSAGES = 1_000;
 
 /** Time in ms that a call keeps running for a client whose resumable stream broke. */
 export const RESUME_WITHIN_MS = 300_000;

@@ -1,12 +1,12 @@
 import { BackendError, type BackendFailure } from './channel.ts';
 
-/** Why a caller does not wait any longer. */
+/** Returns the failure of an aborted wait: a timeout, or a cancellation. */
 export const failureOfAbort = ({ reason }: AbortSignal): BackendFailure =>
   reason instanceof Error && reason.name === 'TimeoutError'
     ? { kind: 'timeout', detail: 'opening the backend took too long' }
-    : { kind: 'cancelled', detail: 'the channel is not wanted any more' };
+    : { kind: 'cancelled', detail: 'the channel is no longer needed' };
 
-/** What `waited` gives, unless `signal` is aborted before: then it rejects with `BackendError`. */
+/** Returns what `waited` resolves to. Rejects with `BackendError` when `signal` is aborted before. */
 export async function unlessAborted<T>(waited: T | Promise<T>, signal: AbortSignal): Promise<T> {
   if (!(waited instanceof Promise)) return waited;
   const aborted = Promise.withResolvers<never>();

@@ -4,37 +4,39 @@ import type { Budget } from '../budgets/limits.ts';
 import type { CredentialFault, CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { LaunchProblem } from '../../workloads/runner/runner.ts';
 
-/** What the gateway itself met on the way to a backend; a backend's own JSON-RPC error is a reply, not a failure. */
+/**
+ * Kinds of failures of the gateway on the way to a backend. A JSON-RPC error of a backend is a reply, not a failure.
+ */
 export type FailureKind =
   | 'unavailable' // connection refused or reset, process gone, 5xx
   | 'timeout'
   | 'cancelled'
   | 'unauthenticated' // 401 or 403
   | 'too_large'
-  | 'refused' // another 4xx: the backend is there and does not want this request
+  | 'refused' // another 4xx: the backend is available and rejects this request
   | 'garbage' // not MCP: no JSON, wrong content type, wrong id
   | 'session_lost'
   | 'circuit_open'
-  | 'overloaded' // a budget of the gateway is used up: says nothing of the backend
-  | Exclude<CredentialFault, 'unavailable'> // no credential for the backend could be obtained
-  | 'credential_unavailable'; // whoever gives it cannot be asked now: that says nothing of the backend
+  | 'overloaded' // a budget of the gateway is exceeded; not caused by the backend
+  | Exclude<CredentialFault, 'unavailable'> // no credential for the backend
+  | 'credential_unavailable'; // the source of the credential is unavailable; not caused by the backend
 
 export interface BackendFailure {
   readonly kind: FailureKind;
-  /** For the log only: may quote addresses and system errors, never what the backend wrote in a body. */
+  /** For the log only. May quote addresses and system errors, never text of the backend. */
   readonly detail: string;
   readonly retryAfterSeconds?: number;
-  /** Why the backend's process could not be started. */
+  /** Reason why the backend's process could not be started. */
   readonly launch?: LaunchProblem;
-  /** The budget that is used up (`overloaded`). */
+  /** The exceeded budget (`overloaded`). */
   readonly budget?: Budget;
-  /** HTTP status, of a request that was `refused` or `unauthenticated`. */
+  /** HTTP status of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
-  /** Upstream provider that the caller must log in to again (`reauthenticate`) or has no access to (`forbidden`). */
+  /** Upstream provider at which the user must log in again (`reauthenticate`) or has no access (`forbidden`). */
   readonly provider?: string | undefined;
 }
 
-/** Thrown where a failure cannot be handed to a sink: opening a channel, `request` helpers. */
+/** Thrown where there is no sink for a failure: while a channel opens, and by `requestReply`. */
 export class BackendError extends Error {
   readonly failure: BackendFailure;
   constructor(failure: BackendFailure) {
@@ -44,77 +46,86 @@ export class BackendError extends Error {
   }
 }
 
-/** What a backend said of itself in `initialize`. */
+/** Data from a backend's `initialize` result. */
 export interface ServerFacts {
   readonly revision: string;
   /** The `capabilities` member, parsed. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly serverInfo: Readonly<Record<string, unknown>>;
   readonly instructions: string | undefined;
-  /** False when the backend keeps no session (streamable HTTP without Mcp-Session-Id): its channel may serve every client. */
+  /**
+   * False for a backend without sessions (streamable HTTP without Mcp-Session-Id): all clients may share its channel.
+   */
   readonly hasSession: boolean;
 }
 
-/** One request to a backend. The channel gives it an id of its own and puts `id` back into the reply. */
+/** One request to a backend. The channel sends it under its own id and restores `id` in the reply. */
 export interface BackendRequest {
   readonly method: string;
-  /** JSON text of `params`, forwarded as it is. */
+  /** JSON text of `params`, forwarded unchanged. */
   readonly params: Buffer | undefined;
-  /** JSON text of the id that the reply shall carry. */
+  /** JSON text of the id in the reply. */
   readonly id: Buffer;
   /** Longest wait for the complete reply, ms. */
   readonly timeoutMs: number;
   /** Extra HTTP headers of this request (lower case), ignored by stdio. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** True when the session of the first attempt was lost and this one follows a new handshake. */
+  /** True when the request is repeated in a new session, because the session of the first attempt was lost. */
   readonly repeated?: boolean;
-  /** The credential for the backend: wins over every header of the same name. */
+  /** Credential for the backend. Replaces all headers of the same names. */
   readonly credential?: CredentialHeaders | undefined;
 }
 
 /**
- * Takes what comes back for one request. Exactly one of `reply`, `end` or `fail` is called last, and nothing after it;
- * `message` may be called any number of times before, `part` only when the reply is long and streamed.
+ * Receives the reply to one request. The last call is exactly one of `reply`, `end` or `fail`. `message` may come any
+ * number of times before, `part` only for a long streamed reply.
  */
 export interface ReplySink {
-  /** The whole reply: bytes of one JSON-RPC response that carries `request.id`. */
+  /** Receives the whole reply: one JSON-RPC response that carries `request.id`. */
   reply(message: Buffer): void;
-  /** A piece of a long reply that carries `request.id`; false asks the channel to wait for `RequestHandle.resume`. */
+  /**
+   * Receives a piece of a long reply that carries `request.id`. Returns false to pause the channel until
+   * `RequestHandle.resume`.
+   */
   part(piece: Buffer): boolean;
-  /** The long reply is complete. */
+  /** Called at the end of a long reply. */
   end(): void;
-  /** The backend has taken the request: it is not sent again, and `params` are not needed any more. */
+  /** Called when the backend has accepted the request: it is not repeated, and `params` can be freed. */
   taken?(): void;
-  /** So many bytes of a reply are collected before they can be passed on; false: there is no room for them. */
+  /**
+   * Called when `bytes` of a reply are buffered because it must be complete before it is forwarded. Returns false when
+   * they exceed the budget.
+   */
   collecting?(bytes: number): boolean;
-  /** A notification or a request of the backend that belongs to this request (progress, log, elicitation). */
+  /** Receives a notification or a request of the backend that belongs to this request (progress, log, elicitation). */
   message(message: Buffer, envelope: Envelope): void;
-  /** After `part` was called this means a broken reply: the client's stream must be cut, not completed. */
+  /** Called when the request failed. After `part` the reply is broken: the client's stream must be cut. */
   fail(failure: BackendFailure): void;
 }
 
 export interface RequestHandle {
-  /** Stops waiting, tells the backend (`notifications/cancelled`) and calls `sink.fail` with kind `cancelled`. */
+  /** Stops waiting, sends `notifications/cancelled` to the backend and calls `sink.fail` with kind `cancelled`. */
   cancel(reason: string): void;
-  /** The client's stream drained: go on after `part` returned false. */
+  /** Resumes after `part` returned false: the client's stream has drained. */
   resume(): void;
-  /** The backend waits for the client: `timeoutMs` does not run until `proceed`, when it starts anew. */
+  /** Pauses `timeoutMs` while the backend waits for the client. */
   hold(): void;
+  /** Starts `timeoutMs` again from zero. */
   proceed(): void;
 }
 
-/** Longest time that a call is held, ms: somebody has to read and type. */
+/** Longest pause of a timeout, ms: a user must read and type. */
 export const LONGEST_HOLD_MS = 600_000;
 
 /** An initialized MCP connection to one backend. */
 export interface Channel {
   readonly facts: ServerFacts;
   request(request: BackendRequest, sink: ReplySink): RequestHandle;
-  /** Sends a notification, or a response to a request of the backend, as the JSON text of the whole message. Best effort. */
+  /** Sends a notification, or a response to a request of the backend, as JSON text. Errors are ignored. */
   send(message: Buffer): void;
-  /** Opens the backend's unsolicited stream (GET of streamable HTTP) where it is not open anyway; in the background, once. */
+  /** Opens the backend's unsolicited stream (GET of streamable HTTP) in the background, unless it is open. */
   listen(): void;
-  /** False after the connection or process died or the backend forgot the session: open a new one. */
+  /** False after the connection or process has ended or the backend has lost the session: open a new channel. */
   readonly alive: boolean;
   /** Ends the session at the backend (DELETE, process stop); never throws. */
   close(): Promise<void>;
@@ -123,26 +134,28 @@ export interface Channel {
 /** `ChannelOwner.key` of the gateway's own channel. */
 export const DISCOVERY = 'discovery';
 
-/** On whose behalf a channel is opened. */
+/** The session or principal that a channel is opened for. */
 export interface ChannelOwner {
-  /** Client session id, principal, or `DISCOVERY`: channels of different owners never share session state. */
+  /** Client session id, principal, or `DISCOVERY`. Channels with different keys share no session state. */
   readonly key: string;
   /** JSON text of the `capabilities` declared to the backend. */
   readonly capabilities: string;
   /** Revision offered in `initialize`. */
   readonly revision: string;
-  /** Notifications and requests of the backend that belong to no running request (list_changed, GET stream). */
+  /**
+   * Receives notifications and requests of the backend that belong to no running request (list_changed, GET stream).
+   */
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
   /** Budgets of the principal; absent for the gateway's own channel. */
   readonly account?: Account | undefined;
-  /** The credential for what the channel sends on its own account: handshake, notifications, streams, the end. */
+  /** Returns the credential for messages that the channel sends itself: handshake, notifications, streams, DELETE. */
   readonly authorize?: (() => CredentialHeaders | Promise<CredentialHeaders>) | undefined;
 }
 
-/** How one backend is reached: one object per backend and configuration. */
+/** Connection to one backend: one object per backend and configuration. */
 export interface Transport {
   /** Connects and runs the handshake. Rejects with `BackendError`. */
   open(owner: ChannelOwner, signal: AbortSignal): Promise<Channel>;
-  /** Frees sockets and processes; open channels are closed first. */
+  /** Closes all channels and frees sockets and processes. */
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
 
-/** When to try again while the endpoint that gives credentials cannot be asked. */
+/** Seconds to wait before a retry while the source of credentials is unavailable. */
 const CREDENTIAL_RETRY_SECONDS = 5;
 
-/** What was thrown on the way to a backend: a failure, a credential that could not be obtained, or a network error. */
+/** Converts an error on the way to a backend: a failure, a missing credential, or a network error. */
 export function failureOfError(thrown: unknown): BackendFailure {
   if (thrown instanceof BackendError) return thrown.failure;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -19,7 +19,7 @@ export function failureOfError(thrown: unknown): BackendFailure {
   return { kind: 'unavailable', detail: `${code}: ${error.message}` };
 }
 
-/** An HTTP answer that holds no JSON-RPC reply to our request. */
+/** Returns the failure for an HTTP response without a JSON-RPC reply. */
 export function failureOfStatus(status: number, contentType: string, retryAfter: string | undefined): BackendFailure {
   const detail = `HTTP ${String(status)} with content type "${contentType.slice(0, 60)}"`;
   if (status === 401 || status === 403) return { kind: 'unauthenticated', detail, status };

@@ -2,7 +2,7 @@ import { isObjectSpan, objectMembers } from '../../http/json-walk.ts';
 import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
 
-/** Revisions of the handshake generation that the gateway speaks, newest first. */
+/** Supported MCP revisions, newest first. */
 export const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const LATEST_REVISION = REVISIONS[0];
 
@@ -11,7 +11,7 @@ export interface ClientInfo {
   readonly version: string;
 }
 
-/** `params` of the `initialize` request to a backend. */
+/** Returns the `params` of the `initialize` request to a backend. */
 export const initializeParams = (owner: ChannelOwner, client: ClientInfo): Buffer =>
   Buffer.from(
     `{"protocolVersion":${JSON.stringify(owner.revision)},"capabilities":${owner.capabilities},"clientInfo":${JSON.stringify(client)}}`,
@@ -19,7 +19,7 @@ export const initializeParams = (owner: ChannelOwner, client: ClientInfo): Buffe
 
 export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
-/** Reads a backend's reply to `initialize`; throws `BackendError` when it is an error or not such a reply. */
+/** Parses a backend's reply to `initialize`. Throws `BackendError` for an error or an invalid reply. */
 export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts {
   const { result } = scanBackendEnvelope(reply);
   if (result === undefined) throw garbage('the backend refused to initialize');

@@ -3,24 +3,18 @@ import { isHeaderValue } from '../../contract/header-names.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { FileUnreadable, readSecretFile } from '../../outbound/watched-file.ts';
 
-/** Name of a header, in any case, to the path of the file that holds its value. */
+/** Path of the file with the value, by header name in any case. */
 export type HeaderFiles = Readonly<Record<string, string>>;
 
-/**
- * The value that stands in the file now.
- * @throws CredentialError
- */
+/** Returns the current value in the file. @throws CredentialError */
 export function headerFromFile(name: string, path: string): string {
   const value = readText(path, `the value of header ${name}`);
   if (isHeaderValue(value)) return value;
-  const message = `the value of header ${name} in ${path} holds a line break or another character that no header may hold`;
+  const message = `the value of header ${name} in ${path} contains a line break or another character that is not allowed in a header`;
   throw new CredentialError('misconfigured', message);
 }
 
-/**
- * Text of a file, without one trailing line break.
- * @throws CredentialError that says what stands in the file.
- */
+/** Returns the text of a file without one trailing line break. @throws CredentialError that names `what`. */
 export function readText(path: string, what: string): string {
   try {
     return readSecretFile(path);
@@ -30,13 +24,13 @@ export function readText(path: string, what: string): string {
   }
 }
 
-/** The headers as they are listed before the files are read: names in lower case, values empty. */
+/** Returns placeholders for the headers of files: names in lower case, values empty. */
 export const headerPlaces = (files: HeaderFiles = {}): Record<string, string> =>
   Object.fromEntries(Object.keys(files).map((name) => [name.toLowerCase(), '']));
 
 /**
- * Puts the values of files on requests as these leave, wherever a header of that name is listed and empty: what took its
- * place stays. A request whose file cannot be used fails with `CredentialError`.
+ * Fills in the values of files when a request is sent, for each header that is present and empty; other values stay. A
+ * request whose file cannot be used fails with `CredentialError`.
  */
 export function withHeaderFiles(dispatcher: Dispatcher, files: HeaderFiles = {}): Dispatcher {
   const values = new Map(
@@ -55,7 +49,7 @@ export function withHeaderFiles(dispatcher: Dispatcher, files: HeaderFiles = {})
   });
 }
 
-/** Headers as the transports write them: a flat list of names and values, or an object. */
+/** Headers in the forms that the transports use: a flat list of names and values, or an object. */
 function filled(headers: Dispatcher.DispatchOptions['headers'], values: ReadonlyMap<string, () => string>): string[] {
   const flat = (Array.isArray(headers) ? headers.slice() : Object.entries(headers ?? {}).flat()) as string[];
   for (let at = 0; at < flat.length; at += 2) {

@@ -42,7 +42,7 @@ async function temporaryFolder(): Promise<string> {
   return dir;
 }
 
-/** Answers the handshake and notes header `x-key` of every request. */
+/** Answers the handshake and records header `x-key` of every request. */
 async function startBackend(seen: unknown[], tls?: KeyPair): Promise<string> {
   const onRequest: RequestListener = (req, res) => {
     seen.push(req.headers['x-key']);
@@ -55,7 +55,7 @@ async function startBackend(seen: unknown[], tls?: KeyPair): Promise<string> {
   return listen(tls ? createTlsServer(tls, onRequest) : createServer(onRequest), tls ? 'https' : 'http');
 }
 
-/** The same over HTTP+SSE. */
+/** Does the same over HTTP+SSE. */
 async function startSseBackend(seen: unknown[]): Promise<string> {
   let stream: ServerResponse | undefined;
   const server = createServer((req, res) => {
@@ -97,7 +97,7 @@ const failureOf = (opening: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a backend whose file cannot be read', () => {
-  it.each(['streamable-http', 'sse'] as const)('of transport %s is unavailable and says why', async (transport) => {
+  it.each(['streamable-http', 'sse'] as const)('makes a %s backend unavailable, with the reason', async (transport) => {
     const missing = join(await temporaryFolder(), 'missing');
     const url = 'http://127.0.0.1:9/mcp';
     const bundle = create({ transport, url, ca_bundle_file: missing });
@@ -112,7 +112,7 @@ describe('a backend whose file cannot be read', () => {
     });
   });
 
-  it('opens once the file is there', async () => {
+  it('opens when the file exists', async () => {
     const file = join(await temporaryFolder(), 'key');
     const seen: unknown[] = [];
     const forward = { add_headers_from_file: { 'X-Key': file } };
@@ -125,14 +125,14 @@ describe('a backend whose file cannot be read', () => {
   });
 });
 
-it('a transport that is closed opens no more', async () => {
+it('rejects opening after close', async () => {
   const transport = create({ transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' });
   await transport.close();
   expect(await failureOf(transport.open(owner, AbortSignal.timeout(2_000)))).toMatchObject({ kind: 'unavailable' });
 });
 
 describe('a file that changes', () => {
-  it.each(['streamable-http', 'sse'] as const)('is used by sessions that are open, over %s', async (transport) => {
+  it.each(['streamable-http', 'sse'] as const)('applies to open %s sessions', async (transport) => {
     const file = join(await temporaryFolder(), 'key');
     await writeFile(file, 'old\n');
     const seen: unknown[] = [];
@@ -148,7 +148,7 @@ describe('a file that changes', () => {
     expect(new Set(seen)).toEqual(new Set(['old']));
 
     await writeFile(file, 'new');
-    await sleep(1_050); // how often the file is looked at
+    await sleep(1_050); // interval at which the file is checked
     await ping();
     expect(seen.at(-1)).toBe('new');
     await ping({ credential: { 'x-key': 'credential' } });
@@ -159,7 +159,7 @@ describe('a file that changes', () => {
     const sent = seen.length;
     expect(await ping()).toEqual({
       kind: 'misconfigured',
-      detail: `the value of header X-Key in ${file} holds a line break or another character that no header may hold`,
+      detail: `the value of header X-Key in ${file} contains a line break or another character that is not allowed in a header`,
       provider: undefined,
     });
     expect(seen.length).toBe(sent);
@@ -184,7 +184,7 @@ describe('a backend’s address', () => {
     }
   });
 
-  it('may be a loopback one, in any spelling', async () => {
+  it('may be a loopback address in any spelling', async () => {
     const url = new URL(await startBackend([]));
     for (const host of ['127.0.0.1', 'localhost', '2130706433', '[::ffff:127.0.0.1]']) {
       const transport = create({ transport: 'streamable-http', url: `http://${host}:${url.port}/mcp` });
@@ -192,7 +192,7 @@ describe('a backend’s address', () => {
     }
   });
 
-  it('is trusted by its CA bundle, before and after that changes', async () => {
+  it('is verified with its CA bundle, even after a change', async () => {
     const file = join(await temporaryFolder(), 'ca.crt');
     const [authority, stranger] = [createAuthority('own'), createAuthority('stranger')];
     const url = await startBackend([], authority.sign('IP:127.0.0.1'));

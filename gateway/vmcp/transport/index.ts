@@ -18,7 +18,7 @@ export interface TransportsOptions {
   readonly log: Logger;
   readonly version: string;
   readonly launcher: Launcher | undefined;
-  /** To the API server that reaches into pods; asked for when it is first needed. */
+  /** Returns the connection to the API server, for attaching to pods. Called on first use. */
   readonly connection?: (() => Connection) | undefined;
   readonly now: () => number;
 }
@@ -28,7 +28,7 @@ const MAX_REPLY_BYTES = 32 * 1024 * 1024;
 const CHILD_IDLE_MS = 600_000;
 const DEFAULT_PROCESSES = 16;
 
-/** The transport of each backend; a new one is a file here and a line below. */
+/** Creates the transport of each backend. A new transport is a file and a case below. */
 export const createTransports =
   ({ log, version, launcher, connection, now }: TransportsOptions) =>
   (backend: Backend, operational: Operational, namespace?: string): Transport => {
@@ -71,8 +71,8 @@ export const createTransports =
   };
 
 /**
- * Makes a transport when it is first opened, and anew at each opening until that succeeds: a file that cannot be read
- * makes its backend unavailable until it can.
+ * Creates a transport on its first opening, and again at each opening until that succeeds. While a file cannot be read,
+ * the backend is unavailable.
  */
 function onOpen(create: () => Transport): Transport {
   let made: Transport | undefined;
@@ -91,8 +91,8 @@ function onOpen(create: () => Transport): Transport {
 }
 
 /**
- * Its files are read once here, so that opening says what is wrong with them, and again whenever they change.
- * @throws BackendError
+ * Returns the options of an HTTP backend. Reads its files once, so that opening reports their problems; they are read
+ * again when they change. @throws BackendError
  */
 function httpOptions(backend: Backend) {
   const { name, url, ca_bundle_file: caFile, header_forward: forward } = backend;

@@ -3,13 +3,13 @@ import { DISCOVERY, type ChannelOwner } from './channel.ts';
 
 export type Isolation = NonNullable<Backend['isolation']>;
 
-/** Owner of a stdio channel; without `principal` the caller is anonymous. */
+/** Owner of a stdio channel; without `principal` the client is anonymous. */
 export type PrincipalOwner = ChannelOwner & { readonly principal?: string | undefined };
 
-/** Key of the process that only the gateway's own channel uses; where processes are shared there is none. */
+/** Key of the process for the gateway's own channel; unused where processes are shared. */
 export const OWN_PROCESS = `session ${DISCOVERY}`;
 
-/** Owners with the same key use the same process. */
+/** Returns the key of the owner's process. Owners with equal keys share a process. */
 export function processKey(isolation: Isolation, owner: PrincipalOwner): string {
   switch (isolation) {
     case 'shared':
@@ -21,13 +21,13 @@ export function processKey(isolation: Isolation, owner: PrincipalOwner): string 
   }
 }
 
-/** Whether more than one client session may come to use one process. */
+/** Returns true when several client sessions may use one process. */
 export const isShared = (isolation: Isolation): boolean => isolation !== 'session';
 
-/** What a backend could ask of one client; it cannot be offered where several clients stand behind one process. */
+/** Features of a single client. They are not offered to a process that several clients share. */
 const CLIENT_FEATURES = ['sampling', 'elicitation', 'roots', 'tasks'];
 
-/** JSON text of the client capabilities that a process may be offered. */
+/** Returns the JSON text of the client capabilities offered to a process. */
 export function offeredCapabilities(capabilities: string, shared: boolean): string {
   if (!shared) return capabilities;
   const offered = Object.entries(JSON.parse(capabilities) as Record<string, unknown>);

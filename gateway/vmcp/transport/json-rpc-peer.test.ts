@@ -7,10 +7,10 @@ import { JsonRpcPeer, type Lane } from './json-rpc-peer.ts';
 const log = createLogger({ silent: true });
 const peers: JsonRpcPeer[] = [];
 afterEach(() => {
-  for (const peer of peers.splice(0)) peer.close({ kind: 'unavailable', detail: 'the test is over' });
+  for (const peer of peers.splice(0)) peer.close({ kind: 'unavailable', detail: 'the test has ended' });
 });
 
-/** A peer, the texts that it sent, and what reached its users, each line named by who got it. */
+/** Creates a peer and records the texts it sends and the messages it delivers, each line with its receiver. */
 function connection(isolation: Isolation = 'session') {
   const sent: string[] = [];
   const got: string[] = [];
@@ -50,7 +50,7 @@ function connection(isolation: Isolation = 'session') {
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('a call', () => {
-  it('goes out with an id of our own and comes back with the client’s, byte for byte otherwise', () => {
+  it('is sent with an id of the gateway and returned with the client’s, otherwise byte for byte', () => {
     const { sent, got, lane, call, receive } = connection();
     call(lane('A'), 'x', '{"name":"t","n":1.0}');
     expect(sent).toEqual(['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","n":1.0}}']);
@@ -89,7 +89,7 @@ describe('a call', () => {
     expect(got).toEqual(['x ! garbage']);
   });
 
-  it('that is cancelled or late tells the backend with our id, and its late reply is ignored', async () => {
+  it('that is cancelled or times out is cancelled at the backend, and its late reply is ignored', async () => {
     const { sent, got, lane, call, receive } = connection();
     const a = lane('A');
     const handle = call(a, 'x');
@@ -118,7 +118,7 @@ describe('a call', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('fails when the connection closes, also one that comes later, after the caller has its handle', async () => {
+  it('fails when the connection closes; a later call fails after it has returned its handle', async () => {
     const { peer, sent, got, lane, call } = connection();
     const a = lane('A');
     call(a, 'x');
@@ -133,7 +133,7 @@ describe('a call', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('of a lane that left is cancelled, those of others go on', async () => {
+  it('of a lane that left is cancelled, those of other lanes continue', async () => {
     const { peer, got, lane, call, receive } = connection('shared');
     const [a, b] = [lane('A'), lane('B')];
     call(a, 'x');
@@ -154,7 +154,7 @@ describe('progress tokens', () => {
     ['a string', '"t"'],
     ['a number', '1'],
     ['a string with escapes', '"\\u0041\\n"'],
-  ])('that are %s become ours on the way out and the client’s on the way back', (_, token) => {
+  ])('that are %s are replaced on the way to the backend and restored on the way back', (_, token) => {
     const { sent, got, lane, call, receive } = connection();
     call(lane('A'), 'first');
     call(lane('A'), 'x', `{"_meta":{"a":1,"progressToken":${token}},"name":"t"}`);
@@ -166,7 +166,7 @@ describe('progress tokens', () => {
     expect(got).toEqual([`x < notifications/progress {"progress":0.50,"progressToken":${token},"more":[]}`]);
   });
 
-  it('are found behind escapes too', () => {
+  it('are found behind escaped keys too', () => {
     const { sent, lane, call } = connection();
     call(lane('A'), 'x', '{"\\u005fmeta":{"progress\\u0054oken":"t"}}');
     expect(tokenOf(sent[0])).toBe(1);
@@ -181,7 +181,7 @@ describe('progress tokens', () => {
     },
   );
 
-  it('that nobody gave are dropped: unknown, of a finished call, of a call that wanted none', () => {
+  it('that are unknown, of a finished call, or of a call without one are dropped', () => {
     const { got, lane, call, receive } = connection();
     const a = lane('A');
     call(a, 'x', '{"_meta":{"progressToken":"t"}}');
@@ -201,7 +201,7 @@ describe('messages of the backend', () => {
   const REFUSAL = '{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"Method not found"}}';
   const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 
-  it('go to the call that was started last, to the owner when none runs', () => {
+  it('go to the call that started last, or to the owner when none runs', () => {
     const { got, lane, call, receive } = connection();
     const a = lane('A');
     receive(LOG);
@@ -230,7 +230,7 @@ describe('messages of the backend', () => {
     expect(got).toEqual(['A < notifications/message']);
   });
 
-  it('that a list changed go to every owner, whatever runs', () => {
+  it('about a changed list go to every owner', () => {
     const { got, lane, call, receive } = connection('shared');
     const a = lane('A');
     lane('B');
@@ -275,7 +275,7 @@ describe('messages of the backend', () => {
     expect(got).toEqual(['y < notifications/progress {"progressToken":"t"}']);
   });
 
-  it('with isolation shared reach nobody, also while there is one client', () => {
+  it('are dropped with isolation shared, even with one client', () => {
     const { got, lane, call, receive } = connection('shared');
     const a = lane('A');
     receive(LOG);
@@ -284,7 +284,7 @@ describe('messages of the backend', () => {
     expect(got).toEqual([]);
   });
 
-  it('with isolation principal reach the only session, however often it comes back', () => {
+  it('go to the only session with isolation principal, however often it reconnects', () => {
     const { peer, got, lane, call, receive } = connection('principal');
     call(lane(DISCOVERY), 'own', undefined, { method: 'tools/list' });
     const before = lane('A');
@@ -302,7 +302,7 @@ describe('messages of the backend', () => {
     expect(got.filter((line) => line.includes('<'))).toHaveLength(2);
   });
 
-  it('are never for the gateway’s own channel', () => {
+  it('never go to the gateway’s own channel', () => {
     const { sent, got, lane, call, receive } = connection('session');
     call(lane(DISCOVERY), 'x', undefined, { method: 'tools/list' });
     receive(LOG);
@@ -311,7 +311,7 @@ describe('messages of the backend', () => {
     expect(sent.at(-1)).toBe(REFUSAL);
   });
 
-  it.each<Isolation>(['shared', 'principal'])('that ask something are refused with isolation %s', (isolation) => {
+  it.each<Isolation>(['shared', 'principal'])('that are requests are rejected with isolation %s', (isolation) => {
     const { sent, got, lane, call, receive } = connection(isolation);
     const a = lane('A');
     receive(ASK);
@@ -321,7 +321,7 @@ describe('messages of the backend', () => {
     expect(got).toEqual([]);
   });
 
-  it('that ask something nobody can answer are refused', () => {
+  it('that are requests without a client are rejected', () => {
     const { sent, receive } = connection();
     receive(ASK);
     expect(sent).toEqual([REFUSAL]);

@@ -14,17 +14,17 @@ import { replyFault } from './reply.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** How a peer's messages leave. Neither function throws. */
+/** Output of a peer. Neither function throws. */
 export interface PeerWire {
-  /** Sends the request with our id `id`; when that fails, `JsonRpcPeer.failCall` is told. */
+  /** Sends the request with the gateway's id `id`. Reports an error by `JsonRpcPeer.failCall`. */
   request(message: Buffer, id: number, request: BackendRequest): void;
-  /** Sends a notification or a response, best effort; not before the request `after` has left. */
+  /** Sends a notification or a response and ignores errors; not before the request `after` is sent. */
   notify(message: Buffer, after?: number): void;
 }
 
-/** One user of a connection: what belongs to no call of a lane comes to its `onMessage`. */
+/** One user of a connection. Its `onMessage` receives messages that belong to no call. */
 export interface Lane {
-  /** `ChannelOwner.key`: lanes of one client session have the same. */
+  /** `ChannelOwner.key`: equal for all lanes of one client session. */
   readonly owner: string;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
 }
@@ -34,9 +34,9 @@ export interface PeerOptions {
   /** Backend name, for the log. */
   readonly backend: string;
   /**
-   * Sessions that may use this connection. Unless that is one session alone, requests of the backend are refused: nobody can tell
-   * which client they are for. Notifications that name no call are dropped, `list_changed` and `updated` excepted: always
-   * with `shared`, with `principal` as soon as a second session has come.
+   * Sessions that may use this connection. When several may, requests of the backend are rejected, because their client
+   * is unknown. Notifications that name no call are dropped, except `list_changed` and `updated`: always with `shared`,
+   * after a second session has joined with `principal`.
    */
   readonly isolation: Isolation;
   readonly log: Logger;
@@ -51,32 +51,32 @@ interface Call {
   timer: NodeJS.Timeout;
 }
 
-/** Notifications that are about the backend, not about a call. */
+/** Notifications about the backend, not about a call. */
 const ABOUT_BACKEND = new Set([
   'notifications/tools/list_changed',
   'notifications/resources/list_changed',
   'notifications/prompts/list_changed',
   'notifications/resources/updated',
 ]);
-/** Calls that the gateway makes for itself: no message of a backend is an answer to them. */
+/** Calls of the gateway itself: messages of a backend never belong to them. */
 const HOUSEKEEPING = new Set(['initialize', 'ping']);
 const METHOD_NOT_FOUND = '"error":{"code":-32601,"message":"Method not found"}';
 const QUOTED_BYTES = 200;
 
 /**
- * The JSON-RPC side of one connection to a backend (stdio, HTTP+SSE): own ids and progress tokens, pending calls,
- * timeouts, cancellation, routing. A message of the backend that names no call goes to the call that was started last
- * and still runs; with none, to the lane. It may belong to a call that ended long ago, so this holds for a connection
- * that one session alone has used.
+ * The JSON-RPC side of one connection to a backend (stdio, HTTP+SSE): ids and progress tokens of the gateway, pending
+ * calls, timeouts, cancellation and routing. A message that names no call goes to the running call that started last,
+ * else to the lane. It may belong to an earlier call, so this is done only on a connection that a single session has
+ * used.
  */
 export class JsonRpcPeer {
   readonly #wire: PeerWire;
   readonly #options: PeerOptions;
   readonly #lanes = new Set<Lane>();
   readonly #calls = new Map<number, Call>();
-  /** Owner of the first client session that came. */
+  /** Owner of the first client session. */
   #client: string | undefined;
-  /** A second client session came. */
+  /** True after a second client session has joined. */
   #mixed = false;
   #lastId = 0;
   #closed: BackendFailure | undefined;
@@ -88,12 +88,12 @@ export class JsonRpcPeer {
     this.#wire = options.wire;
   }
 
-  /** Calls that wait for a reply. */
+  /** Number of calls that wait for a reply. */
   get running(): number {
     return this.#calls.size;
   }
 
-  /** Messages so far that were no JSON-RPC. */
+  /** Number of messages that were not JSON-RPC. */
   get garbage(): number {
     return this.#garbage;
   }
@@ -109,13 +109,13 @@ export class JsonRpcPeer {
     this.#mixed ||= this.#client !== lane.owner;
   }
 
-  /** Cancels what the lane still waits for. */
+  /** Cancels the running calls of the lane. */
   leave(lane: Lane): void {
     this.#lanes.delete(lane);
     for (const call of [...this.#calls.values()]) if (call.lane === lane) this.#cancel(call, 'the channel was closed');
   }
 
-  /** `sink` is never called before this returns. */
+  /** Sends a request. `sink` is never called before this returns. */
   call(lane: Lane, request: BackendRequest, sink: ReplySink): RequestHandle {
     const id = (this.#lastId += 1);
     const { params, clientToken } = request.params
@@ -161,20 +161,20 @@ export class JsonRpcPeer {
     if (call && this.#settle(call)) call.sink.fail(failure);
   }
 
-  /** Fails every call, now and later. */
+  /** Fails all running calls, and each later call. */
   close(failure: BackendFailure): void {
     this.#closed ??= failure;
     for (const id of [...this.#calls.keys()]) this.failCall(id, failure);
   }
 
-  /** Takes one message of the backend, or a batch (allowed in 2025-03-26). */
+  /** Handles one message of the backend, or a batch (allowed in 2025-03-26). */
   receive(message: Buffer): void {
     let envelope: Envelope;
     try {
       envelope = scanBackendEnvelope(message);
     } catch (error) {
       if (!(error instanceof ScanError)) throw error;
-      this.#onBroken(message, error);
+      this.#onInvalid(message, error);
       return;
     }
     const { id, method } = envelope;
@@ -222,7 +222,7 @@ export class JsonRpcPeer {
     call.sink.message(mapped, scanBackendEnvelope(mapped));
   }
 
-  /** False when it is not certain whose message it is. */
+  /** Returns false when the client of the message is not certain. */
   #deliver(message: Buffer, envelope: Envelope): boolean {
     if (this.#options.isolation === 'shared' || this.#mixed) return false;
     const isClients = ({ owner }: Lane): boolean => owner === this.#client;
@@ -238,7 +238,7 @@ export class JsonRpcPeer {
     return lane !== undefined;
   }
 
-  #onBroken(message: Buffer, error: ScanError): void {
+  #onInvalid(message: Buffer, error: ScanError): void {
     if (error.fault === 'batch') {
       for (const { start, end } of arrayElements(message, wholeOf(message)))
         if (message[start] !== OPEN_ARRAY) this.receive(message.subarray(start, end));
@@ -251,7 +251,7 @@ export class JsonRpcPeer {
     if (!isRare(this.#garbage)) return;
     const line = message.toString('utf8', 0, QUOTED_BYTES);
     const { backend, log } = this.#options;
-    log.warn('backend wrote something that is not JSON-RPC', {
+    log.warn('backend sent a message that is not JSON-RPC', {
       backend,
       reason: error.message,
       line,
@@ -266,7 +266,7 @@ export class JsonRpcPeer {
   }
 
   #expire(call: Call): void {
-    this.#giveUp(
+    this.#abandon(
       call,
       { kind: 'timeout', detail: `no complete reply after ${call.request.timeoutMs} ms` },
       'timed out',
@@ -274,12 +274,12 @@ export class JsonRpcPeer {
   }
 
   #cancel(call: Call, reason: string): void {
-    this.#giveUp(call, { kind: 'cancelled', detail: reason }, reason);
+    this.#abandon(call, { kind: 'cancelled', detail: reason }, reason);
   }
 
-  #giveUp(call: Call, failure: BackendFailure, reason: string): void {
+  #abandon(call: Call, failure: BackendFailure, reason: string): void {
     if (!this.#settle(call)) return;
-    // A client must not cancel `initialize` (MCP, Cancellation).
+    // a client must not cancel `initialize` (MCP 2025-11-25, basic/utilities/cancellation)
     if (!this.#closed && call.request.method !== 'initialize')
       this.#wire.notify(cancelledText(call.id, reason), call.id);
     call.sink.fail(failure);
@@ -296,7 +296,7 @@ const CLOSED_CHANNEL: BackendFailure = { kind: 'unavailable', detail: 'the chann
 
 const wholeOf = (message: Buffer): Span => ({ start: skipWhitespace(message, 0), end: message.length });
 
-/** The first, second, fourth, eighth ... time: enough for a log. */
+/** Returns true for 1, 2, 4, 8 ...: limits the lines in the log. */
 const isRare = (count: number): boolean => (count & (count - 1)) === 0;
 
 function requestText(id: number, method: string, params: Buffer | undefined): Buffer {
@@ -309,7 +309,7 @@ const cancelledText = (id: number, reason: string): Buffer =>
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id},"reason":${JSON.stringify(reason)}}}`,
   );
 
-/** Which call a reply that the scan refused was meant for, so that its client need not wait for the timeout. */
+/** Returns the id of an invalid reply, so that its call fails now and not at its timeout. */
 function readReplyId(message: Buffer): number | undefined {
   try {
     const value: unknown = JSON.parse(message.toString('utf8'));

@@ -3,16 +3,16 @@ import { memberOf, skipWhitespace, splice, type Span } from '../../http/json-wal
 const META_KEY = Buffer.from('"_meta"');
 const ESCAPE = Buffer.from('\\u');
 
-/** JSON text of `params` whose progress token, if it has one, is `own`; `clientToken` is the text that stood there. */
+/** JSON text of `params` with the progress token `own`, and the text of the client's token that it replaced. */
 export interface OwnedParams {
   readonly params: Buffer;
   readonly clientToken: Buffer | undefined;
 }
 
-/** Puts a token of our own in place of the client's, so that tokens of different clients never meet at the backend. */
+/** Replaces the client's progress token by one of the gateway, so that tokens of different clients never collide. */
 export function withOwnToken(params: Buffer, own: number): OwnedParams {
   const unchanged = { params, clientToken: undefined };
-  // The key may be spelt with escapes; only then does a text without "_meta" need the walk.
+  // a key may contain escapes; only then a text without "_meta" must be parsed
   if (!params.includes(META_KEY) && !params.includes(ESCAPE)) return unchanged;
   const whole = { start: skipWhitespace(params, 0), end: params.length };
   const token = memberOf(params, memberOf(params, whole, '_meta'), 'progressToken');
@@ -23,7 +23,7 @@ export function withOwnToken(params: Buffer, own: number): OwnedParams {
   };
 }
 
-/** Place of the token in the `params` of a `notifications/progress`, and our token that it holds. */
+/** Finds the gateway's token, and its place, in the `params` of a `notifications/progress`. */
 export function findOwnToken(message: Buffer, params: Span | undefined): { own: number; at: Span } | undefined {
   const at = memberOf(message, params, 'progressToken');
   return at && { own: Number(message.toString('latin1', at.start, at.end)), at };

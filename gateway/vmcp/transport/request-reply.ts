@@ -4,8 +4,8 @@ import { failureOfAbort } from './abort.ts';
 import { BackendError, type BackendRequest, type Channel, type ReplySink, type RequestHandle } from './channel.ts';
 
 /**
- * Sends one request and waits for the whole reply. Rejects with `BackendError`; messages that come before the reply go
- * to `onMessage`.
+ * Sends one request and waits for the whole reply. Rejects with `BackendError`. Messages before the reply go to
+ * `onMessage`.
  */
 export function requestReply(
   send: (request: BackendRequest, sink: ReplySink) => RequestHandle,
@@ -15,7 +15,7 @@ export function requestReply(
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     const cancel = (): void => {
-      handle.cancel('not wanted any more');
+      handle.cancel('no longer needed');
     };
     const settled = (): void => {
       options.signal?.removeEventListener('abort', cancel);
@@ -44,7 +44,7 @@ export function requestReply(
 
 const OWN_ID = Buffer.from('0');
 
-/** `requestReply` over an open channel; the reply carries the id 0. */
+/** Sends one request of the gateway over an open channel. The reply carries the id 0. */
 export const ask = (
   channel: Channel,
   method: string,

@@ -13,7 +13,7 @@ function parse(chunks: readonly Buffer[], maxEventBytes = 1_000_000): Read[] {
 
 const message = (data: string, id?: string): Read => ({ event: 'message', data, id });
 
-/** Name, stream, events it means. Every stream is judged whole and at all its cuts. */
+/** Name, stream and expected events. Every stream is parsed whole and cut at all places. */
 const STREAMS: [string, string, Read[]][] = [
   ['one event', 'data: {"a":1}\n\n', [message('{"a":1}')]],
   ['no space behind the colon', 'data:x\n\n', [message('x')]],
@@ -34,7 +34,7 @@ const STREAMS: [string, string, Read[]][] = [
   ['unknown fields', 'data: x\nfoo: bar\ndatas: y\nevents: z\n\n', [message('x')]],
   ['field names differ by case', 'Data: x\n\n', []],
   ['the id stays for later events', 'id: 1\ndata: a\n\ndata: b\n\n', [message('a', '1'), message('b', '1')]],
-  ['an empty id forgets it', 'id: 1\ndata: a\n\nid\ndata: b\n\n', [message('a', '1'), message('b')]],
+  ['an empty id resets it', 'id: 1\ndata: a\n\nid\ndata: b\n\n', [message('a', '1'), message('b')]],
   ['an id with NUL is ignored', 'id: 1\u00002\ndata: a\n\n', [message('a')]],
   ['an id without data', 'id: 7\n\n', [message('', '7')]],
   ['the priming event of 2025-11-25', 'id: 7\nretry: 500\ndata:\n\n', [{ ...message('', '7'), retry: 500 }]],
@@ -47,7 +47,7 @@ const STREAMS: [string, string, Read[]][] = [
 ];
 
 describe('createSseParser', () => {
-  it.each(STREAMS)('reads %s, whole, byte by byte and cut at every pair of places', (_, text, expected) => {
+  it.each(STREAMS)('parses %s, whole, byte by byte and cut at every pair of places', (_, text, expected) => {
     const bytes = Buffer.from(text);
     expect(parse([bytes])).toEqual(expected);
     expect(parse(Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(expected);
@@ -58,7 +58,7 @@ describe('createSseParser', () => {
         );
   });
 
-  it('gives the same events for random streams however they are cut', () => {
+  it('parses random streams to the same events for any cuts', () => {
     const words = [
       'data: ',
       'data',
@@ -101,7 +101,7 @@ describe('createSseParser', () => {
     expect(seen[0]?.toString()).toBe('Xbc');
   });
 
-  it('reads an event of several MiB that comes in small chunks', () => {
+  it('parses an event of several MiB in small chunks', () => {
     const data = 'x'.repeat(8 << 20);
     const bytes = Buffer.from(`data: ${data}\n\n`);
     const chunks = Array.from({ length: Math.ceil(bytes.length / 16_384) }, (_, n) =>
@@ -130,7 +130,7 @@ describe('createSseParser', () => {
     ).not.toThrow();
   });
 
-  it('counts one event, not the stream', () => {
+  it('limits one event, not the stream', () => {
     const chunk = Buffer.from(`: ping\ndata: ${'x'.repeat(50)}\n\n`);
     expect(
       parse(

@@ -2,11 +2,11 @@ import { BackendError } from './channel.ts';
 
 /** One block of an event stream. */
 export interface SseEvent {
-  /** `message` when the block names none. */
+  /** `message` when the block has none. */
   readonly event: string;
   /**
-   * The `data` lines, joined by LF; may be a view of the chunk that held it. Empty also for a block that has no `data`
-   * but an `id` or a `retry`, so that what is needed for a reconnect is not lost.
+   * The `data` lines, joined by LF; may be a view of its chunk. Empty for a block with only an `id` or a `retry`, which
+   * a reconnect needs.
    */
   readonly data: Buffer;
   /** Last event id of the stream so far, not only of this block. */
@@ -17,12 +17,12 @@ export interface SseEvent {
 
 export interface SseParser {
   /**
-   * Reads the next bytes of the stream and reports every block they complete, in order, before it returns.
-   * A block that the stream does not complete with an empty line is never reported.
-   * @throws BackendError `too_large` when one block holds more than `maxEventBytes`; the parser is of no use afterwards
+   * Parses the next bytes and reports every completed block, in order, before it returns. A block without a final empty
+   * line is never reported. @throws BackendError `too_large` when one block has more than `maxEventBytes`; the parser
+   * must not be used afterwards
    */
   push(chunk: Buffer): void;
-  /** Bytes held of a block that is not complete. */
+  /** Returns the number of bytes of the incomplete block. */
   pending(): number;
 }
 
@@ -30,13 +30,13 @@ const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
-/** `event`, `retry`. */
+/** Fields `event` and `retry`. */
 const LONGEST_NAME = 5;
 const NOTHING = Buffer.alloc(0);
 const LINE_FEED = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Parses `text/event-stream` bytes that arrive in chunks cut anywhere. @see WHATWG HTML §9.2.6 */
+/** Parses `text/event-stream` bytes, cut anywhere into chunks. @see WHATWG HTML section 9.2.6 */
 export function createSseParser(onEvent: (event: SseEvent) => void, maxEventBytes: number): SseParser {
   const blocks = createBlocks(onEvent);
   let unfinished: Buffer[] = [];
@@ -80,12 +80,12 @@ export function createSseParser(onEvent: (event: SseEvent) => void, maxEventByte
   };
 }
 
-/** Finds CR and LF with the native search, each byte searched once per kind however many lines there are. */
+/** Finds CR and LF with the native search. Each byte is searched once per kind, for any number of lines. */
 function lineEnds(chunk: Buffer) {
   let cr = -2;
   let lf = -2;
   return {
-    /** Offset of the first CR or LF at or behind `from`, -1 for none. */
+    /** Returns the offset of the first CR or LF at or after `from`; -1 for none. */
     next(from: number): number {
       if (cr !== -1 && cr < from) cr = chunk.indexOf(CR, from);
       if (lf !== -1 && lf < from) lf = chunk.indexOf(LF, from);
@@ -98,16 +98,16 @@ function lineEnds(chunk: Buffer) {
 interface Block {
   event: string;
   data: Buffer[];
-  /** Bytes held in `data`, line ends included. */
+  /** Bytes in `data`, including line ends. */
   bytes: number;
   retry: number | undefined;
-  /** There is something to report. */
+  /** True when the block must be reported. */
   changed: boolean;
 }
 
 const emptyBlock = (): Block => ({ event: '', data: [], bytes: 0, retry: undefined, changed: false });
 
-/** Collects the fields of one block after the other. */
+/** Collects the fields of a block. */
 function createBlocks(onEvent: (event: SseEvent) => void) {
   let block = emptyBlock();
   let lastId: string | undefined;

@@ -2,13 +2,13 @@ import type { Dispatcher } from 'undici';
 import { errorOfFailure, errorOfReply } from '../../../kube/api-error.ts';
 
 const MOST_BYTES = 4_096;
-/** A kubelet says no more than this of a container that has ended, or has not started yet. */
+/** A kubelet gives no other reason for a container that has ended or has not started yet. */
 const NOT_RUNNING = '500 InternalError: the container is not running: "kubectl describe pod" says why';
 
-/** Keeps why there is no upgrade to a WebSocket: the WebSocket itself only says that there is none. */
+/** Records why the upgrade to a WebSocket failed. The WebSocket itself reports no reason. */
 export interface RefusalReader {
   readonly interceptor: Dispatcher.DispatcherComposeInterceptor;
-  /** `403 Forbidden: ...`; undefined where neither an answer nor an error has come. */
+  /** Returns a text such as `403 Forbidden: ...`; undefined without an answer and without an error. */
   text(): string | undefined;
 }
 

@@ -73,8 +73,8 @@ function transportTo(url: string, more: Partial<AttachTransportOptions> = {}, to
 
 const logged = (message: string) => lines.filter((line) => line['message'] === message);
 
-describe('a container that is attached to', { timeout: 60_000 }, () => {
-  it('is initialized, called, and told the end of its input', async () => {
+describe('an attached container', { timeout: 60_000 }, () => {
+  it('is initialized and called, and its input is closed at the end', async () => {
     const { server, transport } = await attached('sdk-server.ts');
     const channel = await transport.open(ownerOf('s1'), never);
     expect(channel.facts).toMatchObject({ serverInfo: { name: 'fixture' }, hasSession: true });
@@ -94,14 +94,14 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     expect(logged('backend process ended')).toEqual([]);
   });
 
-  it('takes and gives long messages', async () => {
+  it('sends and receives long messages', async () => {
     const { transport } = await attached('sdk-server.ts');
     const channel = await transport.open(ownerOf('s1'), never);
     const text = 'é'.repeat(1 << 20);
     expect(textOf(await callTool(channel, 'echo', { text })) === text).toBe(true);
   });
 
-  it('is one process for all sessions, which offer it nothing that could be asked of one of them', async () => {
+  it('is one process for all sessions, and is offered no feature of a single client', async () => {
     const { server, transport } = await attached('sdk-server.ts');
     const channels = await Promise.all(
       ['s1', 's2', 's3'].map((key) => transport.open(ownerOf(key, { principal: key }), never)),
@@ -113,7 +113,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     expect(textOf(await callTool(channels[1] as (typeof channels)[0], 'echo', { text: 'on' }))).toBe('on');
   });
 
-  it('is reached again, with the token as it is then, after it has ended; its stderr is in the log at debug only', async () => {
+  it('is attached again with the current token after it has ended; its stderr is logged at debug only', async () => {
     let token = 'one';
     const { server, transport } = await attached('bad-server.ts', { args: ['well'] }, {}, () => token);
     const channel = await transport.open(ownerOf('s1'), never);
@@ -131,7 +131,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     expect(server.seen.map(({ authorization }) => authorization)).toEqual(['Bearer one', 'Bearer two']);
   });
 
-  it('is waited for no longer than 2 s at a time, however often it could not be reached', async () => {
+  it('is retried after 2 s at most, however often attaching failed', async () => {
     const { server, transport } = await attached('bad-server.ts', { refuse: () => ({ status: 500, body: '' }) });
     for (let times = 1; times <= 6; times += 1) {
       expect((await failureOf(transport.open(ownerOf('s1'), never))).detail).toBe(
@@ -142,7 +142,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     }
   });
 
-  it('that must not be attached to says why, and so does an API server that is not there', async () => {
+  it('reports why attaching is forbidden, and that an API server is unreachable', async () => {
     const body = JSON.stringify({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'pods "x" is forbidden' });
     const { server, transport } = await attached('bad-server.ts', { refuse: () => ({ status: 403, body }) });
     expect(await failureOf(transport.open(ownerOf('s1'), never))).toEqual({
@@ -154,7 +154,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     expect(detail).toMatch(/: the API server cannot be reached \(ECONNREFUSED: /u);
   });
 
-  it('without v5 of the protocol ends with the connection', async () => {
+  it('ends with the connection without v5 of the protocol', async () => {
     const { server, transport } = await attached('sdk-server.ts', { protocol: 'v4.channel.k8s.io' });
     await transport.open(ownerOf('s1'), never);
     const [child] = server.children;
@@ -163,7 +163,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  it('that takes no input fails calls, and holds no more than the limit', async () => {
+  it('fails calls when it reads no input, and buffers no more than the limit', async () => {
     const { transport } = await attached('bad-server.ts', { args: ['well'] }, { maxMessageBytes: 1 << 20 });
     const channel = await transport.open(ownerOf('s1'), never);
     void callTool(channel, 'stop-reading');
@@ -175,7 +175,7 @@ describe('a container that is attached to', { timeout: 60_000 }, () => {
     });
   });
 
-  it('behind a connection that has died without a word is given up', async () => {
+  it('is abandoned when its connection is silently lost', async () => {
     let deaf = true;
     const options = { args: ['well'], deaf: () => deaf };
     const { transport } = await attached('bad-server.ts', options, { pingEveryMs: 50 });

@@ -7,14 +7,14 @@ export interface AttachTransportOptions extends Omit<ProcessesOptions, 'isolatio
   readonly pingEveryMs?: number;
 }
 
-/** The kubelet has pauses of its own before it starts a container again: ours only spare the API server. */
+/** Longest pause before a restart. The kubelet has its own back-off; this one only spares the API server. */
 const PAUSE_MS = 2_000;
 const PING_EVERY_MS = 15_000;
 
 /**
- * MCP over the standard streams of a container in a pod. One process for all sessions; it ends with the connection to
- * it, because the container's `stdinOnce` ends the server then, and the kubelet starts the next one, for which the next
- * opening connects anew.
+ * MCP over the standard streams of a container in a pod. All sessions share one process, which ends with the
+ * connection: `stdinOnce` of the container ends the server, the kubelet restarts it, and the next opening attaches
+ * again.
  */
 export function attachTransport(options: AttachTransportOptions): StdioTransport {
   const { place, name, initTimeoutMs, log, pingEveryMs = PING_EVERY_MS } = options;

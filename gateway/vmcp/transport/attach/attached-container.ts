@@ -9,7 +9,7 @@ import { BackendError } from '../channel.ts';
 import type { ProcessStreams } from '../stdio/stdio-process.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
-/** A container of a pod, and the API server that reaches into it. */
+/** A container of a pod and the API server that gives access to it. */
 export interface AttachPlace {
   readonly connection: Connection;
   readonly namespace: string;
@@ -20,14 +20,14 @@ export interface AttachPlace {
 export interface AttachOptions {
   /** Backend name, for the log. */
   readonly name: string;
-  /** Longest wait for the connection. */
+  /** Longest wait for the connection, ms. */
   readonly timeoutMs: number;
-  /** The connection is given up when nothing has come for three of these. */
+  /** Interval of pings, ms. Without any message in three intervals the connection is closed. */
   readonly pingEveryMs: number;
   readonly log: Logger;
 }
 
-/** @see k8s.io/apimachinery/pkg/util/remotecommand; v5 is v4 with a way to end stdin alone. */
+/** @see k8s.io/apimachinery/pkg/util/remotecommand; v5 is v4 with a message that closes stdin alone. */
 const V5 = 'v5.channel.k8s.io';
 const PROTOCOLS = [V5, 'v4.channel.k8s.io'];
 const STDIN = 0;
@@ -36,22 +36,22 @@ const STDERR = 2;
 const STATUS = 3;
 const CLOSE = 255;
 
-/** The API server takes messages of up to 32 MiB; a stream may be cut anywhere. */
+/** The API server accepts messages of up to 32 MiB. A stream may be cut anywhere. */
 const PIECE_BYTES = 256 * 1024;
-/** More than so much that has not left yet holds the writer back. */
+/** Unsent bytes above which writing pauses. */
 const UNSENT_BYTES = 1024 * 1024;
-const LOOK_AGAIN_MS = 5;
-/** Pings in a row after which nothing has come at all: the other end is gone, though no packet says so. */
-const MOST_UNANSWERED = 3;
+const RECHECK_MS = 5;
+/** Unanswered pings in a row after which the connection counts as lost. */
+const MAX_UNANSWERED = 3;
 const STOP_GRACE_MS = 5_000;
-/** From our wish to close until the connection counts as closed. */
-const LAST_WORDS_MS = 1_000;
+/** Time from closing until the connection counts as closed. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 const PONGS = 'undici:websocket:pong';
 
 /**
- * Attaches to stdin, stdout and stderr of a container. What it wrote before is lost; it has not been told anything
- * before either. Rejects with `BackendError`.
+ * Attaches to stdin, stdout and stderr of a container. Earlier output is lost; the server has not received any input
+ * before. Rejects with `BackendError`.
  */
 export async function attach(
   place: AttachPlace,
@@ -104,7 +104,7 @@ class AttachedContainer implements ProcessStreams {
   readonly #stderr = new PassThrough();
   readonly #open = Promise.withResolvers<undefined>();
   readonly #end = Promise.withResolvers<{ code: null; signal: null; how: string }>();
-  /** What the container's side said of its end. */
+  /** Status that the API server sent at the end. */
   #status: string | undefined;
   #isOpen = false;
   #unanswered = 0;
@@ -138,28 +138,26 @@ class AttachedContainer implements ProcessStreams {
     });
   }
 
-  /** Rejects when the connection cannot be had within `timeoutMs`, or is not wanted any more. */
+  /** Rejects when the connection is not open within `timeoutMs`, or when `closing` is aborted. */
   async opened(timeoutMs: number, closing: AbortSignal): Promise<void> {
     const limit = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const give = (): void => {
-      this.#open.reject(
-        new Error(closing.aborted ? 'not wanted any more' : `no answer within ${String(timeoutMs)} ms`),
-      );
+    const abandon = (): void => {
+      this.#open.reject(new Error(closing.aborted ? 'no longer needed' : `no answer within ${String(timeoutMs)} ms`));
       this.#socket.close();
     };
-    if (limit.aborted) give();
-    limit.addEventListener('abort', give, { once: true });
+    if (limit.aborted) abandon();
+    limit.addEventListener('abort', abandon, { once: true });
     try {
       await this.#open.promise;
     } catch (error) {
       this.#finish('before it was reached');
       throw error;
     } finally {
-      limit.removeEventListener('abort', give);
+      limit.removeEventListener('abort', abandon);
     }
   }
 
-  /** Ends stdin, for which a server ends; then the connection, whatever the server does. */
+  /** Closes stdin, which ends a server, and after `graceMs` the connection. */
   async stop(graceMs = STOP_GRACE_MS): Promise<void> {
     this.stdin.end();
     const timer = setTimeout(() => {
@@ -189,12 +187,12 @@ class AttachedContainer implements ProcessStreams {
     }
   }
 
-  /** A dead peer is not waited for. */
+  /** Closes the connection without waiting for a lost peer. */
   #close(): void {
     this.#socket.close();
     setTimeout(() => {
-      this.#finish('or is out of reach: the connection to it was given up');
-    }, LAST_WORDS_MS).unref();
+      this.#finish('or is out of reach: the connection to it was lost');
+    }, CLOSE_TIMEOUT_MS).unref();
   }
 
   #ended(code: number, reason: string): void {
@@ -218,7 +216,7 @@ class AttachedContainer implements ProcessStreams {
     const heartbeat = setInterval(() => {
       if (!this.#isOpen) return;
       this.#unanswered += 1;
-      if (this.#unanswered > MOST_UNANSWERED) this.#close();
+      if (this.#unanswered > MAX_UNANSWERED) this.#close();
       else ping(this.#socket);
     }, pingEveryMs).unref();
     return () => {
@@ -228,11 +226,14 @@ class AttachedContainer implements ProcessStreams {
   }
 }
 
-/** What is written goes out in pieces, no faster than the connection takes it. Errors are for `exited` to tell. */
+/**
+ * Returns the stdin of the container. It sends in pieces, no faster than the connection accepts. Errors are reported by
+ * `exited`.
+ */
 function stdinOf(socket: WebSocket): Writable {
   const whenSent = (done: () => void): void => {
     if (socket.readyState !== WebSocket.OPEN || socket.bufferedAmount <= UNSENT_BYTES) done();
-    else setTimeout(whenSent, LOOK_AGAIN_MS, done).unref();
+    else setTimeout(whenSent, RECHECK_MS, done).unref();
   };
   const stdin = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -254,7 +255,7 @@ function stdinOf(socket: WebSocket): Writable {
   return stdin.on('error', () => undefined);
 }
 
-/** The API server's last word on the connection, a Status; undefined for anything else. */
+/** Parses the Status that the API server sends at the end; undefined for anything else. */
 function describeStatus(content: Buffer): string | undefined {
   try {
     const { status, message } = JSON.parse(content.toString()) as { status?: unknown; message?: unknown };

@@ -1,7 +1,7 @@
-/** Bodies above this are sent in pieces, without a copy of their own. */
+/** Size above which bodies are sent in pieces, without a copy. */
 export const LARGE_BODY_BYTES = 16 * 1024;
 
-/** A request body that forgets each piece when it is sent; can be read once. */
+/** A request body that releases each piece when it is sent. Can be read once. */
 export class BodyPieces implements Iterable<Buffer> {
   readonly length: number;
   readonly #pieces: Buffer[];

@@ -19,14 +19,14 @@ import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
 import { Resumption } from './resumption.ts';
 import { createSseParser, type SseParser } from '../sse-parser.ts';
 
-/** Replies longer than this are passed on while they arrive. */
+/** Longer replies are forwarded while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
 
-/** Beyond this length a reply is paced. */
+/** Length above which a reply is paced. */
 const LONG_BYTES = 4 * 1024 * 1024;
 const pace = createLongReplyPace();
 
-/** JSON-RPC 2.0 §5.1 */
+/** @see JSON-RPC 2.0 section 5.1 */
 const METHOD_NOT_FOUND = '-32601';
 
 /** The channel that an exchange belongs to. */
@@ -35,28 +35,28 @@ export interface ExchangeHost {
   readonly origin: string;
   readonly path: string;
   readonly maxReplyBytes: number;
-  /** Sends `notifications/cancelled` for our id. */
+  /** Sends `notifications/cancelled` with the gateway's id. */
   cancelled(ownId: string): void;
   sessionLost(): void;
-  /** True when requests carry a session id: only then there is a session to lose. */
+  /** True when requests carry a session id, so that a session can be lost. */
   readonly hasSession: boolean;
-  /** Headers of a GET that goes on behind an event; rejects when no credential can be obtained. */
+  /** Returns the headers of a GET that resumes after an event. Rejects when no credential is available. */
   resumeHeaders(lastEventId: string): Promise<string[]>;
-  /** Sees the reply's headers before the sink sees anything of it. */
+  /** Receives the headers of the reply before the sink receives any part of it. */
   replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
 }
 
-/** What is sent: flat list of header names and values, and the message that carries `ownId`. */
+/** Request on the wire: flat list of header names and values, and the body, which carries `ownId`. */
 export interface Outgoing {
   readonly headers: string[];
-  /** A large one is given in pieces, which are released as they are sent. */
+  /** In pieces for a large body; each piece is released when it is sent. */
   readonly body: Buffer | BodyPieces;
   readonly ownId: string;
 }
 
 /**
- * One POST to a streamable HTTP backend and what comes back for it: JSON, or a stream of events that ends with the
- * reply. The sink gets the reply with the id of `request`.
+ * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
+ * receives the reply with the id of `request`.
  */
 export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #request: BackendRequest;
@@ -75,7 +75,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #rewriter: ReplyRewriter | undefined;
   #done = false;
   #isCollecting = false;
-  /** The client does not take what has arrived. */
+  /** True while the client does not read fast enough. */
   #paused = false;
 
   constructor(request: BackendRequest, sink: ReplySink, host: ExchangeHost, outgoing: Outgoing) {
@@ -85,7 +85,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#ownId = outgoing.ownId;
     this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
     const { headers } = outgoing;
-    const body = outgoing.body as Buffer; // iterables are taken too, which the types do not say
+    const body = outgoing.body as Buffer; // undici accepts iterables, which its types do not declare
     host.dispatcher.dispatch(
       { origin: host.origin, path: host.path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       this,
@@ -103,7 +103,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#controller?.resume();
   }
 
-  /** The next piece of a long reply may come, unless the client asked for a pause meanwhile. */
+  /** Resumes a long reply after its pause, unless the client has paused it meanwhile. */
   takeTurn(): void {
     if (!this.#paused && !this.#done) this.#controller?.resume();
   }
@@ -128,7 +128,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#done) controller.abort(new Error('not wanted any more'));
+    if (this.#done) controller.abort(new Error('no longer needed'));
   }
 
   onResponseStart(
@@ -175,7 +175,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     }
   }
 
-  /** Counts a reply that can only be passed on as a whole; true while a long one arrives. */
+  /** Counts a reply that must be complete before it is forwarded. Returns true while a long one arrives. */
   #collecting(bytes: number): boolean {
     if (this.#done || (bytes <= UNCOUNTED_PARTIAL_BYTES && !this.#isCollecting)) return false;
     this.#isCollecting = bytes > UNCOUNTED_PARTIAL_BYTES;
@@ -185,7 +185,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     return false;
   }
 
-  /** After a 2xx the request is not sent again. */
+  /** Releases the body after a 2xx: the request is not repeated. */
   #releaseBody(): void {
     const { params } = this.#request;
     if (params === undefined || params.length <= LARGE_BODY_BYTES) return;
@@ -200,7 +200,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     }
     try {
       if (this.#events || this.#resumption.isEarly)
-        this.#onStreamBroken({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
+        this.#onStreamLost({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
       else if (this.#rewriter) {
         this.#rewriter.end();
         this.#finish();
@@ -213,7 +213,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#done) clearTimeout(this.#timer);
-    else this.#onStreamBroken(failureOfError(error));
+    else this.#onStreamLost(failureOfError(error));
   }
 
   fail(reason: BackendFailure): void {
@@ -223,13 +223,13 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#finish();
     this.#controller?.abort(new Error(failure.kind));
     if (failure.kind === 'session_lost') this.#host.sessionLost();
-    // A stream that had begun means that the request was taken: it must not look as if it could be sent again.
+    // a stream that had begun means that the backend accepted the request: it must not be repeated
     const mayBeRepeated = failure.kind === 'session_lost' || failure.kind === 'unauthenticated';
     this.#sink.fail(mayBeRepeated ? (this.#resumption.brokenBy ?? failure) : failure);
   }
 
   /** Resumes a stream whose events have ids by GET: a backend may close it at any time. */
-  #onStreamBroken(failure: BackendFailure): void {
+  #onStreamLost(failure: BackendFailure): void {
     const wasStream = this.#events !== undefined || this.#resumption.isEarly;
     const isResumed =
       wasStream &&
@@ -276,7 +276,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#takeTurns(controller);
   }
 
-  /** One piece in a turn of the event loop: a socket that always has more must not keep it from all other calls. */
+  /** Reads one piece per turn of the event loop: a fast socket must not block all other calls. */
   #takeTurns(controller: Dispatcher.DispatchController): void {
     controller.pause();
     if (this.#paused) return;
@@ -296,9 +296,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   /**
-   * A 404 to a request with a session id means that the session is lost, whatever the body says. Repeated over a new
-   * session, the same request may meet it for another reason: servers of 2026-07-28 answer an unknown method with 404.
-   * @see MCP 2025-11-25, basic/transports, Session Management
+   * Returns true when a 404 means a lost session: for any request with a session id, whatever the body. A request
+   * repeated in a new session may get 404 for another reason: servers of 2026-07-28 answer unknown methods so. @see MCP
+   * 2025-11-25, basic/transports, Session Management
    */
   #isSessionLost(body: Buffer, { error }: Envelope): boolean {
     if (this.#status !== 404 || !this.#host.hasSession) return false;
@@ -306,7 +306,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     return !code || body.toString('latin1', code.start, code.end) !== METHOD_NOT_FOUND;
   }
 
-  /** Undefined for an error in another shape than that of JSON-RPC. Throws `ScanError` where the status promises a reply. */
+  /** Returns undefined for an error that is not JSON-RPC. Throws `ScanError` when the status promises a reply. */
   #scan(body: Buffer): Envelope | undefined {
     try {
       return scanBackendEnvelope(body);
@@ -324,7 +324,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });
   }
 
-  /** On a resumed stream replies to other requests may come too. */
+  /** Returns true for the reply to this request. A resumed stream may also carry replies to other requests. */
   #isOwnReply(body: Buffer, envelope: Envelope): boolean {
     const { id } = envelope;
     return (
@@ -332,7 +332,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     );
   }
 
-  /** The connection of an event stream is left to end by itself, so that it can be used again. */
+  /** Finishes with a reply. The connection of an event stream ends by itself, so that it can be reused. */
   #onReply(body: Buffer, envelope: Envelope): void {
     const fault = replyFault(body, envelope);
     if (fault !== undefined) {

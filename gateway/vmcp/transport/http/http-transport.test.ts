@@ -26,7 +26,7 @@ const initialized = (id: number | undefined): object => ({
   result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } },
 });
 
-/** A backend on a real socket: the handshake is in order, `answer` serves everything else. */
+/** Starts a backend on a real socket. It answers the handshake; `answer` serves all other messages. */
 async function open(
   answer: Answer,
   options: { session?: string; seen?: string[]; limit?: number } = {},
@@ -84,7 +84,7 @@ const call = (channel: Channel, timeoutMs = 2_000, onMessage?: (message: Buffer)
   ).then(String);
 
 describe('httpTransport', () => {
-  it('shakes hands once, keeps the session id and forwards params as they are', async () => {
+  it('runs the handshake once, keeps the session id and forwards params unchanged', async () => {
     const seen: string[] = [];
     const channel = await open(
       (_req, res, { id }) => {
@@ -104,7 +104,7 @@ describe('httpTransport', () => {
     expect(seen[2]).toContain('"params":{"name":"x","n":1e400}}');
   });
 
-  it('takes a reply that comes as events, and hands over what comes before it', async () => {
+  it('receives a reply as events, and delivers the messages before it', async () => {
     const messages: string[] = [];
     const channel = await open((_req, res, { id }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -121,7 +121,7 @@ describe('httpTransport', () => {
     expect(messages).toEqual(['{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}']);
   });
 
-  it('passes a long reply on while it arrives, with the id replaced', async () => {
+  it('forwards a long reply while it arrives, with the id replaced', async () => {
     const long = 'x'.repeat(1_500_000);
     const channel = await open((_req, res, { id }) => {
       json(res, 200, { result: { text: long }, jsonrpc: '2.0', id });
@@ -265,7 +265,7 @@ describe('httpTransport', () => {
     expect(channel.alive).toBe(kind !== 'session_lost');
   });
 
-  it("passes a backend's own JSON-RPC error whatever its HTTP status is", async () => {
+  it("forwards a backend's JSON-RPC error with any HTTP status", async () => {
     const channel = await open((_req, res, { id }) => {
       json(res, 404, { jsonrpc: '2.0', id, error: { code: -32601, message: 'no', data: 7 } });
     });
@@ -276,7 +276,7 @@ describe('httpTransport', () => {
     });
   });
 
-  it('tells the backend of a cancelled request', async () => {
+  it('cancels a request at the backend', async () => {
     const seen: string[] = [];
     const channel = await open(() => undefined, { seen });
     const failure = await new Promise<BackendFailure>((resolve) => {

@@ -12,7 +12,7 @@ import type {
   ServerFacts,
   Transport,
 } from '../channel.ts';
-import { MOST_UNSENT_MESSAGES, STREAM_LIMITS } from '../../budgets/limits.ts';
+import { MAX_UNSENT_MESSAGES, STREAM_LIMITS } from '../../budgets/limits.ts';
 import { StreamPlaces } from '../../budgets/stream-places.ts';
 import { unlessAborted } from '../abort.ts';
 import { BackendError } from '../channel.ts';
@@ -28,12 +28,12 @@ export interface HttpTransportOptions {
   /** MCP endpoint of the backend. */
   readonly url: URL;
   readonly clientInfo: ClientInfo;
-  /** Headers sent on every request, by lower-case name; empty where `headerFiles` has the value. */
+  /** Headers of every request, by lower-case name; empty where `headerFiles` has the value. */
   readonly headers: Readonly<Record<string, string>>;
   readonly headerFiles?: HeaderFiles | undefined;
-  /** Which addresses may be dialled; when absent those that the URL itself names. */
+  /** Addresses that may be dialled; when absent, those that the URL itself names. */
   readonly policy?: OutboundPolicy | undefined;
-  /** PEM bundle trusted beside the system's; followed when it changes. */
+  /** PEM bundle trusted beside the system's; read again when it changes. */
   readonly caFile?: string | undefined;
   readonly maxReplyBytes: number;
   /** Longest wait for the handshake, ms. */
@@ -42,22 +42,28 @@ export interface HttpTransportOptions {
 }
 
 const CONNECTIONS = 128;
-/** One for each stream, and one for the gateway's own. */
+/** One for each stream and one for the gateway's own stream. */
 const STREAM_CONNECTIONS = STREAM_LIMITS.total + 1;
-/** Shorter than the 5 s of Node's and Python's servers: a call on a connection that is just being closed is lost. */
+/** Shorter than the 5 s of Node and Python servers: a request on a connection that the server is closing is lost. */
 const KEEP_ALIVE_MS = 4_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** The connections to one backend: unsolicited streams, one per channel that listens, must not use up those of calls. */
+/**
+ * Connection pools of one backend. Unsolicited streams have their own pool, so that they cannot use up the connections
+ * of calls.
+ */
 interface Pools {
   readonly calls: Dispatcher;
   readonly streams: Dispatcher;
   readonly places: StreamPlaces;
-  /** Messages of all channels that the backend has not taken yet. */
+  /** Messages of all channels that the backend has not answered yet. */
   readonly unsent: { count: number };
 }
 
-/** Streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per channel. */
+/**
+ * Creates a transport for streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per
+ * channel.
+ */
 export function httpTransport(options: HttpTransportOptions): Transport {
   const { url, headerFiles, caFile, log, policy = policyFor(url, {}), initTimeoutMs: timeoutMs } = options;
   const common = {
@@ -76,7 +82,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   };
 }
 
-/** Until the handshake is done. */
+/** Placeholder until the handshake has finished. */
 const UNKNOWN: ServerFacts = {
   revision: '',
   capabilities: {},
@@ -101,7 +107,7 @@ class HttpChannel implements Channel, ExchangeHost {
   #sessionId: string | undefined;
   #lastId = 0;
   #listener: StreamListener | undefined;
-  /** Notifications and responses that the backend has not taken yet. */
+  /** Notifications and responses that the backend has not answered yet. */
   readonly #sending = new Set<Promise<void>>();
   #method = '';
   #methodPrefix = '';
@@ -154,7 +160,7 @@ class HttpChannel implements Channel, ExchangeHost {
     return new HttpExchange(request, sink, this, { headers: sized, body, ownId });
   }
 
-  /** A header that the gateway sets itself is not taken from a client. */
+  /** Returns the client's headers without those that the gateway sets itself. */
   #besideOwn(extra: Readonly<Record<string, string>>): string[] {
     const own = this.#options.headers;
     return Object.entries(extra).flatMap((header) => (Object.hasOwn(own, header[0]) ? [] : header));
@@ -174,7 +180,7 @@ class HttpChannel implements Channel, ExchangeHost {
     return [...getHeaders(await this.#ownHeaders()), 'last-event-id', lastEventId];
   }
 
-  /** Headers of what the channel sends on its own account. */
+  /** Returns the headers of messages that the channel sends itself. */
   async #ownHeaders(): Promise<string[]> {
     return withCredential(this.#headers, await this.#owner.authorize?.());
   }
@@ -189,8 +195,8 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   send(message: Buffer): void {
-    if (this.#unsent.count >= MOST_UNSENT_MESSAGES) {
-      this.#options.log.debug('message to backend lost', { error: 'too many others wait' });
+    if (this.#unsent.count >= MAX_UNSENT_MESSAGES) {
+      this.#options.log.debug('message to backend lost', { error: 'too many messages are pending' });
       return;
     }
     this.#unsent.count += 1;
@@ -209,7 +215,7 @@ class HttpChannel implements Channel, ExchangeHost {
     this.alive = false;
     this.#listener?.close();
     if (this.#sessionId === undefined) return;
-    // On another connection the end of the session would overtake what was sent before it.
+    // on another connection the DELETE would overtake earlier messages
     if (this.#sending.size > 0)
       await Promise.race([Promise.all(this.#sending), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     try {
@@ -222,7 +228,7 @@ class HttpChannel implements Channel, ExchangeHost {
       });
       await body.dump();
     } catch {
-      // the backend ends an abandoned session by itself
+      // the backend expires an abandoned session
     }
   }
 
@@ -287,7 +293,7 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 }
 
-/** A flat list of headers in which the credential stands in place of headers of its names. */
+/** Returns a flat list of headers in which the credential replaces headers of its names. */
 function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
   if (credential === undefined) return headers;
   const flat = Object.entries(credential).flat();

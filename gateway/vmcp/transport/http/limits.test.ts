@@ -22,7 +22,7 @@ const json = (res: ServerResponse, status: number, body: object, headers: Record
   res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 
-/** A backend with sessions and a GET stream for each; `answer` serves what comes behind the handshake. */
+/** Starts a backend with sessions, each with a GET stream. `answer` serves all messages after the handshake. */
 async function backend(answer: (message: Message, res: ServerResponse) => void) {
   const streams = new Set<ServerResponse>();
   let sessions = 0;
@@ -75,7 +75,7 @@ const ok = ({ id }: Message, res: ServerResponse): void => {
   json(res, 200, { jsonrpc: '2.0', id, result: {} });
 };
 
-it('keeps calls going however many channels listen', async () => {
+it('serves calls while many channels listen', async () => {
   const { port, streams } = await backend(ok);
   const transport = connectTo(port);
   const channels = await Promise.all(Array.from({ length: 140 }, () => open(transport)));
@@ -84,7 +84,7 @@ it('keeps calls going however many channels listen', async () => {
   await expect(Promise.all(channels.map(call))).resolves.toHaveLength(140);
 });
 
-it('stops listening on a session that the backend does not know any more', async () => {
+it('stops listening on a session that the backend has lost', async () => {
   const { port, streams } = await backend((_message, res) => {
     res.writeHead(400).end();
   });
@@ -95,7 +95,7 @@ it('stops listening on a session that the backend does not know any more', async
   await expect.poll(() => streams.size).toBe(0);
 });
 
-it('waits for the reply behind informational answers, whose media type may be spelt in any case', async () => {
+it('waits for the reply after informational responses, and accepts a media type in any case', async () => {
   const { port } = await backend(({ id }, res) => {
     res.writeEarlyHints({ link: '</style.css>; rel=preload' });
     res.writeProcessing();
@@ -105,7 +105,7 @@ it('waits for the reply behind informational answers, whose media type may be sp
   expect(String(await call(await open(connectTo(port))))).toContain('"late":true');
 });
 
-it('tells a timeout while opening from a caller that went away', async () => {
+it('distinguishes a timeout while opening from a cancelled opening', async () => {
   const server = createServer(() => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => {
@@ -120,7 +120,7 @@ it('tells a timeout while opening from a caller that went away', async () => {
   await expect(opening).rejects.toMatchObject({ failure: { kind: 'cancelled' } });
 });
 
-it('does not blame the backend for a client that does not read', async () => {
+it('reports no failure of the backend when the client does not read', async () => {
   const { port } = await backend(({ id }, res) => {
     json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(900_000) } });
   });

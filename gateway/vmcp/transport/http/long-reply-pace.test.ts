@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLongReplyPace } from './long-reply-pace.ts';
 
-/** Pauses after the given shares of a busy event loop, each measured for `ms`. */
+/** Returns the pauses after the given shares of a busy event loop, each measured for `ms`. */
 function pausesAfter(shares: readonly number[], ms = 60): number[] {
   const total = { active: 0, idle: 0, utilization: 0 };
   const pace = createLongReplyPace(() => ({ ...total }));

@@ -1,17 +1,19 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 
-/** Pause of a busy gateway, in ms. Pieces of 64 KiB make about 6 MB/s of it, so 100 MiB end within a call's 30 s. */
+/**
+ * Pause of a busy gateway, in ms. Pieces of 64 KiB make about 6 MB/s, so that 100 MiB take less than the 30 s of a
+ * call.
+ */
 const LONGEST_PAUSE_MS = 10;
-/** Time over which the utilization is averaged, in ms; after a longer gap the average says nothing about now. */
+/** Time over which the utilization is averaged, in ms. After a longer gap the average is outdated. */
 const WINDOW_MS = { shortest: 50, longest: 1_000 };
 
 /**
- * Pauses between the pieces of long replies. They get the idle time of the event loop: a long reply can wait, the short
- * ones beside it cannot.
- * @param read reads the utilization of the event loop since the process started
+ * Creates the pauses between the pieces of long replies, which use the idle time of the event loop: a long reply can
+ * wait, short ones cannot. @param read returns the utilization of the event loop since the process started
  */
 export function createLongReplyPace(read: () => EventLoopUtilization = () => performance.eventLoopUtilization()): {
-  /** Pause before the next piece, in whole ms. */
+  /** Returns the pause before the next piece, in whole ms. */
   pauseMs(): number;
 } {
   let since = read();

@@ -10,8 +10,8 @@ import { ownerOf, startCall, textOf } from '../testdata/calls.ts';
 const TOOL_MS = 100;
 
 /**
- * A backend that primes the stream of a call and closes it, written as SDK 1.29 writes it. The reply goes to the GET that
- * is open when the tool is done and is lost when none is; `refusals` are the statuses of the first GETs.
+ * Starts a backend that primes the stream of a call and closes it, as SDK 1.29 does. The reply goes to the GET that is
+ * open when the tool finishes, and is lost when none is. `refusals` are the statuses of the first GETs.
  */
 async function open(retryMs: number, refusals: readonly number[] = []) {
   const server = await startMcpServer(testScope(), 'raw');
@@ -52,20 +52,23 @@ async function open(retryMs: number, refusals: readonly number[] = []) {
 }
 
 /** @see MCP 2025-11-25, basic/transports, Sending Messages to the Server */
-it('takes the reply of a backend that closes the stream of a call, names a long wait and keeps no reply', async () => {
+it('receives the reply of a backend that closes the stream, asks for a long wait and does not keep the reply', async () => {
   const { text, resumed } = await open(5_000);
   expect(text).toBe('resumed');
   expect(resumed).toEqual([{ id: 'a::1_b', afterMs: expect.any(Number) as number }]);
 });
 
-it.each([409, 503])('waits as long as the backend says when it refuses an early resumption with %i', async (status) => {
-  const { text, resumed } = await open(1_000, [status]);
-  expect(text).toBe('resumed');
-  expect(resumed.map(({ id }) => id)).toEqual(['a::1_b', 'a::1_b']);
-  expect(resumed[1]?.afterMs).toBeGreaterThanOrEqual(990);
-});
+it.each([409, 503])(
+  'waits for the requested time when the backend rejects an early resumption with %i',
+  async (status) => {
+    const { text, resumed } = await open(1_000, [status]);
+    expect(text).toBe('resumed');
+    expect(resumed.map(({ id }) => id)).toEqual(['a::1_b', 'a::1_b']);
+    expect(resumed[1]?.afterMs).toBeGreaterThanOrEqual(990);
+  },
+);
 
-it('keeps to a short wait', async () => {
+it('obeys a short wait', async () => {
   const { resumed } = await open(90);
   expect(resumed[0]?.afterMs).toBeGreaterThanOrEqual(85);
 });

@@ -6,7 +6,7 @@ import type { BackendFailure } from '../channel.ts';
  * drops a reply that is ready while no stream is open, so a client that waits never gets it.
  */
 const USUAL_WAIT_MS = 1_000;
-/** Shortest wait that is obeyed: a shorter one would be a hot loop. */
+/** Shortest wait: a backend that asks for a shorter one would cause a hot loop. */
 const SHORTEST_WAIT_MS = 50;
 
 /** Returns true for a status that rejects a resumption for now: the backend insists on the wait. */

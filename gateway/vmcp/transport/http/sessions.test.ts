@@ -20,7 +20,7 @@ async function open(options: ServerOptions = {}) {
   return { server, channel: await transport.open(ownerOf('k'), AbortSignal.timeout(10_000)) };
 }
 
-it.each([404, 400])('a begun stream that is gone on with and meets %i is no request to send again', async (status) => {
+it.each([404, 400])('does not repeat a request whose resumed stream is answered with %i', async (status) => {
   const { server, channel } = await open({ getStatus: status });
   server.intercept = ({ message, res }) => {
     if (message.method !== 'tools/call') return false;
@@ -32,7 +32,7 @@ it.each([404, 400])('a begun stream that is gone on with and meets %i is no requ
   expect({ alive: channel.alive, calls: server.count('tools/call') }).toEqual({ alive: false, calls: 1 });
 });
 
-it('a request that meets 404 at once may be sent again', async () => {
+it('allows to repeat a request that is answered with 404 at once', async () => {
   const { server, channel } = await open();
   server.sessions.clear();
   expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
@@ -47,7 +47,7 @@ it.each([
   ['an unknown method', (id: unknown) => error(id, -32601)],
   ['an error without an id', () => error(null, -32001)],
   ['a result', (id: unknown) => ({ id, result: { content: [] } })],
-])('a 404 is a lost session although its body is %s', async (_name, body) => {
+])('treats a 404 as a lost session although its body is %s', async (_name, body) => {
   const { server, channel } = await open();
   server.intercept = ({ message, res }) => {
     if (message.method !== 'tools/call') return false;
@@ -59,7 +59,7 @@ it.each([
   expect(channel.alive).toBe(false);
 });
 
-it('a 404 without a session is what its body says', async () => {
+it('treats a 404 without a session as its body states', async () => {
   const { server, channel } = await open({ sessions: false });
   let body = (id: unknown): object => error(id, -32001);
   server.intercept = ({ message, res }) => {
@@ -74,7 +74,7 @@ it('a 404 without a session is what its body says', async () => {
   expect(channel.alive).toBe(true);
 });
 
-it('an unknown method that is answered 404 again after a new handshake stays one', async () => {
+it('reports an unknown method when the repeated request is answered with 404 too', async () => {
   const { server, channel } = await open();
   server.intercept = ({ message, res }) => {
     if (message.method !== 'completion/complete') return false;
@@ -87,7 +87,7 @@ it('an unknown method that is answered 404 again after a new handshake stays one
   expect(channel.alive).toBe(true);
 });
 
-it('a 404 to a notification is a lost session, one to the end of the session is not waited for', async () => {
+it('treats a 404 to a notification as a lost session, and does not wait for one to DELETE', async () => {
   const { server, channel } = await open();
   server.sessions.clear();
   channel.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'));
@@ -95,7 +95,7 @@ it('a 404 to a notification is a lost session, one to the end of the session is 
   await channel.close();
 });
 
-it('a 404 to a stream that was open before is a lost session', async () => {
+it('treats a 404 to a stream that was open before as a lost session', async () => {
   const { server, channel } = await open();
   channel.listen();
   await eventually('the stream is open', () => server.streams.size === 1);
@@ -104,7 +104,7 @@ it('a 404 to a stream that was open before is a lost session', async () => {
   await eventually('the session is lost', () => !channel.alive, { timeoutMs: 10_000 });
 });
 
-it('a 404 to the first stream means that the backend has none', async () => {
+it('treats a 404 to the first GET as a backend without a stream', async () => {
   const { server, channel } = await open({ getStatus: 404 });
   channel.listen();
   await eventually('the stream is refused', () => server.seen.some(({ httpMethod }) => httpMethod === 'GET'));
@@ -112,7 +112,7 @@ it('a 404 to the first stream means that the backend has none', async () => {
   expect(channel.alive).toBe(true);
 });
 
-it('a header that the gateway sets is not taken from a client, others are', async () => {
+it('forwards headers of a client except those that the gateway sets', async () => {
   const { server, channel } = await open();
   const headers = { 'x-key': 'of the client', 'x-other': 'of the client' };
   const params = toolParams('tool', { text: 'x' });
@@ -121,7 +121,7 @@ it('a header that the gateway sets is not taken from a client, others are', asyn
   expect([seen?.['x-key'], seen?.['x-other']]).toEqual(['of the gateway', 'of the client']);
 });
 
-it('what was sent before the end of the session arrives before it', async () => {
+it('sends earlier messages before the end of the session', async () => {
   const { server, channel } = await open({ methods: { 'tools/call': () => undefined } });
   const calls = Array.from({ length: 20 }, () => startCall(channel, { method: 'tools/call' }));
   await eventually('all are there', () => server.count('tools/call') === 20);
@@ -131,7 +131,7 @@ it('what was sent before the end of the session arrives before it', async () => 
   expect(order).toEqual([...Array.from({ length: 20 }, () => 'notifications/cancelled'), 'DELETE']);
 });
 
-it.each([408, 429, 503])('a stream that is refused with %i once is asked for again', async (status) => {
+it.each([408, 429, 503])('opens a stream again that was rejected with %i', async (status) => {
   const { server, channel } = await open();
   let refused = 0;
   server.interceptGet = (_req, res) => {

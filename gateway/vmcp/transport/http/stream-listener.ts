@@ -10,26 +10,26 @@ import type { Logger } from '../../../contract/logger.ts';
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
   readonly path: string;
-  /** Of a POST, as a flat list, with the credential as it is now. */
+  /** Returns the headers of a POST, as a flat list, with the current credential. */
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
-  /** A stream that was open once is answered 404. */
+  /** Called when a stream that was open before is answered with 404. */
   readonly onSessionLost: () => void;
   readonly places: StreamPlaces;
-  /** Of the session that listens; undefined: the gateway itself. */
+  /** Budgets of the session; undefined for the gateway's own channel. */
   readonly account: Account | undefined;
   readonly log: Logger;
 }
 
-/** `Accept` of requests that are no GET. */
+/** `Accept` of all requests except GET. */
 export const ACCEPT_POST = 'application/json, text/event-stream';
 
-/** The headers of a GET of the stream, from those of a POST. */
+/** Returns the headers of the stream's GET, made from those of a POST. */
 export const getHeaders = (headers: readonly string[]): string[] =>
   headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
 
-/** What a backend that has a stream may say for a while: who asks is to log in, was too slow, comes too often. */
+/** Temporary 4xx statuses of a backend with a stream: login required, too slow, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, 425, 429]);
 
 const FIRST_RETRY_MS = 1_000;
@@ -37,8 +37,8 @@ const SHORTEST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * Keeps a backend's unsolicited stream (GET) open in the background: opened again with `Last-Event-ID` after it ends,
- * given up for good when the backend has none (405, 404, 400: many answer so).
+ * Keeps a backend's unsolicited stream (GET) open in the background. Reconnects with `Last-Event-ID` after it ends, and
+ * stops for good when the backend has no stream (405, 404, 400).
  */
 export class StreamListener {
   readonly #options: ListenerOptions;
@@ -62,7 +62,7 @@ export class StreamListener {
     const { signal } = this.#abort;
     this.#connect()
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#options.log.debug('stream of a backend broke', { error: String(error) });
+        if (!signal.aborted) this.#options.log.debug('stream of a backend failed', { error: String(error) });
       })
       .finally(() => {
         if (signal.aborted) return;

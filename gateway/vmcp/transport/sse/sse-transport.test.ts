@@ -52,7 +52,7 @@ function transportTo(url: URL, options: Partial<SseTransportOptions> = {}): Tran
   return transport;
 }
 
-/** A server made with the SDK; `requests` are the heads of what it was sent. */
+/** Starts a server made with the SDK; `requests` records the heads of its requests. */
 async function sdkServer() {
   const sessions = new Map<string, SSEServerTransport>();
   const requests: { method: string; headers: IncomingMessage['headers'] }[] = [];
@@ -142,7 +142,7 @@ describe('a channel over the SDK’s SSEServerTransport', () => {
     await vi.waitFor(() => expect(seen).toContain('notifications/tools/list_changed'), 10_000);
   });
 
-  it('is not alive after the backend ended the stream; running calls fail, a new channel works', async () => {
+  it('is not alive after the backend ends the stream; running calls fail, a new channel works', async () => {
     const { url, sessions } = await sdkServer();
     const transport = transportTo(url);
     const channel = await transport.open(ownerOf('s1'), never);
@@ -155,7 +155,7 @@ describe('a channel over the SDK’s SSEServerTransport', () => {
     expect(textOf(await callTool(again, 'echo', { text: 'x' }))).toBe('x');
   });
 
-  it('has lost its session when the backend does not know it any more', async () => {
+  it('reports a lost session when the backend does not know it', async () => {
     const { url, sessions } = await sdkServer();
     const channel = await transportTo(url).open(ownerOf('s1'), never);
     sessions.clear();
@@ -170,7 +170,7 @@ type Respond = (
   post: ServerResponse,
 ) => void;
 
-/** A hand-written server: `endpoint` as it stands in its event, `respond` for each message but initialize. */
+/** Starts a server with `endpoint` as the data of its endpoint event; `respond` handles each message but initialize. */
 async function rawServer(endpoint: string, respond: Respond = () => undefined): Promise<URL> {
   let stream: ServerResponse | undefined;
   const { url } = await listen((req, res) => {
@@ -209,7 +209,7 @@ describe('a bad SSE server', () => {
     expect(failure).toMatchObject({ kind: 'garbage', detail: expect.stringContaining('origin') as string });
   });
 
-  it('that puts a password into its endpoint is refused', async () => {
+  it('is rejected when its endpoint contains a password', async () => {
     const url = await listen((_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(`event: endpoint\ndata: http://user:secret@${url.url.host}/messages\n\n`);
@@ -234,13 +234,13 @@ describe('a bad SSE server', () => {
     if (status === 302) expect(failure.detail).toContain('redirects are not followed');
   });
 
-  it('that nobody listens for is unavailable', async () => {
+  it('is unavailable when its port is closed', async () => {
     const { server, url } = await listen(() => undefined);
     server.close();
     expect((await failureOf(transportTo(url).open(ownerOf('s1'), never))).kind).toBe('unavailable');
   });
 
-  it('that never names an endpoint, or never answers at all, is a timeout', async () => {
+  it('times out when it never sends an endpoint or never answers', async () => {
     const silent = await listen((_, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders());
     const dead = await listen(() => undefined);
     for (const { url } of [silent, dead]) {
@@ -251,7 +251,7 @@ describe('a bad SSE server', () => {
     }
   });
 
-  it('fails a call whose POST is refused, and only that call', async () => {
+  it('fails only the call whose POST is rejected', async () => {
     const url = await rawServer('/m', ({ id, params }, stream, post) => {
       if (params.name === 'fail') post.writeHead(503, { 'retry-after': '3' }).end();
       else send(stream, { jsonrpc: '2.0', id, result: { text: 'fine' } });
@@ -261,7 +261,7 @@ describe('a bad SSE server', () => {
     expect((await callTool(channel, 'ok')).reply?.result).toEqual({ text: 'fine' });
   });
 
-  it('takes a reply cut anywhere, with CRLF and several data lines', async () => {
+  it('receives a reply that is cut anywhere, with CRLF and several data lines', async () => {
     const url = await rawServer('/m', ({ id }, stream) => {
       const bytes = Buffer.from(`data: {"jsonrpc":"2.0",\r\ndata: "id":${String(id)},"result":{"text":"€"}}\r\n\r\n`);
       void (async () => {

@@ -23,11 +23,11 @@ import type { Logger } from '../../../contract/logger.ts';
 export interface SseTransportOptions {
   /** Backend name, for the log. */
   readonly name: string;
-  /** Where the event stream is. */
+  /** URL of the event stream. */
   readonly url: URL;
-  /** Not limited in connections: each channel holds one for its stream. Closed by whoever made it. */
+  /** Has no limit of connections: each channel uses one for its stream. Closed by its creator. */
   readonly dispatcher: Dispatcher;
-  /** Headers sent on every request, by lower-case name; they win over those of a single request. */
+  /** Headers of every request, by lower-case name. They replace those of a single request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly clientInfo: ClientInfo;
   /** Longest wait for stream, endpoint and handshake together, ms. */
@@ -36,7 +36,10 @@ export interface SseTransportOptions {
   readonly log: Logger;
 }
 
-/** HTTP+SSE of 2024-11-05: one event stream per channel, every message to the backend is a POST. */
+/**
+ * Creates a transport for HTTP+SSE of 2024-11-05: one event stream per channel, and a POST for each message to the
+ * backend.
+ */
 export function sseTransport(options: SseTransportOptions): Transport {
   const channels = new Set<SseChannel>();
   return {
@@ -52,7 +55,7 @@ export function sseTransport(options: SseTransportOptions): Transport {
   };
 }
 
-/** A notification is small: it is taken at once or the backend hangs. */
+/** Longest wait for the POST of a notification: it is small, so a slow answer means that the backend hangs. */
 const NOTIFY_TIMEOUT_MS = 30_000;
 const SHORTEST_HEADERS_TIMEOUT_MS = 1_000;
 
@@ -64,7 +67,7 @@ class SseChannel implements Channel {
   readonly #lane: Lane;
   readonly #peer: JsonRpcPeer;
   readonly #abort = new AbortController();
-  /** Requests whose POST has not been answered yet, by our id. */
+  /** Requests without an answer to their POST, by the gateway's id. */
   readonly #posting = new Map<number, Promise<unknown>>();
   readonly #endpoint = Promise.withResolvers<URL>();
   #hasEndpoint = false;
@@ -131,7 +134,7 @@ class SseChannel implements Channel {
   }
 
   listen(): void {
-    // the event stream is open from the start
+    // the event stream is always open
   }
 
   close(): Promise<void> {
@@ -200,7 +203,7 @@ class SseChannel implements Channel {
     else if (event === 'message' && data.length > 0) this.#peer.receive(data);
   }
 
-  /** The first one counts. */
+  /** Handles the endpoint event; later ones are ignored. */
   #onEndpoint(reference: string): void {
     if (this.#hasEndpoint) return;
     this.#hasEndpoint = true;
@@ -236,7 +239,7 @@ class SseChannel implements Channel {
     await this.#post(message, { credential: await this.#owner.authorize?.(), timeoutMs: NOTIFY_TIMEOUT_MS });
   }
 
-  /** The backend's answer says only that it took the message. */
+  /** Sends a message. The backend's answer only confirms its receipt. */
   async #post(
     message: Buffer,
     { headers: extra, credential, timeoutMs }: Pick<BackendRequest, 'headers' | 'credential' | 'timeoutMs'>,
@@ -279,7 +282,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const textOf = (header: string | string[] | undefined): string =>
   Array.isArray(header) ? header.join(', ') : (header ?? '');
 
-/** There is no session yet that could be lost. */
+/** Returns the failure of a request before the session exists. */
 function failureOfOpening(status: number, type: string, retryAfter: string): BackendFailure {
   const failure = failureOfStatus(status, type, retryAfter);
   if (status >= 300 && status < 400) return { ...failure, detail: `${failure.detail}; redirects are not followed` };

@@ -33,7 +33,7 @@ describe('createLineSplitter', () => {
     },
   );
 
-  it('counts a line, not the stream', () => {
+  it('limits a line, not the stream', () => {
     expect(
       split(
         Array.from({ length: 50 }, () => Buffer.from('123456789\n')),

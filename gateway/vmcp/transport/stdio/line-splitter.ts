@@ -1,14 +1,18 @@
 import { BackendError } from '../channel.ts';
 
 export interface LineSplitter {
-  /** @throws BackendError `too_large` for a line of more than `maxLineBytes`; the splitter is of no use afterwards */
+  /**
+   * @throws BackendError `too_large` for a line of more than `maxLineBytes`; the splitter must not be used afterwards
+   */
   push(chunk: Buffer): void;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Cuts a byte stream into lines, without their ends; empty lines are left out. A line of one chunk is a view of it. */
+/**
+ * Splits a byte stream into lines without their ends; empty lines are skipped. A line within one chunk is a view of it.
+ */
 export function createLineSplitter(onLine: (line: Buffer) => void, maxLineBytes: number): LineSplitter {
   let unfinished: Buffer[] = [];
   let unfinishedBytes = 0;
@@ -40,8 +44,8 @@ export function createLineSplitter(onLine: (line: Buffer) => void, maxLineBytes:
 }
 
 /**
- * The JSON text without line breaks, ended by one, as stdio wants a message. Inside JSON a raw CR or LF is always
- * white space between tokens, so a space says the same.
+ * Returns the JSON text on a single line, as stdio requires. A raw CR or LF in JSON is always white space between
+ * tokens, so spaces replace them.
  */
 export function toLine(message: Buffer): Buffer {
   const line = Buffer.allocUnsafe(message.length + 1);

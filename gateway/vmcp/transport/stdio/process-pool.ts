@@ -4,24 +4,24 @@ import { createRestartPauses, type RestartPauses } from './restart-pauses.ts';
 
 export interface PooledProcess {
   readonly alive: boolean;
-  /** Open channels. */
+  /** Number of open channels. */
   readonly users: number;
-  /** Calls that wait for a reply. */
+  /** Number of calls that wait for a reply. */
   readonly running: number;
-  /** Epoch ms of the last call's start or end. */
+  /** Start or end of the last call, epoch ms. */
   readonly lastUsedAt: number;
-  /** Resolves, never rejects, when it has ended by whatever cause. */
+  /** Resolves, never rejects, when the process has ended. */
   readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
   stop(): Promise<void>;
 }
 
 export interface PoolOptions<Process extends PooledProcess, Owner> {
   readonly maxProcesses: number;
-  /** Key of the process that takes no place. */
+  /** Key of the process that `maxProcesses` does not count. */
   readonly uncounted: string;
-  /** A process without a call (a ping is one) for so long is stopped, whether channels are open or not. */
+  /** Time without a call (a ping is one) after which a process is stopped, even with open channels. */
   readonly idleMs: number;
-  /** Longest pause before a start after a crash; undefined: what processes of our own get. */
+  /** Longest pause before a start after a crash; the usual one when undefined. */
   readonly longestPauseMs?: number | undefined;
   readonly clock: Clock;
   /** Starts a process; a rejection is a failed start. `closing` is aborted when the pool is closed. */
@@ -31,12 +31,12 @@ export interface PoolOptions<Process extends PooledProcess, Owner> {
 interface Entry<Process> {
   readonly starting: Promise<Process>;
   process: Process | undefined;
-  /** Callers of `acquire` that have not got it yet. */
+  /** Number of callers that wait in `acquire`. */
   waiters: number;
   cancelIdleTimer: () => void;
 }
 
-/** The running processes of one backend, one per key, never more than `maxProcesses`. */
+/** Running processes of one backend, one per key, at most `maxProcesses`. */
 export class ProcessPool<Process extends PooledProcess, Owner> {
   readonly #options: PoolOptions<Process, Owner>;
   readonly #entries = new Map<string, Entry<Process>>();
@@ -50,8 +50,8 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
   }
 
   /**
-   * Hands the process of `key` to `use`, started for `owner` when there is none; nothing stops it in between.
-   * @throws BackendError `unavailable` when the limit is reached or the pause after a crash is not over
+   * Calls `use` with the process of `key`, which is started for `owner` when necessary. Nothing stops the process in
+   * between. @throws BackendError `unavailable` at the limit, or during the pause after a crash
    */
   async acquire<Result>(key: string, owner: Owner, use: (process: Process) => Result): Promise<Result> {
     if (this.#closing.signal.aborted) throw shuttingDown();
@@ -66,13 +66,13 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
     }
   }
 
-  /** Stops the process of `key` unless someone uses it. Never rejects. */
+  /** Stops the process of `key` unless it is used. Never rejects. */
   async release(key: string): Promise<void> {
     const entry = this.#entries.get(key);
     if (entry?.process?.users === 0 && entry.waiters === 0) await this.#stop(key, entry);
   }
 
-  /** Stops every process, also those that are just starting. */
+  /** Stops every process, including those that are starting. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled([...this.#entries.values()].map(({ starting }) => starting));
@@ -102,13 +102,13 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
     return entry;
   }
 
-  /** The gateway's own process, which answers probes and lists, takes no place of a client. */
+  /** Number of processes without the gateway's own, which answers probes and lists. */
   get #counted(): number {
     return this.#entries.size - (this.#entries.has(this.#options.uncounted) ? 1 : 0);
   }
 
   async #start(owner: Owner): Promise<Process> {
-    // Behind the caller, so that the new entry is counted; a process that is being stopped still counts.
+    // run after the caller has counted the new entry; a process that is stopping still counts
     await Promise.resolve();
     while (this.#stopping.size > 0 && this.#counted + this.#stopping.size > this.#options.maxProcesses)
       await Promise.race(this.#stopping);
@@ -136,7 +136,7 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
     });
   }
 
-  /** Stops the process without channels that was used longest ago when there is no place for another one. */
+  /** Stops the least recently used process without channels when the pool is full. */
   #makeRoom(): void {
     const { maxProcesses } = this.#options;
     if (this.#counted < maxProcesses) return;

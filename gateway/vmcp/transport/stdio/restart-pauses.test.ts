@@ -29,7 +29,7 @@ describe('createRestartPauses', () => {
     expect(seen).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
   });
 
-  it('counts down, rounded up', () => {
+  it('reports the remaining time, rounded up', () => {
     const { pauses, retryAfter, elapse } = pausesAt();
     pauses.crashed('a', 0);
     pauses.crashed('a', 0);
@@ -42,7 +42,7 @@ describe('createRestartPauses', () => {
     expect(retryAfter('a')).toBeUndefined();
   });
 
-  it('starts over after a minute of life, and a minute after the pause', () => {
+  it('resets after a process has run for a minute, and a minute after the pause', () => {
     const { pauses, retryAfter, elapse } = pausesAt();
     for (let n = 0; n < 5; n += 1) pauses.crashed('a', 0);
     pauses.crashed('a', 60_000);
@@ -54,7 +54,7 @@ describe('createRestartPauses', () => {
     expect(retryAfter('a')).toBe(1);
   });
 
-  it('holds back only the key that crashed, but every key when a start failed', () => {
+  it('delays only the key that crashed, but every key when a start failed', () => {
     const { pauses, retryAfter } = pausesAt();
     pauses.crashed('a', 0);
     expect(retryAfter('b')).toBeUndefined();

@@ -1,20 +1,25 @@
 import { backoffMs, countRestart } from '../../../workloads/runner/backoff.ts';
 import { BackendError } from '../channel.ts';
 
-/** A failed start holds every key back: the process of another client would fail the same way. A later crash only its own. */
+/**
+ * Key for failed starts: they delay all keys, as the process of another client would fail too. A crash delays its own
+ * key only.
+ */
 const EVERY_KEY = '';
 const FORGET_AFTER_MS = 60_000;
 
-/** Pauses before a process is started again: 1 s, 2 s, 4 s ... 30 s; a process that lived a minute starts over. */
+/**
+ * Pauses before a process is started again: 1 s, 2 s, 4 s ... 30 s. A process that ran for a minute resets its pause.
+ */
 export interface RestartPauses {
-  /** @throws BackendError `unavailable` with `retryAfterSeconds` while the pause of `key` is not over */
+  /** @throws BackendError `unavailable` with `retryAfterSeconds` during the pause of `key` */
   check(key: string): void;
   startFailed(): void;
   started(): void;
   crashed(key: string, aliveMs: number): void;
 }
 
-/** @param longestMs where something else paces the restarts too */
+/** @param longestMs longest pause, where something else limits restarts too */
 export function createRestartPauses(now: () => number, longestMs = Infinity): RestartPauses {
   const crashes = new Map<string, { count: number; until: number }>();
   const add = (key: string, aliveMs: number) => {

@@ -26,27 +26,27 @@ export interface StdioProcessOptions {
   readonly clientInfo: ClientInfo;
   /** Longest wait for the handshake, ms. */
   readonly initTimeoutMs: number;
-  /** Longest message of the backend; also how much it may leave unread before calls fail. */
+  /** Longest message of the backend, and most bytes that it may leave unread before calls fail. */
   readonly maxMessageBytes: number;
   readonly now: () => number;
   readonly after?: After;
   readonly log: Logger;
 }
 
-/** A process as its user sees it: a child of our own, or a container that is attached to. */
+/** A process with its streams: a child process, or an attached container. */
 export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'stop'> {
-  /** Absent where what it said has a log of its own: it may be a secret. */
+  /** Last line of stderr. Absent for a process with its own log, as the line may contain a secret. */
   readonly lastStderr?: Child['lastStderr'];
-  /** `how` says it where there is neither a code nor a signal. */
+  /** `how` describes the end where there is neither a code nor a signal. */
   readonly exited: Promise<Exit & { readonly how?: string }>;
 }
 
-/** How long output may still come after the process has ended: a grandchild can hold the pipe open for ever. */
+/** Time to wait for output after the process has ended: a grandchild can keep the pipe open for ever. */
 const LAST_OUTPUT_MS = 500;
 
 /**
- * Runs the handshake with a child that was just spawned; `child` is stopped when it fails, or when `closing` is aborted
- * before its end. Rejects with `BackendError`.
+ * Runs the handshake with a new child. Stops `child` when it fails, or when `closing` is aborted before its end.
+ * Rejects with `BackendError`.
  */
 export async function startStdioProcess(
   child: ProcessStreams,
@@ -68,7 +68,7 @@ export async function startStdioProcess(
   }
 }
 
-/** One running MCP server on stdin and stdout, initialized once, used by any number of channels. */
+/** One running MCP server on stdin and stdout, initialized once, with any number of channels. */
 export class StdioProcess implements PooledProcess {
   readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
   alive = true;
@@ -133,7 +133,7 @@ export class StdioProcess implements PooledProcess {
     this.#peer.send(INITIALIZED);
   }
 
-  /** A channel over this process; `onClose` is called once, after the channel was closed. */
+  /** Opens a channel over this process. `onClose` is called once, after the channel is closed. */
   channel(owner: ChannelOwner, onClose: () => Promise<void>): Channel {
     const facts = this.#facts;
     if (!facts) throw new Error('channel before the handshake');

@@ -82,7 +82,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-describe('a channel over a server made with the SDK', () => {
+describe('a channel to a server made with the SDK', () => {
   it('initializes, calls, passes ids and errors, and stops the process', async () => {
     const channel = await sdk().open(ownerOf('s1'), never);
     expect(channel.facts).toMatchObject({
@@ -113,7 +113,7 @@ describe('a channel over a server made with the SDK', () => {
     expect(textOf(await startCall(channel, { method: 'tools/call', params }).outcome)).toBe('a b');
   });
 
-  it('gives each of 200 parallel calls with one client id its own answer', async () => {
+  it('returns the right answer to each of 200 parallel calls with one client id', async () => {
     const channel = await sdk().open(ownerOf('s1'), never);
     const texts = Array.from({ length: 200 }, (_, n) => `text ${String(n)}`);
     expect((await Promise.all(texts.map((text) => callTool(channel, 'echo', { text })))).map(textOf)).toEqual(texts);
@@ -135,7 +135,7 @@ describe('a channel over a server made with the SDK', () => {
     expect(textOf(first)).not.toBe(textOf(second));
   });
 
-  it('hands messages of a call to that call and list_changed to the owner', async () => {
+  it('delivers messages of a call to that call and list_changed to the owner', async () => {
     const seen: string[] = [];
     const owner = ownerOf('s1', { onMessage: (_, { method }) => void seen.push(method ?? '') });
     const channel = await sdk().open(owner, never);
@@ -154,7 +154,7 @@ describe('a channel over a server made with the SDK', () => {
     expect((await outcome).messages).toMatchObject([{ method: 'elicitation/create' }]);
   });
 
-  it('tells the backend of a cancelled and of a late call', async () => {
+  it('cancels a cancelled and a timed out call at the backend', async () => {
     const channel = await sdk().open(ownerOf('s1'), never);
     const params = toolParams('wait', { ms: 60_000 });
     const cancelled = startCall(channel, { method: 'tools/call', params });
@@ -212,7 +212,7 @@ describe('isolation', () => {
     expect(textOf(await callTool(b, 'echo', { text: 'x' }))).toBe('x');
   });
 
-  it('refuses requests of a shared process instead of asking the wrong client', async () => {
+  it('rejects requests of a shared process, whose client is unknown', async () => {
     const transport = sdk({ isolation: 'shared' });
     const channel = await transport.open(ownerOf('a'), never);
     const outcome = await callTool(channel, 'ask');
@@ -220,7 +220,7 @@ describe('isolation', () => {
     expect(JSON.stringify(outcome.reply)).toMatch(/elicitation|Method not found/);
   });
 
-  it('refuses one process too many, and takes the place of an unused one', async () => {
+  it('rejects a process over the limit, unless an unused one can be stopped', async () => {
     const transport = sdk({ isolation: 'principal', maxProcesses: 2 });
     const ann = await transport.open(ownerOf('1', { principal: 'ann' }), never);
     await transport.open(ownerOf('2', { principal: 'bob' }), never);
@@ -234,7 +234,7 @@ describe('isolation', () => {
     expect(textOf(await callTool(cy, 'echo', { text: 'x' }))).toBe('x');
   });
 
-  it('stops a process that nobody called for the idle time, not one that works', async () => {
+  it('stops a process without calls for the idle time, not one with a running call', async () => {
     const transport = sdk({ isolation: 'session', idleMs: 300, now: () => performance.now() });
     const [idle, busy] = [await transport.open(ownerOf('a'), never), await transport.open(ownerOf('b'), never)];
     const running = startCall(busy, { method: 'tools/call', params: toolParams('wait', { ms: 1_200 }) });
@@ -246,10 +246,10 @@ describe('isolation', () => {
 });
 
 describe('a bad server', () => {
-  it('skips what is not JSON and logs it a few times only', async () => {
+  it('skips output that is not JSON and limits its log lines', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
     expect((await callTool(channel, 'garbage')).reply?.result).toEqual({ text: 'after garbage' });
-    const logged = lines.filter(({ message }) => message === 'backend wrote something that is not JSON-RPC');
+    const logged = lines.filter(({ message }) => message === 'backend sent a message that is not JSON-RPC');
     expect(logged.map(({ count }) => count)).toEqual([1, 2, 4, 8, 16, 32]);
   });
 
@@ -259,7 +259,7 @@ describe('a bad server', () => {
     expect((await callTool(channel, 'early')).reply?.result).toEqual({ text: 'late' });
   });
 
-  it('takes notifications before the reply, batches, errors with their data, and answers ping', async () => {
+  it('handles notifications before the reply, batches, errors with data, and ping', async () => {
     const seen: string[] = [];
     const channel = await bad().open(
       ownerOf('s1', { onMessage: (_, { method }) => void seen.push(method ?? '') }),
@@ -284,7 +284,7 @@ describe('a bad server', () => {
     expect(channel.alive).toBe(true);
   });
 
-  it('fails the calls of a crash, waits 1, 2, 4 s before the next start, and forgives a minute of life', async () => {
+  it('fails calls at a crash, waits 1, 2, 4 s before the next start, and resets after a minute of running', async () => {
     const transport = bad();
     for (const seconds of [1, 2, 4]) {
       const channel = await transport.open(ownerOf('s1'), never);
@@ -311,7 +311,7 @@ describe('a bad server', () => {
     await vi.waitFor(() => expect(channel.alive).toBe(false), 10_000);
   });
 
-  it('gives up on a hung call without giving up on the process', async () => {
+  it('times out a hung call and keeps the process', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
     const params = toolParams('hang');
     const { failure } = await startCall(channel, { method: 'tools/call', params, timeoutMs: 50 }).outcome;
@@ -332,7 +332,7 @@ describe('a bad server', () => {
     }, 5_000);
   });
 
-  it('fails calls when the process does not read them, and holds no more than the limit', async () => {
+  it('fails calls when the process does not read them, and buffers no more than the limit', async () => {
     const channel = await bad('well', { maxMessageBytes: 1 << 20 }).open(ownerOf('s1'), never);
     startCall(channel, { method: 'tools/call', params: toolParams('stop-reading') });
     await sleep(100);
@@ -351,7 +351,7 @@ describe('a bad server', () => {
     ['future', 'garbage', /2099-01-01/],
     ['mute', 'timeout', /no complete reply/],
     ['babble', 'garbage', /no MCP messages/],
-  ])('that does not start (%s) fails the open as %s and holds back every key', async (start, kind, detail) => {
+  ])('fails the opening (%s) as %s and delays every key when it does not start', async (start, kind, detail) => {
     const initTimeoutMs = { mute: 700, babble: 3_000 }[start] ?? 10_000; // it has to be running to babble
     const transport = bad(start, { initTimeoutMs });
     const failure = await failureOf(transport.open(ownerOf('s1'), never));
@@ -359,18 +359,18 @@ describe('a bad server', () => {
     expect((await failureOf(transport.open(ownerOf('s2'), never))).retryAfterSeconds).toBe(1);
   });
 
-  it('may speak an older revision', async () => {
+  it('may use an older revision', async () => {
     expect((await bad('old').open(ownerOf('s1'), never)).facts.revision).toBe('2024-11-05');
   });
 
-  it('that cannot be executed is unavailable', async () => {
+  it('is unavailable when it cannot be executed', async () => {
     const command = () => Promise.resolve({ file: '/no/such/program', args: [], env: {}, envFiles: {} });
     expect((await failureOf(bad('', { command }).open(ownerOf('s1'), never))).kind).toBe('unavailable');
   });
 });
 
 describe('opening', () => {
-  it('is shared by concurrent openers, one of whom may go away', async () => {
+  it('is shared by concurrent callers, one of which may cancel', async () => {
     const transport = sdk({ isolation: 'shared' });
     const impatient = new AbortController();
     const gone = failureOf(transport.open(ownerOf('a'), impatient.signal));
@@ -380,7 +380,7 @@ describe('opening', () => {
     expect(textOf(await callTool(await stays, 'echo', { text: 'x' }))).toBe('x');
   });
 
-  it('that takes longer than its owner waits is a timeout, and leaves no process', async () => {
+  it('times out when it takes longer than its owner waits, and leaves no process', async () => {
     const transport = bad('mute');
     expect((await failureOf(transport.open(ownerOf('a'), AbortSignal.timeout(100)))).kind).toBe('timeout');
     expect(pids.filter(isRunning)).toHaveLength(1);

@@ -11,7 +11,7 @@ import {
   type StdioProcessOptions,
 } from './stdio-process.ts';
 
-/** What is behind the standard streams of one backend. */
+/** Options of the processes of one backend. */
 export interface ProcessesOptions extends StdioProcessOptions {
   readonly maxProcesses: number;
   readonly idleMs: number;
@@ -20,8 +20,8 @@ export interface ProcessesOptions extends StdioProcessOptions {
 
 export interface StdioTransportOptions extends ProcessesOptions {
   /**
-   * The command to run, usually `launcher.prepare` of the backend's process; asked again until it has answered once, or has failed
-   * for good.
+   * Returns the command to run, usually `launcher.prepare` of the backend's process. Called again until it has
+   * succeeded once or failed permanently.
    */
   readonly command: () => Promise<Command>;
   readonly launcher: Pick<Launcher, 'spawn'>;
@@ -31,7 +31,9 @@ export interface StdioTransport extends Transport {
   open(owner: PrincipalOwner, signal: AbortSignal): Promise<Channel>;
 }
 
-/** MCP over the standard streams of child processes; which owners share a process is decided by `isolation`. */
+/**
+ * Creates a transport over the standard streams of child processes. `isolation` decides which owners share a process.
+ */
 export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   const { launcher, name } = options;
   let prepared: Promise<Command> | undefined;
@@ -47,7 +49,10 @@ export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   );
 }
 
-/** `startProcess` gives the streams of one more process, before its handshake; `closing` is aborted when the transport is closed. */
+/**
+ * Creates a transport. `startProcess` returns the streams of a new process before its handshake; `closing` is aborted
+ * when the transport is closed.
+ */
 export function processTransport(
   options: ProcessesOptions,
   startProcess: (closing: AbortSignal) => Promise<ProcessStreams>,
@@ -86,7 +91,10 @@ function refuseLaunch(error: unknown): never {
   throw error;
 }
 
-/** `discard` gets a result that nobody waits for any more: others may wait for the same process, so its start goes on. */
+/**
+ * Waits for a start. `discard` receives the result when the caller has stopped waiting: others may wait for the same
+ * process.
+ */
 function unlessAborted<T>(pending: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

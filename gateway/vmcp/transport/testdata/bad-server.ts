@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 
-/** A server that behaves until a tool is called; argv[2] says how it starts, the tool's name how it misbehaves. */
+/** A server that misbehaves: argv[2] selects the start, the name of the called tool the fault. */
 interface Message {
   readonly id?: number;
   readonly method?: string;

@@ -1,6 +1,6 @@
 import type { BackendFailure, BackendRequest, Channel, ChannelOwner, RequestHandle } from '../channel.ts';
 
-/** What one request came to. */
+/** Result of one request. */
 export interface Outcome {
   readonly reply?: { readonly id: unknown; readonly result?: unknown; readonly error?: unknown };
   readonly failure?: BackendFailure;
@@ -42,7 +42,7 @@ export const toolParams = (name: string, args: object = {}, meta?: object): Buff
 export const callTool = (channel: Channel, name: string, args: object = {}, meta?: object): Promise<Outcome> =>
   startCall(channel, { method: 'tools/call', params: toolParams(name, args, meta) }).outcome;
 
-/** Text of the first content block of a tool's result. */
+/** Returns the text of the first content block of a tool's result. */
 export const textOf = ({ reply }: Outcome): string | undefined =>
   (reply?.result as { content?: { text?: string }[] } | undefined)?.content?.[0]?.text;
 

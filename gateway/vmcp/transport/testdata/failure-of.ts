@@ -1,6 +1,6 @@
 import { BackendError, type BackendFailure } from '../channel.ts';
 
-/** The failure that `pending` rejects with. @throws Error when it does not, or rejects with anything else */
+/** Returns the failure that `pending` rejects with. @throws Error when it resolves or rejects with anything else */
 export async function failureOf(pending: Promise<unknown>): Promise<BackendFailure> {
   const error: unknown = await pending.then(
     () => undefined,

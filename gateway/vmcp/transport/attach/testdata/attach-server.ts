@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
 
-/** What stands in for an API server and a kubelet: it speaks `channel.k8s.io` over WebSocket for a real process. */
+/** A substitute for API server and kubelet: uses `channel.k8s.io` over WebSocket for a real process. */
 export interface AttachServer {
   readonly url: string;
   /** Header Authorization and path of each request. */
   readonly seen: { readonly authorization: string | undefined; readonly url: string | undefined }[];
-  /** Processes so far. */
+  /** Number of processes so far. */
   readonly children: readonly Child[];
   close(): Promise<void>;
 }
@@ -18,9 +18,9 @@ export interface AttachServerOptions {
   readonly script: string;
   readonly args?: readonly string[];
   readonly protocol?: string;
-  /** Answers so instead of upgrading, while it says so. */
+  /** Response instead of the upgrade, while set. */
   readonly refuse?: () => { readonly status: number; readonly body: string } | undefined;
-  /** Takes the connection and then neither reads nor says anything. */
+  /** When true, accepts the connection and then neither reads nor writes. */
   readonly deaf?: () => boolean;
 }
 
@@ -99,7 +99,7 @@ function frame(opcode: number, content: Buffer): Buffer {
   return Buffer.concat([head, content]);
 }
 
-/** Frames of a client are masked. */
+/** Unmasks a frame: frames of clients are masked. */
 function readFrames(socket: Duplex, onFrame: (opcode: number, content: Buffer) => void): void {
   let rest = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
