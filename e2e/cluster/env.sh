@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts of this folder; every value can be set from outside.
+# Settings of the scripts in this folder; the environment can override each value.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CACHE=${CLUSTER_CACHE:-$(cd "$here/../.." && pwd)/.cache/test-cluster}
 RUN=${CLUSTER_RUN:-$CACHE/run}
@@ -25,7 +25,7 @@ until_ok() {
   done
 }
 
-# fill TEMPLATE: the file with its @NAMES@ replaced.
+# fill TEMPLATE: prints the file with its @NAMES@ replaced.
 fill() { sed -e "s#@RUN@#$RUN#g; s#@BIN@#$BIN#g; s#@PODS@#$PODS#g; s#@DNS@#$DNS#g" "$here/conf/$1"; }
 
 # apiserver_flags URL_OF_ETCD

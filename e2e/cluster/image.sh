@@ -18,7 +18,7 @@ case $(uname -m) in
   *) architecture=$(uname -m) ;;
 esac
 
-# blob FILE: moves it into place and prints its digest.
+# blob FILE: moves the file to the blobs and prints its digest.
 blob() {
   local sum
   sum=$(sha256sum "$1" | cut -d' ' -f1)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the images of the project as archives: .cache/images/{gateway,operator}.tar, of the built dist/.
-#   images.sh docker|podman     by the Dockerfile, with that engine
+# Builds the images of the project as archives from dist/: .cache/images/{gateway,operator}.tar.
+#   images.sh docker|podman     from the Dockerfile, with that engine
 #   images.sh none              the same root file systems, packed without an engine (Linux); and e2e-backend.tar
-#   images.sh                   docker or podman if one of them answers and can build, else packed
+#   images.sh                   docker or podman if one of them can build, else packed
 # OUT is another folder for the archives. The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +23,7 @@ mkdir -p "$out"
 # report NAME:TAG FILE
 report() { printf '%-40s %4d MB  %s\n' "$1" "$(($(wc -c <"$2") / 1000000))" "${2#"$root"/}"; }
 
-# Fails when the engine does: many an engine answers and cannot run a container, or cannot reach a registry.
+# Fails when the engine fails: some engines answer but cannot run a container or reach a registry.
 build_with_engine() {
   local target image
   for target in gateway operator; do
@@ -60,7 +60,7 @@ base() {
   mkdir -p "$1"/{usr/local/bin,etc/ssl/certs,tmp,proc,sys,dev,run,var}
   chmod 1777 "$1/tmp"
   install -m 755 "$node" "$1/usr/local/bin/node"
-  # Every shared library and the loader, at the paths where the binary looks for them; and what DNS look-ups load.
+  # The loader and the shared libraries of the binary and of DNS look-ups, at their original paths.
   { ldd "$node" | grep -o '/[^ ]*'; ldconfig -p 2>/dev/null | awk '$1 ~ /^libnss_(dns|files)\.so\.2$|^libresolv\.so\.2$/ { print $NF }'; } | sort -u |
     while read -r lib; do install -D -m 755 "$(readlink -f "$lib")" "$1$lib"; done
   [[ -r /etc/ssl/certs/ca-certificates.crt ]] || die "needs CA certificates: apt-get install ca-certificates"
@@ -70,7 +70,7 @@ base() {
   printf 'hosts: files dns\n' >"$1/etc/nsswitch.conf"
 }
 
-# app FOLDER: what the Dockerfile copies out of its build stage.
+# app FOLDER: the files that the Dockerfile copies from its build stage.
 app() {
   [[ -f $root/dist/operator/cli/main.js ]] || die "dist/ is not built: run make build"
   mkdir -p "$1/app"

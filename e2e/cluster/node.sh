@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Pid 1 of the node: runs in mount, network, pid, uts, ipc and cgroup namespaces of its own (see up.sh),
-# so that nothing it mounts, routes or filters is seen outside, and all of it ends with this process.
+# so that its mounts, routes and filters are invisible outside and end with this process.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -21,7 +21,7 @@ mount -t tmpfs tmpfs /run
 mount --bind "$RUN/var" /var
 ln -sfn /run /var/run
 
-# The kubelet insists on these machine-wide settings. It is shown files with the wanted values.
+# The kubelet requires these machine-wide settings. It sees files with the required values.
 mkdir /run/sysctl
 while read -r name value; do
   echo "$value" >"/run/sysctl/${name//\//.}"
@@ -42,7 +42,7 @@ ip link set eth0 up
 ip route add default via "$LINK.1"    # the host does not forward: pods reach the host, and nothing beyond
 sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1
 
-# start NAME COMMAND...: a daemon with its log; how it ended is appended there.
+# start NAME COMMAND...: starts a daemon with a log; appends its exit code to the log.
 start() {
   local name=$1
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the CA, the certificates, the ServiceAccount keys and the kubeconfigs under $RUN.
+# Creates the CA, the certificates, the ServiceAccount keys and the kubeconfigs under $RUN.
 #   pki.sh SERVER_URL EXTRA_SAN light|control-plane|node
 set -euo pipefail
 # shellcheck source=env.sh
@@ -20,7 +20,7 @@ cert() {
   rm "$1.csr" "$1.ext"
 }
 
-# client FILE SUBJECT: a certificate and a kubeconfig around it.
+# client FILE SUBJECT: creates a client certificate and its kubeconfig.
 client() {
   cert "$1" "$2"
   cat >"$RUN/$1.kubeconfig" <<YAML

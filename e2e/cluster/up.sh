@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings the test cluster up.
+# Starts the test cluster.
 #   up.sh                  one real node: etcd, control plane, kubelet, containerd, kube-proxy, CoreDNS (root; cgroup v1; no Docker)
-#   up.sh control-plane    etcd, kube-apiserver and kube-controller-manager on loopback, no node: objects are there, pods are not (any user)
+#   up.sh control-plane    etcd, kube-apiserver and kube-controller-manager on loopback, no node: pods do not run (any user)
 #   up.sh light            only etcd and kube-apiserver on loopback (any user)
 # The kubeconfig is $CLUSTER_RUN/admin.kubeconfig. Images: put OCI tars into $CLUSTER_CACHE/images, or load.sh later.
 set -euo pipefail
@@ -16,7 +16,7 @@ command -v openssl >/dev/null || die "needs openssl: apt-get install openssl"
 mkdir -p "$RUN/log"
 kubectl() { "$BIN/kubectl" --kubeconfig "$RUN/admin.kubeconfig" "$@"; }
 
-# start NAME COMMAND...: a daemon that outlives this script; down.sh ends it.
+# start NAME COMMAND...: starts a daemon; down.sh stops it.
 start() {
   local name=$1
   shift
@@ -55,7 +55,7 @@ done
 [[ $RUN != /run/* && $RUN != /var/* ]] || die "$RUN is hidden inside of the node, which has its own /run and /var: set CLUSTER_RUN"
 [[ ! -e /sys/class/net/$VETH ]] || die "$VETH exists: run down.sh"
 
-# Images: pause and CoreDNS are one static binary each; whatever else lies in the cache comes too.
+# Images: pause and CoreDNS are one static binary each; loads the other images of the cache too.
 mkdir -p "$CACHE/images" "$RUN/images"
 for name in pause coredns; do
   [[ $CACHE/images/$name.tar -nt $BIN/$name ]] && continue
@@ -67,7 +67,7 @@ done
 ln -sf "$CACHE"/images/*.tar "$RUN/images/"
 "$here/pki.sh" "https://$NODE_IP:6443" "IP:$NODE_IP" node
 
-# The node's process tree gets a cgroup below ours in every hierarchy, and namespaces of its own.
+# The process tree of the node gets a cgroup below ours in every hierarchy, and separate namespaces.
 (
   : >"$RUN/cgroups"
   mine=$(</proc/self/cgroup)   # read whole: it changes as we move
@@ -88,7 +88,7 @@ ln -sf "$CACHE"/images/*.tar "$RUN/images/"
 ) &
 outer=$!
 echo "$outer" >"$RUN/node.pid"
-# The subshell has children of its own before it becomes unshare, whose only child is the node.
+# The subshell has other children before it becomes unshare, whose only child is the node.
 node_started() { [[ $(<"/proc/$outer/comm") == unshare ]] && { read -r inner _ <"/proc/$outer/task/$outer/children" || [[ $inner ]]; }; }
 until_ok 20 "the node process" node_started
 echo "$inner" >"$RUN/init.pid"
