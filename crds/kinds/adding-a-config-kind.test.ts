@@ -162,7 +162,7 @@ describe('a config kind of two files and a line in each of two registries', { ti
   it('has a controller that writes its status', async () => {
     const result = await evaluate(
       {
-        'operator/controller/controllers.ts': 'CONTROLLERS',
+        'operator/controller/kinds/controllers.ts': 'CONTROLLERS',
         'operator/resolve/snapshot.ts': 'newSnapshot',
       },
       `${OBJECTS}
@@ -170,7 +170,7 @@ describe('a config kind of two files and a line in each of two registries', { ti
       const now = '2026-11-22T05:00:00Z';
       const snapshot = newSnapshot('team', { resources: [toy] });
       const decision = decide({ object: toy, snapshot, problems: [], referrers: [], blockedBy: [], render: {}, now });
-      return decision.say({ problems: [] }).status.conditions.map(({ type, status }) => [type, status]);`,
+      return decision.statusOf({ problems: [] }).status.conditions.map(({ type, status }) => [type, status]);`,
     );
     expect(result).toEqual([['Valid', 'True']]);
   });

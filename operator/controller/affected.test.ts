@@ -23,7 +23,7 @@ const data = (kind: 'Secret' | 'ConfigMap', name: string, metadata: object = {})
   metadata: { namespace: NS, name, uid: `${kind}-${name}`, resourceVersion: '7', ...metadata },
 });
 
-/** Look-ups over plain objects, as the index of the source answers them. */
+/** Lookups over plain objects. */
 function lookupsOver(objects: readonly KubeObject[]): Lookups {
   const refOf = ({ kind, metadata }: KubeObject) => ({ kind, namespace: NS, name: metadata.name });
   const named = (object: KubeObject) => references(object as unknown as Resource);
@@ -36,7 +36,7 @@ function lookupsOver(objects: readonly KubeObject[]): Lookups {
         .flatMap(named)
         .filter(({ target }) => target === 'MCPGroup')
         .map(({ name: group }) => group),
-    keysIn: (namespace) => (namespace === NS ? objects.map(refOf) : []),
+    refsIn: (namespace) => (namespace === NS ? objects.map(refOf) : []),
   };
 }
 
@@ -70,17 +70,17 @@ describe('affected', () => {
   it.each<[string, Change, string[]]>([
     ['nothing', {}, []],
     [
-      'a member that came: its group, what serves the group, and what it refers to',
+      'a created member: its group, the servers of the group and the objects that it refers to',
       { current: s1 },
       ['MCPExternalAuthConfig/auth', 'MCPGroup/g1', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
     [
-      'a member that went',
+      'a deleted member',
       { previous: find('MCPServerEntry', 'e1') },
       ['MCPGroup/g2', 'MCPServerEntry/e1', 'VirtualMCPServer/v2'],
     ],
     [
-      'a member that moved: both groups and both servers, and the configuration that it left',
+      'a moved member: both groups, their servers and the config that it no longer refers to',
       { previous: s1, current: edited(s1, { groupRef: { name: 'g2' } }) },
       [
         'MCPExternalAuthConfig/auth',
@@ -92,7 +92,7 @@ describe('affected', () => {
       ],
     ],
     [
-      'a status that changed: the object alone',
+      'a changed status: the object alone',
       {
         previous: s1,
         current: { ...s1, status: { phase: 'Ready' }, metadata: { ...s1.metadata, resourceVersion: '6' } },
@@ -100,38 +100,38 @@ describe('affected', () => {
       ['MCPServer/s1'],
     ],
     [
-      'an object made anew under its name',
+      'an object that was deleted and created again',
       { previous: s1, current: { ...s1, metadata: { ...s1.metadata, uid: 'other' } } },
       ['MCPExternalAuthConfig/auth', 'MCPGroup/g1', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
     [
-      'a deletion that was asked for',
+      'a requested deletion',
       { previous: g1, current: { ...g1, metadata: { ...g1.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } } },
       ['MCPGroup/g1', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
     [
-      'a group that came: members and servers of it',
+      'a created group: its members and servers',
       { current: find('MCPGroup', 'g2') },
       ['MCPGroup/g2', 'MCPServer/s2', 'MCPServerEntry/e1', 'VirtualMCPServer/v2'],
     ],
     [
-      'a VirtualMCPServer: what it refers to reckons with it',
+      'a VirtualMCPServer: the objects that it refers to',
       { current: find('VirtualMCPServer', 'v1') },
       ['MCPGroup/g1', 'MCPOIDCConfig/oidc', 'VirtualMCPServer/v1'],
     ],
     [
-      'an OIDC configuration: its users',
+      'an OIDC config: the objects that refer to it',
       { current: find('MCPOIDCConfig', 'oidc') },
       ['MCPOIDCConfig/oidc', 'VirtualMCPServer/v1'],
     ],
     [
-      'an external auth configuration: members that use it, in groups and not, and what serves those groups',
+      'an external auth config: members with and without a group that refer to it, and the servers of those groups',
       { current: find('MCPExternalAuthConfig', 'auth') },
       ['MCPExternalAuthConfig/auth', 'MCPServer/alone', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
     ['a Secret of a member', { current: data('Secret', 'env-secret') }, ['MCPServer/s2', 'VirtualMCPServer/v2']],
     [
-      'a Secret of a configuration: its users, through members too',
+      'a Secret: the objects that refer to it, also through configs and members',
       { previous: data('Secret', 'auth-secret') },
       ['MCPExternalAuthConfig/auth', 'MCPServer/alone', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
@@ -149,18 +149,18 @@ describe('affected', () => {
       ],
     });
 
-  it('what an object was made for, by its controller reference alone', () => {
+  it('returns the owner of an object by its controller reference alone', () => {
     expect(keys({ previous: ownedBy({}) })).toEqual(['VirtualMCPServer/v1']);
     expect(keys({ current: ownedBy({}) })).toEqual(['VirtualMCPServer/v1']);
     expect(keys({ current: ownedBy({ controller: false }) })).toEqual([]);
     expect(keys({ current: ownedBy({ apiVersion: 'apps/v1', kind: 'Deployment' }) })).toEqual([]);
   });
 
-  it('the old owner of an object whose reference somebody took away', () => {
+  it('returns the previous owner of an object that lost its controller reference', () => {
     expect(keys({ previous: ownedBy({}), current: data('ConfigMap', 'made') })).toEqual(['VirtualMCPServer/v1']);
   });
 
-  it('everything of a namespace, once it begins to go', () => {
+  it('returns every object in a namespace when its termination starts', () => {
     const namespace = (metadata: object): KubeObject => ({
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -170,7 +170,7 @@ describe('affected', () => {
     expect(keys({ current: namespace({}) })).toEqual([]);
     expect(keys({ previous: namespace({}), current: namespace(going) })).toHaveLength(WORLD.length);
     expect(keys({ previous: namespace(going), current: namespace(going) })).toEqual([]);
-    // One of the same name may follow at once, and its objects may have been seen before it.
+    // A new namespace of the same name may exist at once, and its objects may be reported before it.
     expect(keys({ previous: namespace(going), current: namespace({}) })).toHaveLength(WORLD.length);
     expect(keys({ previous: namespace(going) })).toHaveLength(WORLD.length);
   });

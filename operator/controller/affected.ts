@@ -11,31 +11,31 @@ import { refKey, type ObjectRef } from '../resolve/problems.ts';
 import { references } from '../resolve/references.ts';
 import type { Resource } from '../resolve/snapshot.ts';
 
-/** An object before and after; one of them is absent when it came or went. */
+/** Change of an object. `previous` is absent after a creation, `current` after a deletion. */
 export interface Change {
   readonly previous?: KubeObject | undefined;
   readonly current?: KubeObject | undefined;
 }
 
-/** What has to be known of the other objects. */
+/** Queries about other objects. */
 export interface Lookups {
-  /** Custom resources that name `target`. */
+  /** Returns the custom resources that refer to `target`. */
   referrersOf(target: ObjectRef): readonly ObjectRef[];
-  /** The groups that a member names now: one or none. */
+  /** Returns the group that a member refers to, if any. */
   groupsOf(member: ObjectRef): readonly string[];
-  /** Every custom resource of a namespace. */
-  keysIn(namespace: string): readonly ObjectRef[];
+  /** Returns every custom resource in a namespace. */
+  refsIn(namespace: string): readonly ObjectRef[];
 }
 
-/** The custom resources that have to be looked at again, each once. The old and the new object both count. */
+/** Returns the custom resources to reconcile after a change, each once. References of both versions count. */
 export function affected(change: Change, lookups: Lookups): ObjectRef[] {
   const object = change.current ?? change.previous;
   if (!object) return [];
   const { kind, metadata } = object;
-  if (kind === 'Namespace') return beginsOrEndsToGo(change) ? [...lookups.keysIn(metadata.name)] : [];
+  if (kind === 'Namespace') return terminationChanged(change) ? [...lookups.refsIn(metadata.name)] : [];
   const ref = refOf(object);
   if (object.apiVersion === OWN_API_VERSION && isOwnKind(kind)) {
-    return distinct([ref, ...(isNews(change) ? consequences(ref, change, lookups) : [])]);
+    return distinct([ref, ...(affectsOthers(change) ? relatedObjects(ref, change, lookups) : [])]);
   }
   const owners = [change.previous, change.current].flatMap((each) => (each ? ownerOf(each) : []));
   const isData = kind === 'Secret' || kind === 'ConfigMap';
@@ -48,13 +48,15 @@ const refOf = ({ kind, metadata }: KubeObject): ObjectRef => ({
   name: metadata.name,
 });
 
-/** What is in a namespace of the same name that came after may have been seen before the old one was seen to be gone. */
-const beginsOrEndsToGo = ({ previous, current }: Change): boolean => isGoing(previous) !== isGoing(current);
+/** Returns true when the termination of a namespace starts, or ends because a namespace of the same name exists again. */
+const terminationChanged = ({ previous, current }: Change): boolean =>
+  isTerminating(previous) !== isTerminating(current);
 
-const isGoing = (namespace: KubeObject | undefined): boolean => namespace?.metadata.deletionTimestamp !== undefined;
+const isTerminating = (namespace: KubeObject | undefined): boolean =>
+  namespace?.metadata.deletionTimestamp !== undefined;
 
-/** Whether others could see a difference: they read the spec, and whether the object is about to go. */
-function isNews({ previous, current }: Change): boolean {
+/** Returns true when the change can affect other objects: they depend on the spec and on the deletion. */
+function affectsOthers({ previous, current }: Change): boolean {
   if (!previous || !current) return true;
   const [before, after] = [previous.metadata, current.metadata];
   return (
@@ -64,7 +66,7 @@ function isNews({ previous, current }: Change): boolean {
   );
 }
 
-function consequences(ref: ObjectRef, change: Change, lookups: Lookups): ObjectRef[] {
+function relatedObjects(ref: ObjectRef, change: Change, lookups: Lookups): ObjectRef[] {
   const { namespace } = ref;
   const named = [change.previous, change.current].flatMap((each) =>
     each ? references(each as unknown as Resource) : [],
@@ -75,13 +77,13 @@ function consequences(ref: ObjectRef, change: Change, lookups: Lookups): ObjectR
   const groups = targets.filter(({ kind }) => isGroupKind(kind));
   return [
     ...targets,
-    ...(isMemberKind(ref.kind) ? groups.flatMap((group) => serversOf(group, lookups)) : []),
+    ...(isMemberKind(ref.kind) ? groups.flatMap((group) => virtualServersOf(group, lookups)) : []),
     ...(isGroupKind(ref.kind) ? lookups.referrersOf(ref) : []),
     ...(isConfigKind(ref.kind) ? dependents(ref, lookups) : []),
   ];
 }
 
-/** Who names an object, and whom that reaches: the VirtualMCPServers over a member, the users of a configuration. */
+/** Returns the objects that refer to `target`, directly or through a config or a member of a group. */
 function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
   return lookups.referrersOf(target).flatMap((referrer) => {
     if (isConfigKind(referrer.kind)) return [referrer, ...dependents(referrer, lookups)];
@@ -89,16 +91,16 @@ function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
     const groups = lookups.groupsOf(referrer);
     return [
       referrer,
-      ...groups.flatMap((name) => serversOf({ kind: 'MCPGroup', namespace: target.namespace, name }, lookups)),
+      ...groups.flatMap((name) => virtualServersOf({ kind: 'MCPGroup', namespace: target.namespace, name }, lookups)),
     ];
   });
 }
 
-/** The VirtualMCPServers that serve a group. */
-const serversOf = (group: ObjectRef, lookups: Lookups): ObjectRef[] =>
+/** Returns the VirtualMCPServers that serve a group. */
+const virtualServersOf = (group: ObjectRef, lookups: Lookups): ObjectRef[] =>
   lookups.referrersOf(group).filter(({ kind }) => isVirtualServerKind(kind));
 
-/** The custom resource that an object was made for. */
+/** Returns the custom resource that controls an object. */
 function ownerOf({ metadata }: KubeObject): ObjectRef[] {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner?.apiVersion !== OWN_API_VERSION || !isOwnKind(owner.kind)) return [];

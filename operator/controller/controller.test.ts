@@ -13,11 +13,11 @@ const GROUP: KubeObject = {
   spec: {},
 };
 
-/** Writes of the one object. Only these count: another test's client may still call a port that was free again. */
+/** Writes of the object under test. Others are ignored: the client of another test may still use a port that was reused. */
 const writesOf = (server: WatchServer): string[] =>
   server.requests.filter(({ path }) => path.endsWith('/mcpgroups/g/status')).map(({ method }) => method);
 
-/** A controller of groups that writes a status at every reconcile. */
+/** Controller of groups that writes a status at every reconcile. */
 async function setUp() {
   const server = new WatchServer();
   const client = new KubeClient(await server.listen());
@@ -27,7 +27,9 @@ async function setUp() {
   });
   const clock = new ManualClock();
   const controller = new Controller({
-    controllers: [{ kind: 'MCPGroup', decide: () => ({ say: () => ({ status: { a: 1 }, ready: true, events: [] }) }) }],
+    controllers: [
+      { kind: 'MCPGroup', decide: () => ({ statusOf: () => ({ status: { a: 1 }, ready: true, events: [] }) }) },
+    ],
     view: {
       raw: () => GROUP,
       owned: () => [],
@@ -35,7 +37,7 @@ async function setUp() {
       problemsOf: () => [],
       referrersOf: () => [],
       groupsOf: () => [],
-      keysIn: () => [],
+      refsIn: () => [],
       referencesReady: () => Promise.resolve(),
       namespaceIsTerminating: () => false,
     },
@@ -51,34 +53,34 @@ async function setUp() {
   return { server, clock, controller };
 }
 
-it('sends no write again that the API server was too busy for when it has lost the lead', async () => {
+it('does not retry a write that the API server was too busy for after it lost the lead', async () => {
   const { server, controller } = await setUp();
   server.nextLists.push(refuse(429, '', { 'retry-after': '5' }));
-  controller.lead();
+  controller.startLeading();
   await expect.poll(() => writesOf(server).length).toBe(1);
-  controller.rest();
+  controller.stopLeading();
   const begun = performance.now();
-  await controller.finish();
+  await controller.shutDown();
   expect(performance.now() - begun).toBeLessThan(4_000);
   expect(writesOf(server)).toEqual(['PATCH']);
 });
 
-it('waits for no answer to a write when it has lost the lead, and writes again when it has it back', async () => {
+it('aborts pending writes when it loses the lead, and writes again when it leads again', async () => {
   const { server, controller } = await setUp();
   server.nextLists.push(() => undefined);
-  controller.lead();
+  controller.startLeading();
   await expect.poll(() => writesOf(server).length).toBe(1);
-  controller.rest();
-  controller.lead();
+  controller.stopLeading();
+  controller.startLeading();
   await expect.poll(() => writesOf(server).length).toBe(2);
-  await controller.finish();
+  await controller.shutDown();
 });
 
-it('looks again at an edit that a list brings together with the write that was made just after it', async () => {
+it('reconciles again when a list contains an edit together with its own later write', async () => {
   const { server, clock, controller } = await setUp();
   const edited = { ...GROUP, metadata: { ...GROUP.metadata, resourceVersion: '10', generation: 2 } };
   server.nextLists.push((_request, response) => response.end(JSON.stringify(edited)));
-  controller.lead();
+  controller.startLeading();
   await expect.poll(() => writesOf(server).length).toBe(1);
   await expect
     .poll(async () => /reconcile_total\{[^}]*"success"\} 1/u.test(await controller.metrics.text()))
@@ -87,5 +89,5 @@ it('looks again at an edit that a list brings together with the write that was m
   controller.onChange(ownType('MCPGroup'), GROUP, edited);
   clock.advance(100);
   await expect.poll(() => writesOf(server).length).toBe(2);
-  await controller.finish();
+  await controller.shutDown();
 });

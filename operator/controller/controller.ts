@@ -7,7 +7,7 @@ import { WrittenObjects } from '../apply/written-objects.ts';
 import { affected, type Change, type Lookups } from './affected.ts';
 import type { Clock } from './clock.ts';
 import { EventRecorder } from './events.ts';
-import type { KindController } from './kind-controller.ts';
+import type { KindController } from './kinds/kind-controller.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';
 import { WorkQueue, type QueueHooks } from './queue.ts';
 import { createReconciler, type ClusterView } from './reconcile.ts';
@@ -21,39 +21,39 @@ export interface ControllerOptions {
   readonly render: RenderOptions;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn' | 'debug'>;
-  /** Tells this operator from others, over restarts. */
+  /** Identifies this operator among others. Stable across restarts. */
   readonly identity: string;
-  /** Name of the pod, for events. */
+  /** Name of the pod, used in events. */
   readonly reporter: string;
-  /** Whether what others refer to is kept from being deleted. */
+  /** True when a finalizer protects objects that others refer to. */
   readonly protects: boolean;
   readonly workers?: number;
 }
 
 const WORKERS = 16;
-/** Changes come in crowds: a resource with all that it refers to, an object with the echo of its making. */
-const GATHER_MS = 100;
+/** Delay that batches changes which arrive together, such as an object and the objects that it refers to. */
+const BATCH_DELAY_MS = 100;
 
-/** A time of leading. */
-interface Lead {
+/** Period in which this process is the leader. */
+interface Term {
   readonly queue: WorkQueue;
-  /** Ends the writes that are under way. */
+  /** Aborts the writes in progress. */
   readonly end: AbortController;
 }
 
-/** Turns changes into reconciles while it leads. On a standby it only keeps count. */
+/** Queues reconciles for changes while this process leads. A standby only tracks the resources. */
 export class Controller {
   readonly metrics: OperatorMetrics;
   readonly #options: ControllerOptions;
   readonly #written: WrittenObjects;
   readonly #events: EventRecorder;
   readonly #pods: UnreadyPods;
-  /** Every custom resource as last seen. */
+  /** Latest version of every custom resource. */
   readonly #resources = new Map<string, KubeObject>();
   readonly #reconcile: ReturnType<typeof createReconciler>;
-  #lead: Lead | undefined;
-  /** Runs of an earlier lead that have not ended: no key may run twice at a time. */
-  #resting: Promise<void> = Promise.resolve();
+  #term: Term | undefined;
+  /** Resolves when the runs of earlier terms have ended. A key never runs twice at the same time. */
+  #stopping: Promise<void> = Promise.resolve();
   #isFinished = false;
 
   constructor(options: ControllerOptions) {
@@ -71,7 +71,7 @@ export class Controller {
     );
     this.#events = new EventRecorder({ client, clock, reporter, log });
     this.#pods = new UnreadyPods(client, () => clock.now());
-    const writer = whileLeading(client, () => this.#lead?.end.signal);
+    const writer = whileLeading(client, () => this.#term?.end.signal);
     this.#reconcile = createReconciler({
       ...options,
       client: writer,
@@ -85,37 +85,37 @@ export class Controller {
     });
   }
 
-  /** Takes every change that the watches bring. */
+  /** Handles a change reported by a watch. */
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void {
     const object = current ?? previous;
     if (!object) return;
-    if (isOwnKind(type.kind)) this.#remember(object, current);
+    if (isOwnKind(type.kind)) this.#track(object, current);
     if (!current) this.#pods.forget(object);
     if (this.#written.isEcho(type, previous, current)) return;
     this.#enqueue({ previous, current });
   }
 
-  /** A list is there, and what differs comes next: it holds more than the echo of what was written here. */
+  /** Handles a completed list. The changes that it contains are reported next, and are not echoes of own writes. */
   onListed(type: ResourceType, namespace: string | undefined, resourceVersion: string): void {
     this.#written.listed(type, namespace, resourceVersion);
   }
 
   #enqueue(change: Change): void {
-    if (!this.#lead) return;
-    for (const key of affected(change, this.#options.view)) this.#lead.queue.add(key, GATHER_MS);
+    if (!this.#term) return;
+    for (const key of affected(change, this.#options.view)) this.#term.queue.add(key, BATCH_DELAY_MS);
   }
 
-  /** Looks at everything, and from then on at what changes. The view must be complete. */
-  lead(): void {
-    if (this.#lead || this.#isFinished) return;
+  /** Starts to lead: reconciles every object once, and then each that changes. The view must be complete. */
+  startLeading(): void {
+    if (this.#term || this.#isFinished) return;
     const { clock, workers = WORKERS } = this.#options;
     const queue = new WorkQueue({ run: this.#reconcile, clock, workers, hooks: this.#hooks() });
-    this.#lead = { queue, end: new AbortController() };
+    this.#term = { queue, end: new AbortController() };
     for (const { kind, metadata } of this.#resources.values()) {
       queue.add({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
     }
     this.metrics.leading(true);
-    void this.#resting.then(() => {
+    void this.#stopping.then(() => {
       queue.start();
     });
   }
@@ -126,45 +126,48 @@ export class Controller {
       ...queue,
       paced: (key) => {
         queue.paced(key);
-        this.#options.log.warn('a resource changes without a pause: something else may revert what is written', key);
+        this.#options.log.warn(
+          'a resource changes continuously: another controller may revert the changes of the operator',
+          key,
+        );
       },
     };
   }
 
-  /** Begins nothing new and writes nothing more: somebody else may lead soon. */
-  rest(): void {
-    const lead = this.#lead;
-    this.#lead = undefined;
+  /** Stops leading: starts no reconcile and writes nothing more, because another process may lead soon. */
+  stopLeading(): void {
+    const term = this.#term;
+    this.#term = undefined;
     this.metrics.leading(false);
-    if (!lead) return;
-    this.#resting = Promise.all([this.#resting, lead.queue.stop()]).then(() => undefined);
-    lead.end.abort(leadsNoMore());
+    if (!term) return;
+    this.#stopping = Promise.all([this.#stopping, term.queue.stop()]).then(() => undefined);
+    term.end.abort(notLeading());
   }
 
-  /** Ends for good. What runs may still write, so the lease must be held until this is done. */
-  async finish(): Promise<void> {
+  /** Shuts down. Running reconciles may still write, so the lease must be held until this resolves. */
+  async shutDown(): Promise<void> {
     this.#isFinished = true;
-    await this.#lead?.queue.stop();
-    this.rest();
-    await this.#resting;
+    await this.#term?.queue.stop();
+    this.stopLeading();
+    await this.#stopping;
     await this.#events.drained();
   }
 
-  #remember(object: KubeObject, current: KubeObject | undefined): void {
+  #track(object: KubeObject, current: KubeObject | undefined): void {
     const id = objectKey(object);
     if (current) this.#resources.set(id, current);
     else this.#resources.delete(id);
   }
 }
 
-const leadsNoMore = (): ApiError =>
-  new ApiError({ status: 409, reason: 'Conflict', message: 'this process leads no more' });
+const notLeading = (): ApiError =>
+  new ApiError({ status: 409, reason: 'Conflict', message: 'this process is no longer the leader' });
 
-/** The client, whose writes are refused, and taken back, once somebody else may lead. */
+/** Wraps a client so that writes are rejected, or aborted, when this process no longer leads. */
 function whileLeading(client: KubeClient, leading: () => AbortSignal | undefined): Writer {
   const guarded = async <T>(write: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const signal = leading();
-    if (!signal) throw leadsNoMore();
+    if (!signal) throw notLeading();
     return write(signal);
   };
   return {

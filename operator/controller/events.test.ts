@@ -82,7 +82,7 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  it('counts what comes back, and says it once a minute at most', async () => {
+  it('counts repeated events and writes them at most once a minute', async () => {
     const { api, clock, record, all } = setUp();
     for (let i = 0; i < 60; i += 1) {
       await record(server(), note());
@@ -92,7 +92,7 @@ describe('EventRecorder', () => {
     expect(all()).toMatchObject([{ count: 2, lastTimestamp: '2026-01-01T00:01:00Z' }]);
   });
 
-  it('tells objects, reasons and messages apart', async () => {
+  it('keeps one event per object, reason and message', async () => {
     const { record, all } = setUp();
     await record(server(), note());
     await record(server('github', 'u2'), note());
@@ -101,7 +101,7 @@ describe('EventRecorder', () => {
     expect(all()).toHaveLength(4);
   });
 
-  it('goes on with the event that the leader before it wrote', async () => {
+  it('continues the count of an event that an earlier leader wrote', async () => {
     const api = new EventServer();
     await setUp(api).record(server(), note());
     const { clock, record, all, problems } = setUp(api);
@@ -111,7 +111,7 @@ describe('EventRecorder', () => {
     expect(problems).toEqual([]);
   });
 
-  it('writes an event anew that the API server has dropped', async () => {
+  it('creates an event again that has expired in the API server', async () => {
     const { api, clock, record, all } = setUp();
     await record(server(), note());
     api.events.clear();
@@ -120,7 +120,7 @@ describe('EventRecorder', () => {
     expect(all()).toHaveLength(1);
   });
 
-  it('cuts long messages, and names that would be too long', async () => {
+  it('cuts long messages and names', async () => {
     const { record, all } = setUp();
     await record(server('a'.repeat(253)), note('x'.repeat(5_000)));
     const [event] = all();
@@ -128,7 +128,7 @@ describe('EventRecorder', () => {
     expect(event?.metadata.name.length).toBeLessThanOrEqual(253);
   });
 
-  it('sends no more than two at a time, and drops what a storm brings beyond a thousand', async () => {
+  it('sends at most two events at a time and drops new ones when a thousand are waiting', async () => {
     const { api, recorder } = setUp();
     for (let i = 0; i < 3_000; i += 1) recorder.record(server('s', String(i)), note());
     await recorder.drained();
@@ -137,7 +137,7 @@ describe('EventRecorder', () => {
     expect(api.events.size).toBeLessThan(1_010);
   });
 
-  it('lets nobody wait for, nor fail by, an API server that refuses', async () => {
+  it('neither blocks nor throws when the API server rejects events', async () => {
     const { api, record, problems } = setUp();
     api.create = () => Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message: 'not allowed' }));
     await record(server(), note());

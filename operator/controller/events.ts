@@ -4,7 +4,7 @@ import { apiVersionOf, RESOURCES, type KubeObject, type ResourceType } from '../
 import type { Clock } from './clock.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
-/** Something that changed and that `kubectl describe` should tell. */
+/** Event shown by `kubectl describe`. */
 export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -19,33 +19,33 @@ export interface EventClient {
 export interface EventRecorderOptions {
   readonly client: EventClient;
   readonly clock: Clock;
-  /** The pod. */
+  /** Name of the pod. */
   readonly reporter: string;
   readonly log: Pick<Logger, 'debug'>;
 }
 
-interface Told {
+interface SentEvent {
   count: number;
   at: number;
 }
 
 const MAX_MESSAGE = 1_024;
-/** What comes back more often than this is said once. */
-const SAY_AGAIN_AFTER_MS = 60_000;
+/** Shortest time between two writes of the same event. */
+const REPEAT_AFTER_MS = 60_000;
 /** The API server keeps events for an hour. */
 const FORGET_AFTER_MS = 3_600_000;
-const REMEMBERED = 5_000;
-const WAITING = 1_000;
-const AT_A_TIME = 2;
+const MAX_REMEMBERED = 5_000;
+const MAX_WAITING = 1_000;
+const MAX_CONCURRENT = 2;
 export const REPORTER = 'vmcp-operator';
 
 /**
- * Events in the API server: one object for each (resource, reason, message), whose count grows. They are worth no
- * retry, and nobody waits for them: of a storm the newest are dropped.
+ * Records events in the API server: one object for each (resource, reason, message), with a count. Writes are not
+ * retried and never block a reconcile. When too many are waiting, new ones are dropped.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #told = new Map<string, Told>();
+  readonly #sent = new Map<string, SentEvent>();
   readonly #waiting: (() => Promise<void>)[] = [];
   #sending = 0;
   #idle: (() => void)[] = [];
@@ -58,32 +58,32 @@ export class EventRecorder {
     const now = this.#options.clock.now();
     const text = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
     const digest = hash('sha256', JSON.stringify([about.metadata.uid, reason, text]), 'hex').slice(0, 16);
-    const told = this.#told.get(digest);
-    if (told && now - told.at < SAY_AGAIN_AFTER_MS) return;
-    if (this.#waiting.length >= WAITING) return;
-    const count = told && now - told.at < FORGET_AFTER_MS ? told.count + 1 : 1;
+    const sent = this.#sent.get(digest);
+    if (sent && now - sent.at < REPEAT_AFTER_MS) return;
+    if (this.#waiting.length >= MAX_WAITING) return;
+    const count = sent && now - sent.at < FORGET_AFTER_MS ? sent.count + 1 : 1;
     this.#remember(digest, { count, at: now });
-    // Names of objects may be longer than those of events allow with a digest behind.
+    // The name of the object is cut, so that the digest fits into the name of the event.
     const name = `${about.metadata.name.slice(0, 200).replace(/(?<![.-])[.-]+$/u, '')}.${digest}`;
     this.#waiting.push(() => this.#send(about, { type, reason, message: text }, name, count));
     this.#work();
   }
 
-  /** Resolves when nothing is left to send. */
+  /** Resolves when every event has been sent. */
   async drained(): Promise<void> {
     if (this.#sending === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #remember(digest: string, told: Told): void {
-    this.#told.delete(digest);
-    this.#told.set(digest, told);
-    const oldest = this.#told.keys().next();
-    if (this.#told.size > REMEMBERED && oldest.done !== true) this.#told.delete(oldest.value);
+  #remember(digest: string, sent: SentEvent): void {
+    this.#sent.delete(digest);
+    this.#sent.set(digest, sent);
+    const oldest = this.#sent.keys().next();
+    if (this.#sent.size > MAX_REMEMBERED && oldest.done !== true) this.#sent.delete(oldest.value);
   }
 
   #work(): void {
-    while (this.#sending < AT_A_TIME) {
+    while (this.#sending < MAX_CONCURRENT) {
       const send = this.#waiting.shift();
       if (!send) break;
       this.#sending += 1;
@@ -101,11 +101,11 @@ export class EventRecorder {
     const { client, log } = this.#options;
     const namespace = about.metadata.namespace ?? 'default';
     const lastTimestamp = this.#time();
-    const again = () => client.mergePatch(RESOURCES.Event, namespace, name, { count, lastTimestamp });
-    const first = () => client.create(RESOURCES.Event, namespace, this.#event(about, note, name, lastTimestamp));
+    const increment = () => client.mergePatch(RESOURCES.Event, namespace, name, { count, lastTimestamp });
+    const create = () => client.create(RESOURCES.Event, namespace, this.#event(about, note, name, lastTimestamp));
     try {
-      // A new leader may find the event of the old one, and an old event may be gone.
-      await (count > 1 ? again().catch(on(404, first)) : first().catch(on(409, again)));
+      // The event of an earlier leader may exist already, and an old event may have expired.
+      await (count > 1 ? increment().catch(onStatus(404, create)) : create().catch(onStatus(409, increment)));
     } catch (error) {
       log.debug('event not recorded', { reason: note.reason, problem: error instanceof Error ? error.message : error });
     }
@@ -133,10 +133,10 @@ export class EventRecorder {
   }
 }
 
-/** A second way for one status of the API server. */
-const on =
-  <T>(status: number, instead: () => Promise<T>) =>
+/** Returns an error handler that calls `fallback` for one status of the API server and rethrows other errors. */
+const onStatus =
+  <T>(status: number, fallback: () => Promise<T>) =>
   (error: unknown): Promise<T> => {
-    if (error instanceof ApiError && error.status === status) return instead();
+    if (error instanceof ApiError && error.status === status) return fallback();
     throw error;
   };

@@ -5,14 +5,14 @@ import { failureMessage } from './failure-message.ts';
 const error = (status: number, message: string) => new ApiError({ status, reason: 'Any', message });
 
 it.each([
-  [0, 'look at the API server'],
-  [403, 'give the operator this right'],
-  [500, 'mend what it names'],
+  [0, 'check the API server'],
+  [403, 'grant it to the operator'],
+  [500, 'fix the cause'],
 ])('says what to do about a %i', (status, advice) => {
   expect(failureMessage(error(status, 'this and that'))).toMatch(new RegExp(`this and that.*${advice}`, 'u'));
 });
 
-it('repeats no value, and nothing of an error that is not of the API server', () => {
+it('contains no field value, and no text of errors that are not from the API server', () => {
   const text = 'spec.a: Invalid value: "can\\"ary": too long, spec.b: Unsupported value: canary: none';
   expect(failureMessage(error(422, text))).toContain(
     'spec.a: Invalid value: too long, spec.b: Unsupported value: none',

@@ -30,7 +30,7 @@ async function serve(resources: KubeObject[], notReady: () => string | undefined
 }
 
 describe('healthListener', () => {
-  it('is alive even while it is not ready, and says why it is not', async () => {
+  it('answers /healthz while it is not ready, and /readyz with the reason', async () => {
     let why: string | undefined = 'the caches are not filled yet';
     const { get } = await serve([], () => why);
     expect(await get('/healthz')).toEqual({ status: 200, text: 'ok\n' });
@@ -39,13 +39,13 @@ describe('healthListener', () => {
     expect(await get('/readyz?verbose')).toEqual({ status: 200, text: 'ok\n' });
   });
 
-  it('answers nothing else', async () => {
+  it('rejects other paths and methods', async () => {
     const { get } = await serve([]);
     expect((await get('/')).status).toBe(404);
     expect((await get('/healthz', { method: 'POST', body: 'x' })).status).toBe(405);
   });
 
-  it('gives the figures of the queue, of reconciles and of leadership', async () => {
+  it('serves metrics of the queue, of reconciles and of leadership', async () => {
     const { metrics, get } = await serve([]);
     metrics.queue.depth(3);
     metrics.queue.added();
@@ -70,7 +70,7 @@ describe('healthListener', () => {
     }
   });
 
-  it('gives phase and readiness of each resource as they are now, so that a broken one can alert', async () => {
+  it('serves the current phase and readiness of each resource', async () => {
     const resources = [
       resource('VirtualMCPServer', 'good', {
         phase: 'Ready',

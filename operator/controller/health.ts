@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 
 export interface HealthOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
-  /** Why the operator is not ready; undefined when it is. */
+  /** Returns the reason reason the operator is not ready, or undefined when it is ready. */
   readonly notReady: () => string | undefined;
 }
 
-/** Answers the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`. */
+/** Serves `/healthz` and `/readyz` for the kubelet, and `/metrics` for Prometheus. */
 export const healthListener =
   (options: HealthOptions): RequestListener =>
   (request, response) => {
@@ -22,16 +22,16 @@ async function answer(
 ): Promise<void> {
   request.resume();
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    reply(response, 405, 'only GET is answered here', { allow: 'GET, HEAD' });
+    reply(response, 405, 'only GET is supported', { allow: 'GET, HEAD' });
     return;
   }
   const [path] = (request.url ?? '').split('?');
   if (path === '/healthz') reply(response, 200, 'ok');
   else if (path === '/readyz') {
-    const why = notReady();
-    reply(response, why === undefined ? 200 : 503, why ?? 'ok');
+    const reason = notReady();
+    reply(response, reason === undefined ? 200 : 503, reason ?? 'ok');
   } else if (path === '/metrics') reply(response, 200, await metrics.text(), { 'content-type': metrics.contentType });
-  else reply(response, 404, 'there are /healthz, /readyz and /metrics');
+  else reply(response, 404, 'not found: the paths are /healthz, /readyz and /metrics');
 }
 
 function reply(response: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {

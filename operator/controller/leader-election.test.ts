@@ -4,11 +4,11 @@ import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { LeaderElector, type LeaseClient } from './leader-election.ts';
 import { ManualClock } from './testdata/manual-clock.ts';
 
-/** One Lease, kept as an API server keeps it: what is not at its resourceVersion is refused. */
+/** API server with one Lease. It rejects updates with another resourceVersion. */
 class LeaseServer {
   lease: KubeObject | undefined;
   writes = 0;
-  /** By the identity that asks; `hang` never answers. */
+  /** Faults by the identity of the client; `hang` means no response. */
   readonly faults = new Map<string, 'down' | 'hang'>();
 
   as(identity: string): LeaseClient {
@@ -77,7 +77,7 @@ function setUp() {
 }
 
 describe('LeaderElector', () => {
-  it('leads at once where nobody does, and renews every 2 s', async () => {
+  it('leads at once when the lease is free, and renews it every 2 s', async () => {
     const { server, events, elector, pass } = setUp();
     const a = elector('a');
     a.start();
@@ -100,7 +100,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads']);
   });
 
-  it('lets one of two lead', async () => {
+  it('elects one of two candidates', async () => {
     const { events, elector, pass } = setUp();
     const [a, b] = [elector('a'), elector('b')];
     a.start();
@@ -110,13 +110,13 @@ describe('LeaderElector', () => {
     expect([a.isLeader, b.isLeader].filter(Boolean)).toHaveLength(1);
   });
 
-  it('takes over within 20 s from one that was killed', async () => {
+  it('takes over within 20 s from a killed leader', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(3);
     elector('b').start();
     await pass(5);
-    server.faults.set('a', 'hang'); // what a killed process does to the lease
+    server.faults.set('a', 'hang'); // a killed process does not renew the lease
     await pass(14);
     expect(events).not.toContain('b leads');
     await pass(6);
@@ -125,7 +125,7 @@ describe('LeaderElector', () => {
   });
 
   it.each(['down', 'hang'] as const)(
-    'stops leading before anybody else may, when the API server is %s',
+    'stops leading before another process may lead when the API server is %s',
     async (fault) => {
       const { clock, server, events, elector, pass } = setUp();
       const a = elector('a');
@@ -145,7 +145,7 @@ describe('LeaderElector', () => {
     },
   );
 
-  it('goes on leading when some renewals fail', async () => {
+  it('continues to lead when some renewals fail', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(5);
@@ -156,7 +156,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads']);
   });
 
-  it('leads again after it had lost the lease, if nobody else does', async () => {
+  it('leads again after it lost the lease if no other process holds it', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(5);
@@ -167,7 +167,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads', 'a lost', 'a leads']);
   });
 
-  it('leads no more when somebody else has written himself in', async () => {
+  it('stops leading when another process has taken the lease', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(5);
@@ -176,7 +176,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads', 'a lost']);
   });
 
-  it('goes on leading when somebody else only annotated the lease', async () => {
+  it('continues to lead when another client only annotated the lease', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(5);
@@ -185,7 +185,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads']);
   });
 
-  it('writes the lease anew when somebody deleted it', async () => {
+  it('creates the lease again when it was deleted', async () => {
     const { server, events, elector, pass } = setUp();
     elector('a').start();
     await pass(5);
@@ -194,7 +194,7 @@ describe('LeaderElector', () => {
     expect(events).toEqual(['a leads', 'a lost', 'a leads']);
   });
 
-  it('releases the lease when it is stopped, so that the next one need not wait', async () => {
+  it('releases the lease when it stops, so that the next leader need not wait', async () => {
     const { server, events, elector, pass } = setUp();
     const a = elector('a');
     a.start();
@@ -208,7 +208,7 @@ describe('LeaderElector', () => {
     expect(a.isLeader).toBe(false);
   });
 
-  it('leaves the lease alone when it is stopped without leading', async () => {
+  it('does not change the lease when it stops without leading', async () => {
     const { server, elector, pass } = setUp();
     elector('a').start();
     await pass(1);
@@ -220,7 +220,7 @@ describe('LeaderElector', () => {
     expect(server.holder).toBe('a');
   });
 
-  it('does not trust the clock of who holds the lease', async () => {
+  it('does not trust the clock of the lease holder', async () => {
     const { clock, server, events, elector, pass } = setUp();
     server.create({
       apiVersion: 'coordination.k8s.io/v1',

@@ -9,11 +9,11 @@ import {
 import type { Clock } from './clock.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
-/** What the elector asks of an API server. */
+/** Requests to the API server. */
 export interface LeaseClient {
   get(type: ResourceType, namespace: string, name: string): Promise<KubeObject | undefined>;
   create(type: ResourceType, namespace: string, object: KubeObject): Promise<KubeObject>;
-  /** Refused as a conflict when the object is no longer at the resourceVersion that it names. */
+  /** Fails with a conflict when the object has another resourceVersion by now. */
   update(object: KubeObject): Promise<KubeObject>;
 }
 
@@ -21,22 +21,22 @@ export interface LeaderElectorOptions {
   readonly client: LeaseClient;
   readonly namespace: string;
   readonly name: string;
-  /** What the Lease shall go with; it stays where there is none. */
+  /** Owner of the Lease. Without one the Lease is never deleted. */
   readonly owner?: OwnerReference | undefined;
-  /** Another one in each process, also of the same pod. */
+  /** Unique for each process, also within a pod. */
   readonly identity: string;
   readonly clock: Clock;
-  /** 0 to 1: candidates shall not ask in step. */
+  /** Returns a number from 0 to 1, so that candidates do not poll at the same moments. */
   readonly random: () => number;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly onElected: () => void;
-  /** Called at once when the lease may soon be somebody else's. */
+  /** Called as soon as another process may acquire the lease. */
   readonly onLost: () => void;
 }
 
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 2_000;
-/** Who could not renew for so long leads no more: 5 s before anybody else may. */
+/** Time without a renewal after which the leader stops: 5 s before another process may acquire the lease. */
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 const JITTER = 0.2;
@@ -52,8 +52,8 @@ interface LeaseSpec {
 const specOf = ({ spec = {} }: KubeObject): LeaseSpec => spec as LeaseSpec;
 
 /**
- * Leads while it holds a Lease. Clocks of other machines are not compared with ours: a lease is over when it has not
- * changed before our eyes for as long as it lasts.
+ * Leads while it holds a Lease. Clocks of other machines are not trusted: a lease has expired when this process has seen
+ * no change of it for its whole duration.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
@@ -80,10 +80,10 @@ export class LeaderElector {
   start(): void {
     if (this.#state !== 'new') return;
     this.#state = 'running';
-    this.#try();
+    this.#scheduleAttempt();
   }
 
-  /** Lets others lead at once. What a leader does must have ended before. */
+  /** Releases the lease, so that another process can lead at once. All work of the leader must have ended before. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     this.#cancelTimer?.();
@@ -98,40 +98,41 @@ export class LeaderElector {
       );
       this.#options.log.info('leadership released');
     } catch (error) {
-      this.#options.log.warn('leadership could not be released: it ends by itself', { problem: messageOf(error) });
+      this.#options.log.warn('leadership could not be released: the lease will expire', { problem: messageOf(error) });
     }
   }
 
-  #try(): void {
+  #scheduleAttempt(): void {
     this.#attempt = (this.#held ? this.#renew(this.#held) : this.#acquire())
       .catch((error: unknown) => {
-        this.#options.log.warn('the lease could not be read or written', { problem: messageOf(error) });
+        this.#options.log.warn('lease could not be read or written', { problem: messageOf(error) });
         return RETRY_MS;
       })
       .then((delayMs) => {
-        if (this.#state === 'running') this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#try());
+        if (this.#state === 'running')
+          this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#scheduleAttempt());
       });
   }
 
-  /** Takes the lease when it is free; returns when to try again. */
+  /** Acquires the lease if it is free. Returns the delay before the next attempt. */
   async #acquire(): Promise<number> {
     const { client, namespace, name, clock } = this.#options;
     const lease = await client.get(RESOURCES.Lease, namespace, name);
-    const freeInMs = lease ? this.#freeInMs(lease) : 0;
-    if (freeInMs > 0) return Math.min(freeInMs, RETRY_MS * (1 + JITTER * this.#options.random()));
+    const msUntilFree = lease ? this.#msUntilFree(lease) : 0;
+    if (msUntilFree > 0) return Math.min(msUntilFree, RETRY_MS * (1 + JITTER * this.#options.random()));
     const startedAt = clock.now();
     const spec = {
       acquireTime: this.#time(),
       leaseTransitions: lease ? (specOf(lease).leaseTransitions ?? 0) + 1 : 0,
     };
     try {
-      const request = this.#lease({ ...spec, ...this.#mine() }, lease);
+      const request = this.#lease({ ...spec, ...this.#ownRecord() }, lease);
       this.#hold(
         await (lease ? client.update(request) : client.create(RESOURCES.Lease, namespace, request)),
         startedAt,
       );
     } catch (error) {
-      if (isConflict(error)) return RETRY_MS; // somebody else was faster
+      if (isConflict(error)) return RETRY_MS; // another process was faster
       throw error;
     }
     this.#options.log.info('leading');
@@ -143,15 +144,15 @@ export class LeaderElector {
     const { client, namespace, name, clock, identity } = this.#options;
     const startedAt = clock.now();
     try {
-      const renewed = await client.update(this.#lease({ ...specOf(held), ...this.#mine() }, held));
-      // The deadline may have passed meanwhile.
+      const renewed = await client.update(this.#lease({ ...specOf(held), ...this.#ownRecord() }, held));
+      // The deadline may have passed during the request.
       if (this.#held) this.#hold(renewed, startedAt);
       return RENEW_EVERY_MS;
     } catch (error) {
       if (!isConflict(error)) throw error;
       const lease = await client.get(RESOURCES.Lease, namespace, name);
       if (lease && specOf(lease).holderIdentity === identity && this.#held) this.#held = lease;
-      else this.#lose('somebody else holds the lease');
+      else this.#lose('another process holds the lease');
       return 0;
     }
   }
@@ -166,16 +167,16 @@ export class LeaderElector {
     );
   }
 
-  #lose(why: string): void {
+  #lose(reason: string): void {
     if (!this.#held) return;
     this.#held = undefined;
     this.#observed = undefined;
     this.#cancelDeadline?.();
-    this.#options.log.warn('leading no more', { why });
+    this.#options.log.warn('stopped leading', { reason });
     this.#options.onLost();
   }
 
-  #freeInMs(lease: KubeObject): number {
+  #msUntilFree(lease: KubeObject): number {
     const { clock, identity } = this.#options;
     const { holderIdentity = '', renewTime = '', leaseTransitions = 0, leaseDurationSeconds } = specOf(lease);
     if (holderIdentity === '' || holderIdentity === identity) return 0;
@@ -185,7 +186,7 @@ export class LeaderElector {
     return this.#observed.at + lastsMs - clock.now();
   }
 
-  #mine(): LeaseSpec {
+  #ownRecord(): LeaseSpec {
     return {
       holderIdentity: this.#options.identity,
       leaseDurationSeconds: LEASE_MS / 1_000,
@@ -210,7 +211,7 @@ export class LeaderElector {
     };
   }
 
-  /** A MicroTime. */
+  /** Returns the time as a MicroTime of Kubernetes. */
   #time(): string {
     return new Date(this.#options.clock.now()).toISOString().replace('Z', '000Z');
   }

@@ -2,20 +2,20 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { QueueHooks } from './queue.ts';
 
-/** How a reconcile ended; `refused`: the API server does not take what the spec asks for, which is the user's to solve. */
+/** Result of a reconcile. `refused`: the API server rejected an object because of the spec; the user must correct it. */
 export type ReconcileResult = 'success' | 'requeue' | 'refused' | 'error';
 
 export interface OperatorMetrics {
   readonly contentType: string;
   readonly queue: QueueHooks;
-  /** Told at the end of each reconcile. */
+  /** Counts a finished reconcile. */
   reconciled(controller: string, result: ReconcileResult, seconds: number): void;
   leading(isLeader: boolean): void;
-  /** Everything as text for Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string>;
 }
 
-/** Of a condition list the Ready condition, or what stands for it in kinds that serve nothing. */
+/** Condition types that express readiness, most important first. Kinds without pods have no Ready condition. */
 const READY_TYPES = ['Ready', 'Valid', 'MCPServersChecked'];
 
 interface StatusOf {
@@ -23,7 +23,7 @@ interface StatusOf {
   readonly conditions?: readonly { readonly type: string; readonly status: string }[];
 }
 
-/** True or false as the conditions say; undefined while nothing was said. */
+/** Returns the readiness by the conditions, or undefined while there is none. */
 export function readiness(object: KubeObject): boolean | undefined {
   const { conditions = [] } = (object['status'] ?? {}) as StatusOf;
   const found = READY_TYPES.flatMap((type) => conditions.filter((condition) => condition.type === type))[0];
@@ -31,11 +31,11 @@ export function readiness(object: KubeObject): boolean | undefined {
 }
 
 /**
- * The figures of the operator. Those of resources are read when they are asked for, so that none outlives its object;
- * a standby shows none, as the leader's are the same.
- * @param resources the custom resources as they are now
- * @param controllers names of all controllers: their counters start at 0, because Prometheus sees no increase between a
- * series that is absent and its first value
+ * Creates the metrics of the operator. Metrics about resources are computed at each scrape, so none outlives its object.
+ * A standby reports none, because the leader reports them.
+ * @param resources returns the current custom resources
+ * @param controllers names of all controllers. Their counters start at 0, because Prometheus detects no increase from
+ * an absent series to its first value.
  */
 export function createMetrics(resources: () => Iterable<KubeObject>, controllers: readonly string[]): OperatorMetrics {
   const registry = new Registry();
@@ -85,17 +85,17 @@ function reconcileMetrics(registers: Registry[], controllers: readonly string[])
 }
 
 function queueMetrics(registers: Registry[]): QueueHooks {
-  const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that are due and wait.', registers });
-  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys that were added.', registers });
-  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys that are tried again.', registers });
+  const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that are due and waiting.', registers });
+  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue.', registers });
+  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys that are retried.', registers });
   const paced = new Counter({
     name: 'workqueue_paced_total',
-    help: 'Keys that ran so often that further runs are spaced: somebody else reverts what the operator writes.',
+    help: 'Keys whose runs are delayed because they ran too often: another controller may revert the changes of the operator.',
     registers,
   });
   const waits = new Histogram({
     name: 'workqueue_queue_duration_seconds',
-    help: 'How long keys were due before their run.',
+    help: 'Time that keys waited after they were due.',
     buckets: [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
     registers,
   });
@@ -117,7 +117,7 @@ const labelsOf = ({ kind, metadata }: KubeObject) => ({
 function phaseGauge(registers: Registry[], resources: () => Iterable<KubeObject>): void {
   new Gauge({
     name: 'kube_resource_phase',
-    help: 'The phase that a custom resource is in: 1 for it.',
+    help: '1 for the current phase of a custom resource.',
     labelNames: ['kind', 'namespace', 'name', 'phase'],
     registers,
     collect() {

@@ -12,14 +12,17 @@ const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const CONFIGS = ['MCPOIDCConfig', 'MCPExternalAuthConfig'];
 
 describe('protectionOf', () => {
-  it.each(CONFIGS)('a %s gets the finalizer with its first user, and nothing is written while it has it', (kind) => {
-    const users = [user('MCPServerEntry')];
-    expect(protectionOf(object(kind), users, true)).toEqual({ blockedBy: [], finalizers: [IN_USE] });
-    expect(protectionOf(object(kind, { finalizers: [IN_USE] }), users, true)).toEqual({ blockedBy: [] });
-    expect(protectionOf(object(kind), [], true)).toEqual({ blockedBy: [] });
-  });
+  it.each(CONFIGS)(
+    'adds the finalizer to a %s with the first reference, and changes nothing while it is set',
+    (kind) => {
+      const users = [user('MCPServerEntry')];
+      expect(protectionOf(object(kind), users, true)).toEqual({ blockedBy: [], finalizers: [IN_USE] });
+      expect(protectionOf(object(kind, { finalizers: [IN_USE] }), users, true)).toEqual({ blockedBy: [] });
+      expect(protectionOf(object(kind), [], true)).toEqual({ blockedBy: [] });
+    },
+  );
 
-  it('keeps the finalizers of others', () => {
+  it('keeps the finalizers of other controllers', () => {
     const both = { finalizers: ['example.com/a', IN_USE] };
     expect(protectionOf(object('MCPOIDCConfig', both), [], true).finalizers).toEqual(['example.com/a']);
     const one = { finalizers: ['example.com/a'] };
@@ -29,7 +32,7 @@ describe('protectionOf', () => {
     ]);
   });
 
-  it('names everyone who keeps an object from going, and lets it go with the last', () => {
+  it('lists every object that blocks the deletion, and removes the finalizer after the last reference', () => {
     const held = object('MCPExternalAuthConfig', { ...leaving, finalizers: [IN_USE] });
     const users = [user('VirtualMCPServer', 'z'), user('MCPServer', 'b'), user('MCPServer', 'a')];
     expect(protectionOf(held, users, true)).toEqual({
@@ -38,11 +41,11 @@ describe('protectionOf', () => {
     expect(protectionOf(held, [], true)).toEqual({ blockedBy: [], finalizers: [] });
   });
 
-  it('asks for no finalizer on an object that already goes: the API server would refuse it', () => {
+  it('adds no finalizer to an object that is being deleted: the API server would reject it', () => {
     expect(protectionOf(object('MCPOIDCConfig', leaving), [user('MCPServer')], true)).toEqual({ blockedBy: [] });
   });
 
-  it('protects a group from what serves it, not from its members', () => {
+  it('protects a group while a VirtualMCPServer refers to it, not while members do', () => {
     expect(protectionOf(object('MCPGroup'), [user('MCPServer'), user('MCPServerEntry')], true)).toEqual({
       blockedBy: [],
     });
@@ -53,13 +56,13 @@ describe('protectionOf', () => {
     ]);
   });
 
-  it('lets everything go where nothing is protected', () => {
+  it('removes the finalizer when protection is off', () => {
     const held = object('MCPOIDCConfig', { ...leaving, finalizers: [IN_USE] });
     expect(protectionOf(held, [user('MCPServer')], false)).toEqual({ blockedBy: [], finalizers: [] });
     expect(protectionOf(object('MCPOIDCConfig'), [user('MCPServer')], false)).toEqual({ blockedBy: [] });
   });
 
-  it('protects no workload', () => {
+  it('does not protect kinds with workloads', () => {
     expect(protectionOf(object('MCPServer'), [user('VirtualMCPServer')], true)).toEqual({ blockedBy: [] });
   });
 });

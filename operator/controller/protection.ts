@@ -2,19 +2,20 @@ import { isProtectedFrom } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
 
-/** Keeps an object from going while others refer to it. */
+/** Finalizer that blocks the deletion of an object while others refer to it. */
 export const IN_USE = 'vmcp.dev/in-use';
 
 export interface Protection {
-  /** What the finalizers should be, when they are not. */
+  /** New finalizers. Absent when they need no change. */
   readonly finalizers?: readonly string[];
-  /** Who keeps the object from going, as `Kind/name`, sorted; there only while it is to be deleted. */
+  /** Objects that block the deletion, as `Kind/name`, sorted. Empty unless the object is being deleted. */
   readonly blockedBy: readonly string[];
 }
 
 /**
- * The finalizer stands on an object exactly while something refers to it. Nothing is protected in a namespace that goes,
- * which takes everything with it in an order that nobody knows, nor where the operator's rights go with the namespace.
+ * Returns the finalizers of an object and what blocks its deletion. The finalizer is set exactly while other objects
+ * refer to this one. Objects in a terminating namespace are not protected, because Kubernetes deletes them in any order;
+ * nor are objects in single watched namespaces, where the permissions of the operator are deleted with the namespace.
  */
 export function protectionOf(
   { kind, metadata }: KubeObject,
@@ -22,15 +23,15 @@ export function protectionOf(
   protects: boolean,
 ): Protection {
   const { finalizers = [] } = metadata;
-  const users = protects ? referrers.filter((referrer) => isProtectedFrom(kind, referrer.kind)) : [];
+  const blockers = protects ? referrers.filter((referrer) => isProtectedFrom(kind, referrer.kind)) : [];
   const isProtected = finalizers.includes(IN_USE);
-  const isLeaving = metadata.deletionTimestamp !== undefined;
-  if (users.length === 0) {
+  const isDeleting = metadata.deletionTimestamp !== undefined;
+  if (blockers.length === 0) {
     return { blockedBy: [], ...(isProtected && { finalizers: finalizers.filter((each) => each !== IN_USE) }) };
   }
   return {
-    blockedBy: isLeaving && isProtected ? users.map((user) => `${user.kind}/${user.name}`).toSorted() : [],
-    // The API server takes no new finalizer for an object that is on its way out.
-    ...(!isProtected && !isLeaving && { finalizers: [...finalizers, IN_USE] }),
+    blockedBy: isDeleting && isProtected ? blockers.map((blocker) => `${blocker.kind}/${blocker.name}`).toSorted() : [],
+    // The API server rejects new finalizers on an object that is being deleted.
+    ...(!isProtected && !isDeleting && { finalizers: [...finalizers, IN_USE] }),
   };
 }

@@ -3,14 +3,14 @@ import { ManualClock } from './testdata/manual-clock.ts';
 import { backoffMs, WorkQueue, type Outcome } from './queue.ts';
 
 const key = (name: string) => ({ kind: 'MCPServer', namespace: 'ns', name });
-/** Lets everything run that is ready to. */
+/** Waits until every ready key has started. */
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
 interface Run {
   readonly name: string;
-  /** In a row before it. */
+  /** Consecutive failures before this run. */
   readonly failures: number;
   end(outcome?: Outcome): Promise<void>;
   fail(): Promise<void>;
@@ -52,7 +52,7 @@ function setUp(workers = 2) {
 }
 
 describe('WorkQueue', () => {
-  it('runs nothing before it is started', async () => {
+  it('runs nothing before it starts', async () => {
     const { queue, names } = setUp();
     queue.add(key('a'));
     await settled();
@@ -61,14 +61,14 @@ describe('WorkQueue', () => {
     expect(names).toEqual(['a']);
   });
 
-  it('has each key once, in the order in which they became due', () => {
+  it('holds each key once, in the order in which they became due', () => {
     const { queue, names } = setUp(10);
     for (const name of ['b', 'a', 'b', 'c', 'a']) queue.add(key(name));
     queue.start();
     expect(names).toEqual(['b', 'a', 'c']);
   });
 
-  it('tells keys of equal names of other kinds and namespaces apart', () => {
+  it('distinguishes keys of equal names by kind and namespace', () => {
     const { queue, names } = setUp(10);
     queue.add(key('a'));
     queue.add({ ...key('a'), kind: 'MCPGroup' });
@@ -77,11 +77,11 @@ describe('WorkQueue', () => {
     expect(names).toEqual(['a', 'a', 'a']);
   });
 
-  it('spaces the runs of a key that has news during every run, and no other', async () => {
+  it('delays the runs of a key that changes during every run, and of no other key', async () => {
     const { queue, names, runs, seen, clock } = setUp();
     queue.start();
     queue.add(key('fought over'));
-    /** Ends every run as soon as it has begun, with news of the same key. */
+    /** Ends every run at once and adds its key again. */
     const fight = async (): Promise<void> => {
       for (let last = runs.at(-1); last && runs.length < 1_000; last = runs.at(-1)) {
         queue.add(key(last.name));
@@ -102,7 +102,7 @@ describe('WorkQueue', () => {
     expect(names.at(-1)).toBe('other');
   });
 
-  it('runs a key at once again after it was quiet', async () => {
+  it('runs a key at once after a quiet period', async () => {
     const { queue, names, runs, clock } = setUp();
     queue.start();
     for (let run = 0; run < 60; run += 1) {
@@ -115,7 +115,7 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(61);
   });
 
-  it('runs no more keys at a time than there are workers', async () => {
+  it('runs at most as many keys at a time as there are workers', async () => {
     const { queue, names, runs, seen } = setUp(2);
     for (const name of ['a', 'b', 'c']) queue.add(key(name));
     queue.start();
@@ -126,7 +126,7 @@ describe('WorkQueue', () => {
     expect(seen.depth).toBe(0);
   });
 
-  it('runs a key that was added while it ran again, and never twice at a time', async () => {
+  it('runs a key again that was added while it ran, and never twice at a time', async () => {
     const { queue, names, runs } = setUp(4);
     queue.start();
     queue.add(key('a'));
@@ -140,7 +140,7 @@ describe('WorkQueue', () => {
     expect(names).toEqual(['a', 'a']);
   });
 
-  it('waits longer after each failure and starts anew after a success', async () => {
+  it('doubles the backoff after each failure and resets it after a success', async () => {
     const { queue, clock, names, runs, seen } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -163,7 +163,7 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(7);
   });
 
-  it('tries what is refused again far more rarely, and counts it not as failed', async () => {
+  it('retries refused keys far less often and does not count them as failed', async () => {
     const { queue, clock, names, runs, seen } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -185,7 +185,7 @@ describe('WorkQueue', () => {
     expect(seen.retried).toBe(4);
   });
 
-  it('runs a key at once that changes during its backoff, and keeps counting its failures', async () => {
+  it('runs a key at once when it changes during its backoff, and keeps its failure count', async () => {
     const { queue, clock, names, runs } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -199,7 +199,7 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(3);
   });
 
-  it('waits for the backoff although the key was added while it ran: what fails must not run in a circle', async () => {
+  it('keeps the backoff of a failed key that was added while it ran', async () => {
     const { queue, clock, names, runs } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -210,7 +210,7 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(2);
   });
 
-  it('waits no longer than a second when the key was added while it ran: that may be the cure', async () => {
+  it('limits the backoff to one second when the key was added while it ran', async () => {
     const { queue, clock, names, runs } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -224,13 +224,13 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(17);
   });
 
-  it('has 5 minutes as its longest backoff', () => {
+  it('limits the backoff to 5 minutes', () => {
     expect([1, 2, 10, 17, 18, 1000].map((failures) => backoffMs(failures))).toEqual([
       5, 10, 2560, 300_000, 300_000, 300_000,
     ]);
   });
 
-  it('looks again after the time that a run asked for, or earlier when something happens', async () => {
+  it('runs a key again after the time that a run requested, or earlier when it changes', async () => {
     const { queue, clock, names, runs } = setUp();
     queue.start();
     queue.add(key('a'));
@@ -248,7 +248,7 @@ describe('WorkQueue', () => {
     expect(names).toHaveLength(3);
   });
 
-  it('gathers what is added with a delay, the earliest time winning', async () => {
+  it('runs a key once when it was added several times with a delay, at the earliest time', async () => {
     const { queue, clock, names } = setUp();
     queue.start();
     queue.add(key('a'), 50);
@@ -261,7 +261,7 @@ describe('WorkQueue', () => {
     expect(names).toEqual(['a']);
   });
 
-  it('says how long a key was due, not how long it was put off', async () => {
+  it('reports the time that a key was due, without its delay', async () => {
     const { queue, clock, runs, seen } = setUp(1);
     queue.start();
     queue.add(key('a'));
@@ -272,7 +272,7 @@ describe('WorkQueue', () => {
     expect(seen.waited).toEqual([0, 70]);
   });
 
-  it('stops when what runs has ended; what waits is dropped and nothing is taken any more', async () => {
+  it('stops when the running keys have ended; drops waiting keys and accepts no new ones', async () => {
     const { queue, clock, names, runs } = setUp(1);
     queue.start();
     queue.add(key('a'));

@@ -1,46 +1,46 @@
 import { refKey, type ObjectRef } from '../resolve/problems.ts';
 import type { Clock } from './clock.ts';
 
-/** What is to be done once more with a key. */
+/** Result of a run: whether and when the key runs again. */
 export interface Outcome {
-  /** Look again after so long, whatever happens. */
+  /** Run again after this time in any case. */
   readonly requeueAfterMs?: number;
-  /** It did not work: tried again after a delay that grows from try to try. */
+  /** The run failed. It is retried with exponential backoff. */
   readonly failed?: boolean;
-  /** It waits for a person: tried again as well, but never soon. */
+  /** The run needs a correction by the user. It is retried with a longer backoff. */
   readonly refused?: boolean;
 }
 
-/** Told what happens, for metrics. */
+/** Callbacks for metrics. */
 export interface QueueHooks {
   depth(waiting: number): void;
   added(): void;
   retried(): void;
-  /** How long a key was due before its run began. */
+  /** Called with the time that a key waited after it was due. */
   started(waitedMs: number): void;
-  /** A key has run so often that its next run is delayed; called once until it is quiet again. */
+  /** Called once when a key ran so often that its next runs are delayed. */
   paced(key: ObjectRef): void;
 }
 
 export interface QueueOptions {
-  /** Runs one key, which has failed so many times in a row; what it throws counts as failed. */
+  /** Runs one key. `failures` is the number of consecutive failures. An exception counts as a failure. */
   readonly run: (key: ObjectRef, failures: number) => Promise<Outcome>;
   readonly clock: Clock;
-  /** Most keys that run at a time. */
+  /** Maximum number of keys that run at the same time. */
   readonly workers: number;
   readonly hooks?: QueueHooks;
 }
 
 interface Entry {
   readonly key: ObjectRef;
-  /** Since when it is due. */
+  /** Time since which it is due. */
   dueSince: number;
   state: 'idle' | 'delayed' | 'ready' | 'running';
-  /** Added while it ran: it runs again. */
-  again: boolean;
-  /** In a row. */
+  /** True when the key was added while it ran, so that it runs again. */
+  isAddedAgain: boolean;
+  /** Consecutive failures. */
   failures: number;
-  /** In a row. */
+  /** Consecutive refusals. */
   refusals: number;
   dueAt: number;
   cancel: (() => void) | undefined;
@@ -48,30 +48,30 @@ interface Entry {
 
 const FIRST_BACKOFF_MS = 5;
 const FIRST_REFUSED_MS = 1_000;
-const LAST_BACKOFF_MS = 300_000;
-/** What changed during a run that failed may be what cures it. */
-const NEWS_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 300_000;
+/** Longest backoff after a failed run during which the key changed: the change may fix the failure. */
+const CHANGED_BACKOFF_MS = 1_000;
 
 /**
- * Runs of one key that may follow each other without a pause, and the pause between further ones. Somebody else who
- * reverts what was written brings about a run at once, for ever: each run is one write at least.
+ * Number of runs of one key without a pause, and the pause between further runs. Without a pause, another controller
+ * that reverts the writes of the operator would cause an endless series of writes.
  */
 const UNPACED_RUNS = 20;
 const PACE_MS = 1_000;
 
-/** `firstMs` after the first failure, twice as long after each further one, 5 min at most. */
+/** Returns the backoff: `firstMs` after the first failure, doubled after each further one, at most 5 min. */
 export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
-  Math.min(LAST_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
+  Math.min(MAX_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
 
 /**
- * Keys to be worked on: each is there once, and never runs twice at a time. A key that is added while it runs, runs
+ * Queue of keys. Each key is queued once and never runs twice at the same time. A key that is added while it runs, runs
  * again. Nothing runs before `start`.
  */
 export class WorkQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #pace: Pace;
-  /** Insertion order is the order of work. */
+  /** Keys in the order in which they run. */
   readonly #ready = new Set<Entry>();
   #running = 0;
   #state: 'new' | 'started' | 'stopped' = 'new';
@@ -83,19 +83,19 @@ export class WorkQueue {
     this.#pace = new Pace(options.clock);
   }
 
-  /** Keys that are due and not running. */
+  /** Number of keys that are due and not running. */
   get depth(): number {
     return this.#ready.size;
   }
 
-  /** Has a key run after `delayMs`; the earlier of two times wins, and so does a new reason over a backoff. */
+  /** Schedules a run after `delayMs`. The earlier of two times wins, and a new change wins over a backoff. */
   add(key: ObjectRef, delayMs = 0): void {
     if (this.#state === 'stopped') return;
     const id = refKey(key);
     const entry = this.#entries.get(id) ?? newEntry(key);
     this.#entries.set(id, entry);
     this.#options.hooks?.added();
-    if (entry.state === 'running') entry.again = true;
+    if (entry.state === 'running') entry.isAddedAgain = true;
     else this.#schedule(entry, delayMs);
   }
 
@@ -105,7 +105,7 @@ export class WorkQueue {
     this.#work();
   }
 
-  /** Drops what waits; resolves when everything that runs has ended. */
+  /** Drops the waiting keys and resolves when the running ones have ended. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     for (const entry of this.#entries.values()) entry.cancel?.();
@@ -157,7 +157,7 @@ export class WorkQueue {
   async #runOne(entry: Entry): Promise<void> {
     const { run, clock, hooks } = this.#options;
     entry.state = 'running';
-    entry.again = false;
+    entry.isAddedAgain = false;
     this.#pace.ran(entry.key);
     this.#running += 1;
     hooks?.started(clock.now() - entry.dueSince);
@@ -178,11 +178,11 @@ export class WorkQueue {
     if (failed || refused) {
       this.#options.hooks?.retried();
       const wait = failed ? backoffMs(entry.failures) : backoffMs(entry.refusals, FIRST_REFUSED_MS);
-      this.#schedule(entry, entry.again ? Math.min(wait, NEWS_BACKOFF_MS) : wait);
+      this.#schedule(entry, entry.isAddedAgain ? Math.min(wait, CHANGED_BACKOFF_MS) : wait);
       return;
     }
     if (requeueAfterMs !== undefined) this.#schedule(entry, requeueAfterMs);
-    if (entry.again) this.#schedule(entry, 0);
+    if (entry.isAddedAgain) this.#schedule(entry, 0);
     else if (requeueAfterMs === undefined) this.#entries.delete(refKey(entry.key));
   }
 }
@@ -191,17 +191,17 @@ const newEntry = (key: ObjectRef): Entry => ({
   key,
   dueSince: 0,
   state: 'idle',
-  again: false,
+  isAddedAgain: false,
   failures: 0,
   refusals: 0,
   dueAt: 0,
   cancel: undefined,
 });
 
-/** Spaces the runs of one key: a token bucket of `UNPACED_RUNS` that gains one token each `PACE_MS`. */
+/** Limits the runs of each key with a token bucket of `UNPACED_RUNS` tokens that gains one each `PACE_MS`. */
 class Pace {
   readonly #clock: Clock;
-  /** By key: when its bucket is full again. In the order of the last runs. */
+  /** Time at which the bucket of a key is full again, by key, in the order of the last runs. */
   readonly #fullAt = new Map<string, { at: number; isPaced: boolean }>();
 
   constructor(clock: Clock) {
@@ -220,7 +220,7 @@ class Pace {
     }
   }
 
-  /** Milliseconds until the key may run again; `onPaced` is called for the first pause since its bucket was full. */
+  /** Returns the milliseconds until the key may run. Calls `onPaced` for the first pause since its bucket was full. */
   pauseMs(key: ObjectRef, onPaced: (key: ObjectRef) => void): number {
     const state = this.#fullAt.get(refKey(key));
     const pauseMs = state ? state.at - (UNPACED_RUNS - 1) * PACE_MS - this.#clock.now() : 0;

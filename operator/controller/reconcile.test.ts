@@ -6,7 +6,7 @@ import { KubeTarget } from '../apply/apply.ts';
 import { ObjectServer } from '../apply/testdata/object-server.ts';
 import { WrittenObjects } from '../apply/written-objects.ts';
 import type { EventNote } from './events.ts';
-import type { Decision, KindController, Look } from './kind-controller.ts';
+import type { Decision, KindController, ReconcileInput } from './kinds/kind-controller.ts';
 import { IN_USE } from './protection.ts';
 import { createReconciler } from './reconcile.ts';
 import { ManualClock } from './testdata/manual-clock.ts';
@@ -32,9 +32,9 @@ const deployment = (owner: KubeObject, image = 'a:1'): KubeObject => ({
   },
 });
 
-/** One object, a controller that a test writes, and everything that is around them. */
+/** Reconciler over one object, with a controller that the test provides. */
 function setUp(
-  decide: (look: Look) => Decision,
+  decide: (input: ReconcileInput) => Decision,
   { kind = 'MCPServer', metadata = {}, protects = true }: { kind?: string; metadata?: object; protects?: boolean } = {},
 ) {
   const server = new ObjectServer();
@@ -48,7 +48,7 @@ function setUp(
     referrers: [] as ObjectRef[],
     ready: () => Promise.resolve(),
     isThere: true,
-    /** What the watch has brought, where that is not what is there. */
+    /** Object as the watch reported it, if it differs from the API server. */
     seen: undefined as KubeObject | undefined,
   };
   const seen = {
@@ -74,7 +74,7 @@ function setUp(
     written,
     pods: new UnreadyPods({ list: () => Promise.resolve({ items: [] }) }, () => clock.now()),
     protects,
-    render: {} as Look['render'],
+    render: {} as ReconcileInput['render'],
     clock,
     metrics: { reconciled: (_controller, result) => results.push(result) },
     record: (_about, event) => events.push(event),
@@ -98,25 +98,25 @@ const says =
   () => ({ status: { ...status }, ready: true, events });
 
 describe('createReconciler', () => {
-  it('looks, decides, applies and says, and then writes nothing more', async () => {
+  it('applies the decision and writes the status, and then writes nothing more', async () => {
     const event = { type: 'Normal', reason: 'Ready', message: 'it serves' } as const;
     const { reconcile, results, events, server } = setUp(({ object, now }) => ({
       objects: [deployment(object)],
-      say: ({ workload }) =>
+      statusOf: ({ workload }) =>
         says({ phase: workload ? 'Ready' : 'Pending', seen: now === '2026-01-01T00:00:00Z' }, [event])(),
     }));
     expect((await reconcile()).writes).toEqual(['apply Deployment/mcp-web', 'apply MCPServer/web']);
     expect(server.find('MCPServer', 'web')?.['status']).toEqual({ phase: 'Ready', seen: true });
     expect((await reconcile()).writes).toEqual([]);
     expect(events).toEqual([event]);
-    expect(results).toEqual(['requeue', 'requeue']); // the pods have 10 s to come up
+    expect(results).toEqual(['requeue', 'requeue']); // pods have 10 s to become ready
   });
 
-  it('says nothing of an edit that only the reply to its own write has brought', async () => {
+  it('writes no status for an edit that is known only from the response to its own write', async () => {
     const seen: unknown[] = [];
     const { reconcile, server, own, world } = setUp(({ object }) => {
       seen.push(object.metadata.generation);
-      return { say: says({ observedGeneration: object.metadata.generation }) };
+      return { statusOf: says({ observedGeneration: object.metadata.generation }) };
     });
     const edited = { ...own, metadata: { ...own.metadata, generation: 2 } };
     server.normalize = (object) => ({ ...object, metadata: { ...object.metadata, generation: 2 } });
@@ -129,15 +129,15 @@ describe('createReconciler', () => {
     expect(seen).toEqual([1, 1, 2]);
   });
 
-  it('waits until what is referred to has been read, and fails when it cannot be', async () => {
-    const { reconcile, world, results, lines } = setUp(() => ({ say: says({}) }));
+  it('waits until referenced objects have been read, and fails when they cannot be read', async () => {
+    const { reconcile, world, results, lines } = setUp(() => ({ statusOf: says({}) }));
     world.ready = () => Promise.reject(new Error('Secret cannot be read'));
     expect(await reconcile()).toEqual({ outcome: { failed: true }, writes: [] });
     expect(results).toEqual(['error']);
-    expect(lines).toEqual(['warn reconcile failed and will be tried again']);
+    expect(lines).toEqual(['warn reconcile failed and will be retried']);
   });
 
-  it('has nothing to do for an object that is gone', async () => {
+  it('does nothing for a deleted object', async () => {
     const { reconcile, world } = setUp(() => {
       throw new Error('not asked');
     });
@@ -145,12 +145,12 @@ describe('createReconciler', () => {
     expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
   });
 
-  it('leaves what runs alone while the decision names no objects, and still looks at it', async () => {
+  it('changes no objects while the decision contains none, and still reads the workload', async () => {
     let broken = false;
     const { reconcile, server } = setUp(({ object }) => ({
       ...(!broken && { objects: [deployment(object)] }),
       workloads: [{ type: RESOURCES.Deployment, name: 'mcp-web' }],
-      say: ({ workload }) => says({ there: workload !== undefined, broken })(),
+      statusOf: ({ workload }) => says({ there: workload !== undefined, broken })(),
     }));
     await reconcile();
     broken = true;
@@ -159,10 +159,10 @@ describe('createReconciler', () => {
     expect(server.find('Deployment', 'mcp-web')).toBeDefined();
   });
 
-  it('leaves objects to another operator, and tells of it without a status over which the two could fight', async () => {
+  it('leaves objects of another operator unchanged, and records an event instead of a status', async () => {
     const { reconcile, server, events, own } = setUp(({ object }) => ({
       objects: [deployment(object)],
-      say: () => ({ status: { a: 1 }, ready: true, events: [] }),
+      statusOf: () => ({ status: { a: 1 }, ready: true, events: [] }),
     }));
     const { metadata, ...rest } = deployment(own, 'b:1');
     const annotations = { 'vmcp.dev/applied-by': 'other/vmcp-operator', 'vmcp.dev/applied-hash': 'x' };
@@ -171,10 +171,10 @@ describe('createReconciler', () => {
     expect(events).toMatchObject([{ type: 'Warning', reason: 'AnotherOperator' }]);
   });
 
-  it('says what the API server refuses, which is no failure of the operator, and tries again', async () => {
+  it('reports a rejection by the API server in the status, counts no failure, and retries', async () => {
     const { reconcile, server, results, lines } = setUp(({ object }) => ({
       objects: [deployment(object)],
-      say: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
+      statusOf: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
     }));
     server.refusals.set('Deployment', { status: 403, reason: 'Forbidden', message: 'exceeded quota: pods' });
     expect((await reconcile()).outcome).toEqual({ refused: true });
@@ -186,10 +186,10 @@ describe('createReconciler', () => {
     expect(server.find('MCPServer', 'web')?.['status']).toEqual({ reasons: [] });
   });
 
-  it('asks every 3 s whether a name that somebody else has is free', async () => {
+  it('checks every 3 s whether a taken name is free', async () => {
     const { reconcile, server, own } = setUp(({ object }) => ({
       objects: [deployment(object)],
-      say: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
+      statusOf: ({ problems }) => says({ reasons: problems.map(({ reason }) => reason) })(),
     }));
     const { ownerReferences: _, labels: __, ...bare } = deployment(own).metadata;
     server.put({ ...deployment(own), metadata: bare });
@@ -197,8 +197,8 @@ describe('createReconciler', () => {
     expect(await reconcile()).toEqual({ outcome: { requeueAfterMs: 3_000 }, writes: [] });
   });
 
-  it('puts the finalizer on while something refers to the object, and says who keeps it', async () => {
-    const { reconcile, server, world } = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), {
+  it('adds the finalizer while objects refer to this one, and reports them', async () => {
+    const { reconcile, server, world } = setUp(({ blockedBy }) => ({ statusOf: says({ blockedBy }) }), {
       kind: 'MCPOIDCConfig',
     });
     world.referrers = [{ kind: 'VirtualMCPServer', namespace: 'team', name: 'v' }];
@@ -213,12 +213,15 @@ describe('createReconciler', () => {
     expect(server.find('MCPOIDCConfig', 'web')?.metadata.finalizers).toEqual([]);
   });
 
-  it('takes the finalizer off, and puts none on, where nothing is protected', async () => {
+  it('removes the finalizer, and adds none, when protection is off', async () => {
     const referrers = [{ kind: 'VirtualMCPServer', namespace: 'team', name: 'v' }];
-    const bare = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), { kind: 'MCPOIDCConfig', protects: false });
+    const bare = setUp(({ blockedBy }) => ({ statusOf: says({ blockedBy }) }), {
+      kind: 'MCPOIDCConfig',
+      protects: false,
+    });
     bare.world.referrers = referrers;
     expect((await bare.reconcile()).writes).toEqual(['apply MCPOIDCConfig/web']);
-    const held = setUp(({ blockedBy }) => ({ say: says({ blockedBy }) }), {
+    const held = setUp(({ blockedBy }) => ({ statusOf: says({ blockedBy }) }), {
       kind: 'MCPOIDCConfig',
       protects: false,
       metadata: { finalizers: ['example.com/other', IN_USE], deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -227,14 +230,14 @@ describe('createReconciler', () => {
     expect((await held.reconcile()).writes).toEqual(['patch MCPOIDCConfig/web']);
     const live = held.server.find('MCPOIDCConfig', 'web')!;
     expect(live.metadata.finalizers).toEqual(['example.com/other']);
-    held.server.put({ ...live, metadata: { ...live.metadata, finalizers: [IN_USE] } }); // as another operator does
+    held.server.put({ ...live, metadata: { ...live.metadata, finalizers: [IN_USE] } }); // as another operator would
     expect((await held.reconcile()).writes).toEqual([]);
   });
 
-  it('says what persists from the third failed run on, once, and goes on', async () => {
+  it('reports a failure once, from the third failed run on, and keeps retrying', async () => {
     const { reconcile, server, events, results, world } = setUp(({ object }) => ({
       objects: [deployment(object)],
-      say: says({ phase: 'Ready', conditions: [] }),
+      statusOf: says({ phase: 'Ready', conditions: [] }),
     }));
     const hook = { status: 500, reason: 'InternalError', message: 'failed calling webhook "dead.example.com"' };
     server.refusals.set('Deployment', hook);
@@ -259,22 +262,22 @@ describe('createReconciler', () => {
     expect(said()).toEqual({ phase: 'Ready', conditions: [] });
   });
 
-  it('has patience with races before it says them', async () => {
-    const { reconcile, server } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({}) }));
+  it('reports conflicts only after more failures', async () => {
+    const { reconcile, server } = setUp(({ object }) => ({ objects: [deployment(object)], statusOf: says({}) }));
     server.refusals.set('Deployment', { status: 404, reason: 'NotFound', message: 'no such resource' });
     expect((await reconcile(8)).writes).not.toContain('apply MCPServer/web');
     expect((await reconcile(9)).writes).toContain('apply MCPServer/web');
   });
 
-  it('does not fail anew when it cannot say that it fails', async () => {
-    const { reconcile, server, lines } = setUp(() => ({ say: says({ a: 1 }) }));
+  it('does not fail when it cannot write the failure', async () => {
+    const { reconcile, server, lines } = setUp(() => ({ statusOf: says({ a: 1 }) }));
     server.refusals.set('MCPServer', { status: 500, reason: 'InternalError', message: 'boom' });
     expect((await reconcile(7)).outcome).toEqual({ failed: true });
-    expect(lines).toEqual(['warn reconcile failed and will be tried again', 'debug what failed cannot be said']);
+    expect(lines).toEqual(['warn reconcile failed and will be retried', 'debug failure not written to the status']);
   });
 
-  it('makes and says nothing in a namespace that goes, but lets go', async () => {
-    const { reconcile, world } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({ a: 1 }) }), {
+  it('creates and reports nothing in a terminating namespace, but removes the finalizer', async () => {
+    const { reconcile, world } = setUp(({ object }) => ({ objects: [deployment(object)], statusOf: says({ a: 1 }) }), {
       kind: 'MCPExternalAuthConfig',
       metadata: { finalizers: [IN_USE] },
     });
@@ -283,19 +286,19 @@ describe('createReconciler', () => {
     expect(await reconcile()).toEqual({ outcome: {}, writes: ['patch MCPExternalAuthConfig/web'] });
   });
 
-  it('does nothing for an object that goes and is held by nobody', async () => {
-    const { reconcile } = setUp(({ object }) => ({ objects: [deployment(object)], say: says({ a: 1 }) }), {
+  it('does nothing for an object that is being deleted and that nothing blocks', async () => {
+    const { reconcile } = setUp(({ object }) => ({ objects: [deployment(object)], statusOf: says({ a: 1 }) }), {
       metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/other'] },
     });
     expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
   });
 
-  it('takes a lost race for everyday, and whatever else fails for worth a line', async () => {
-    const { reconcile, server, lines } = setUp(() => ({ say: says({ a: 1 }) }));
+  it('logs conflicts at debug level and other failures as warnings', async () => {
+    const { reconcile, server, lines } = setUp(() => ({ statusOf: says({ a: 1 }) }));
     server.refusals.set('MCPServer', { status: 409, reason: 'Conflict', message: 'modified' });
     expect((await reconcile()).outcome).toEqual({ failed: true });
     server.refusals.set('MCPServer', { status: 500, reason: 'InternalError', message: 'boom' });
     expect((await reconcile()).outcome).toEqual({ failed: true });
-    expect(lines).toEqual(['debug reconcile will be tried again', 'warn reconcile failed and will be tried again']);
+    expect(lines).toEqual(['debug reconcile will be retried', 'warn reconcile failed and will be retried']);
   });
 });

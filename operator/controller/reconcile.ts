@@ -12,20 +12,20 @@ import type { EventNote } from './events.ts';
 import { applyFailedStatus } from '../status/applied.ts';
 import { sameStatus, type ObjectStatus } from '../status/index.ts';
 import { failureMessage } from './failure-message.ts';
-import type { Decision, KindController, Look } from './kind-controller.ts';
+import type { Decision, KindController, ReconcileInput } from './kinds/kind-controller.ts';
 import type { OperatorMetrics, ReconcileResult } from './metrics.ts';
 import { protectionOf } from './protection.ts';
 import type { Outcome } from './queue.ts';
 import { withRestart } from './restart.ts';
-import type { PodsSeen, UnreadyPods } from './unready-pods.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
+import type { PodsRead, UnreadyPods } from './unready-pods.ts';
 
-/** Everything that a reconcile looks at. */
+/** Observed state that a reconcile reads. */
 export interface ClusterView extends Seen {
   snapshot(namespace: string): Snapshot;
   problemsOf(ref: ObjectRef): readonly ObjectProblem[];
   referrersOf(target: ObjectRef): readonly ObjectRef[];
-  /** Resolves when the snapshot holds what custom resources refer to. */
+  /** Resolves when the snapshot contains the Secrets and ConfigMaps that custom resources refer to. */
   referencesReady(namespace: string): Promise<void>;
   namespaceIsTerminating(namespace: string): boolean;
 }
@@ -37,7 +37,7 @@ export interface ReconcilerOptions {
   readonly target: KubeTarget;
   readonly written: WrittenObjects;
   readonly pods: UnreadyPods;
-  /** Whether what others refer to is kept from being deleted. */
+  /** True when a finalizer protects objects that others refer to. */
   readonly protects: boolean;
   readonly render: RenderOptions;
   readonly clock: Clock;
@@ -46,18 +46,18 @@ export interface ReconcilerOptions {
   readonly log: Pick<Logger, 'warn' | 'debug'>;
 }
 
-/** Something is in the way that goes by itself. */
+/** Delay before a retry when an obstacle disappears by itself. */
 const WAIT_MS = 1_000;
-/** Objects of others are not watched: whether a name has become free has to be asked. */
+/** Delay before a retry when an object of another owner has the name. Such objects are not watched. */
 const NAME_TAKEN_MS = 3_000;
-/** Failed runs in a row after which it is said. The watch may need a while to end a lost race. */
-const SAY_FAILURES_AFTER = 3;
-const SAY_RACES_AFTER = 10;
+/** Consecutive failures after which the status reports the failure. Conflicts get more, because the watch may lag. */
+const REPORT_FAILURES_AFTER = 3;
+const REPORT_CONFLICTS_AFTER = 10;
 
 /**
- * Brings one custom resource to its spec: look, decide, apply, say. Level-based: `key` is all it is told. A user's
- * mistake becomes a condition and waits for the next edit; what the API server refuses becomes one too, and is tried
- * again ever more rarely. Whatever throws is tried again with backoff, and said when it persists.
+ * Reconciles one custom resource: reads it, decides, applies the objects and writes the status. Level-based: the key is
+ * the only input. A mistake of the user becomes a condition until the next edit. A rejection by the API server becomes
+ * a condition and is retried with a long backoff. Exceptions are retried with backoff and reported when they persist.
  */
 export function createReconciler(options: ReconcilerOptions): (key: ObjectRef, failures: number) => Promise<Outcome> {
   const { clock, metrics, log } = options;
@@ -74,7 +74,8 @@ export function createReconciler(options: ReconcilerOptions): (key: ObjectRef, f
       return end(controller ? await reconcile(options, controller, key, released) : {});
     } catch (error) {
       logFailure(log, key, error);
-      if (failures + 1 >= (isRace(error) ? SAY_RACES_AFTER : SAY_FAILURES_AFTER)) await sayFailure(options, key, error);
+      if (failures + 1 >= (isConflict(error) ? REPORT_CONFLICTS_AFTER : REPORT_FAILURES_AFTER))
+        await writeFailure(options, key, error);
       return end({ failed: true });
     }
   };
@@ -86,7 +87,7 @@ function resultOf({ failed = false, refused = false, requeueAfterMs }: Outcome):
   return requeueAfterMs === undefined ? 'success' : 'requeue';
 }
 
-/** @param released uids of objects whose finalizer was taken off where nothing is protected */
+/** @param released uids of objects whose finalizer this operator removed because it does not protect objects */
 async function reconcile(
   options: ReconcilerOptions,
   controller: KindController,
@@ -97,19 +98,19 @@ async function reconcile(
   const { namespace, name } = key;
   await view.referencesReady(namespace);
   const object = target.live(ownType(key.kind), namespace, name);
-  if (!object) return {}; // its objects go with it
-  const isGoing = view.namespaceIsTerminating(namespace);
+  if (!object) return {}; // Kubernetes deletes the objects that it owns
+  const isTerminating = view.namespaceIsTerminating(namespace);
   const referrers = view.referrersOf(key);
-  const { finalizers, blockedBy } = protectionOf(object, referrers, options.protects && !isGoing);
+  const { finalizers, blockedBy } = protectionOf(object, referrers, options.protects && !isTerminating);
   const { uid = '' } = object.metadata;
-  // Who puts it on again is another operator, which protects: to take it off for ever would be a fight.
-  const isOthers = !options.protects && released.has(uid);
-  const current = finalizers && !isOthers ? await setFinalizers(options, object, finalizers) : object;
+  // Another operator that protects objects may add the finalizer again. Removing it again and again would be a fight.
+  const isHeldByOther = !options.protects && released.has(uid);
+  const current = finalizers && !isHeldByOther ? await setFinalizers(options, object, finalizers) : object;
   if (finalizers && !options.protects) released.add(uid);
   if (current.metadata.deletionTimestamp !== undefined && blockedBy.length === 0) return {};
-  if (isGoing) return {}; // nothing can be made in a namespace that goes, and nothing is worth being said
+  if (isTerminating) return {}; // objects cannot be created in a terminating namespace, and the status no longer matters
 
-  const look: Look = {
+  const input: ReconcileInput = {
     object: current,
     snapshot: view.snapshot(namespace),
     problems: view.problemsOf(key),
@@ -118,32 +119,32 @@ async function reconcile(
     render: options.render,
     now: timeOf(options.clock),
   };
-  const decision = controller.decide(look);
+  const decision = controller.decide(input);
   const applied = await apply(options, current, decision);
   const other = applied.problems.find(({ reason }) => reason === 'AnotherOperator');
-  if (other) return leave(options, current, other, applied);
+  if (other) return leaveToOther(options, current, other, applied);
   const workload = workloadOf(options, decision, applied, namespace);
   const pods = workload ? await options.pods.of(workload) : {};
-  await say(options, current, decision.say(observed(applied, workload, pods)));
+  await writeStatus(options, current, decision.statusOf(observed(applied, workload, pods)));
   return outcomeOf(options, key, applied, pods);
 }
 
-/** In whole seconds. */
+/** Returns the time in RFC 3339 with whole seconds. */
 const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString().replace(/\.\d+Z$/u, 'Z');
 
-/** Writing a status that another operator writes as well would be the same fight: this is told in another way. */
-function leave(
+/** Records an event and a log line, but no status: another operator writes the status, and the two would fight over it. */
+function leaveToOther(
   { record, log }: ReconcilerOptions,
   object: KubeObject,
   { kind, namespace, name, reason, message }: ObjectProblem,
   { againInMs }: Applied,
 ): Outcome {
   record(object, { type: 'Warning', reason, message });
-  log.warn('objects are left to another operator', { controller: kind, namespace, name, problem: message });
+  log.warn('another operator manages these objects', { controller: kind, namespace, name, problem: message });
   return againInMs === undefined ? {} : { requeueAfterMs: againInMs };
 }
 
-const observed = ({ problems }: Applied, workload: KubeObject | undefined, { pods }: PodsSeen) => ({
+const observed = ({ problems }: Applied, workload: KubeObject | undefined, { pods }: PodsRead) => ({
   problems,
   ...(workload && { workload }),
   ...(pods && { pods }),
@@ -170,15 +171,15 @@ function outcomeOf(
   { log }: ReconcilerOptions,
   key: ObjectRef,
   { problems, waiting }: Applied,
-  { againInMs }: PodsSeen,
+  { retryInMs }: PodsRead,
 ): Outcome {
   for (const { reason, message } of problems)
-    log.debug('an object cannot be applied', { ...key, reason, problem: message });
+    log.debug('object cannot be applied', { ...key, reason, problem: message });
   if (problems.some(({ reason }) => reason !== 'NameTaken')) return { refused: true };
   const waits = [
     ...(problems.length > 0 ? [NAME_TAKEN_MS] : []),
     ...(waiting ? [WAIT_MS] : []),
-    ...(againInMs === undefined ? [] : [againInMs]),
+    ...(retryInMs === undefined ? [] : [retryInMs]),
   ];
   return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : {};
 }
@@ -190,15 +191,18 @@ async function setFinalizers(
 ): Promise<KubeObject> {
   const type = ownType(object.kind);
   const { namespace = '', name, uid, resourceVersion } = object.metadata;
-  // Refused as a conflict when anybody else has changed the object: others may have finalizers of their own.
+  // Fails with a conflict when the object has changed: other controllers may have added finalizers.
   const patch = { metadata: { uid, resourceVersion, finalizers } };
   return written.write(type, object, () => client.mergePatch(type, namespace, name, patch));
 }
 
-/** Writes the status when it says something new, and tells of it. */
-async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectStatus): Promise<void> {
+/** Writes the status and its events if the status has changed. */
+async function writeStatus(
+  options: ReconcilerOptions,
+  object: KubeObject,
+  { status, events }: ObjectStatus,
+): Promise<void> {
   const { client, written, record } = options;
-  const { status, events } = said;
   if (sameStatus(object['status'], status)) return;
   const { namespace = '', name, uid } = object.metadata;
   const desired = {
@@ -210,37 +214,37 @@ async function say(options: ReconcilerOptions, object: KubeObject, said: ObjectS
   const result = await written.write(ownType(object.kind), object, () =>
     client.apply(desired, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
   );
-  // With the edit of somebody in it: nothing may be said of that before the watch brings it to the snapshot, too.
+  // The response contains a newer spec. Forget it, so that no status is written for it before the snapshot has it.
   if (result.metadata.generation !== object.metadata.generation) written.forget(ownType(object.kind), namespace, name);
   for (const event of events) record(object, event);
 }
 
-/** Says what keeps the object from being looked at or applied; everything else that was said of it stands. */
-async function sayFailure(options: ReconcilerOptions, key: ObjectRef, error: unknown): Promise<void> {
+/** Writes a condition about a failed reconcile. The other conditions stay unchanged. */
+async function writeFailure(options: ReconcilerOptions, key: ObjectRef, error: unknown): Promise<void> {
   const { view, target, clock, log } = options;
   try {
     const object = target.live(ownType(key.kind), key.namespace, key.name);
     if (!object || object.metadata.deletionTimestamp !== undefined || view.namespaceIsTerminating(key.namespace))
       return;
-    await say(options, object, applyFailedStatus(object, failureMessage(error), timeOf(clock)));
+    await writeStatus(options, object, applyFailedStatus(object, failureMessage(error), timeOf(clock)));
   } catch (failure) {
-    log.debug('what failed cannot be said', {
+    log.debug('failure not written to the status', {
       ...key,
       problem: failure instanceof Error ? failure.message : String(failure),
     });
   }
 }
 
-const RACES: ReadonlySet<number> = new Set([404, 409]);
+const CONFLICTS: ReadonlySet<number> = new Set([404, 409]);
 
-const isRace = (error: unknown): boolean =>
-  error instanceof ApiError && (RACES.has(error.status) || isOfTerminating(error));
+const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && (CONFLICTS.has(error.status) || isOfTerminating(error));
 
-/** Losing a race is everyday; what else fails is worth a line. */
+/** Logs a failed reconcile: conflicts at debug level, because they are normal, and other errors as warnings. */
 function logFailure(log: Pick<Logger, 'warn' | 'debug'>, key: ObjectRef, error: unknown): void {
   const { kind, namespace, name } = key;
   const problem = error instanceof ApiError ? error.message : error instanceof Error ? error.stack : String(error);
   const facts = { controller: kind, namespace, name, problem };
-  if (isRace(error)) log.debug('reconcile will be tried again', facts);
-  else log.warn('reconcile failed and will be tried again', facts);
+  if (isConflict(error)) log.debug('reconcile will be retried', facts);
+  else log.warn('reconcile failed and will be retried', facts);
 }

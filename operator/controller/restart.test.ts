@@ -25,7 +25,7 @@ describe('withRestart', () => {
     expect(withRestart(owner({ other: 'x' }), objects)).toBe(objects);
   });
 
-  it('puts it on the pods of workloads, beside what is there', () => {
+  it('adds the annotation to the pod templates of workloads and keeps the others', () => {
     const [service, ...workloads] = withRestart(owner({ 'mcpserver.vmcp.dev/restarted-at': '2026-01-01' }), objects);
     expect(service).toBe(objects[0]);
     for (const workload of workloads) {
@@ -35,7 +35,7 @@ describe('withRestart', () => {
     expect(annotationsOf(objects[1]!)).toEqual({ c: 'd' });
   });
 
-  it('takes the newer one of both names', () => {
+  it('uses the newer value of the two annotations', () => {
     const both = { 'vmcp.dev/restarted-at': '2026-02-01', 'mcpserver.vmcp.dev/restarted-at': '2026-01-01' };
     expect(annotationsOf(withRestart(owner(both), objects)[1]!)).toMatchObject({
       'vmcp.dev/restarted-at': '2026-02-01',

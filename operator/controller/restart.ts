@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { isWorkload } from '../apply/owned.ts';
 
-/** On a custom resource: a new value rolls its pods. The second name is the one by kind. */
-const NAMES = ({ kind }: KubeObject): readonly string[] => [
+/** Annotations of a custom resource that restart its pods when their value changes. The second one depends on the kind. */
+const annotationNames = ({ kind }: KubeObject): readonly string[] => [
   'vmcp.dev/restarted-at',
   `${kind.toLowerCase()}.vmcp.dev/restarted-at`,
 ];
@@ -12,20 +12,20 @@ interface Template {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
 }
 
-/** Copies the wish to restart from the owner to the pods of its workloads; the newer one of two. */
+/** Copies the restart annotation of the owner to the pod templates of its workloads. The newest value wins. */
 export function withRestart(owner: KubeObject, objects: readonly KubeObject[]): readonly KubeObject[] {
   const { annotations = {} } = owner.metadata;
-  const wish = NAMES(owner)
+  const restartedAt = annotationNames(owner)
     .flatMap((name) => annotations[name] ?? [])
     .toSorted()
     .at(-1);
-  if (wish === undefined || wish === '') return objects;
-  return objects.map((object) => (isWorkload(object) ? restarted(object, wish) : object));
+  if (restartedAt === undefined || restartedAt === '') return objects;
+  return objects.map((object) => (isWorkload(object) ? restarted(object, restartedAt) : object));
 }
 
-function restarted(workload: KubeObject, wish: string): KubeObject {
+function restarted(workload: KubeObject, restartedAt: string): KubeObject {
   const spec = workload['spec'] as { readonly template: Template };
   const { template } = spec;
-  const annotations = { ...template.metadata?.annotations, [RESTARTED_AT]: wish };
+  const annotations = { ...template.metadata?.annotations, [RESTARTED_AT]: restartedAt };
   return { ...workload, spec: { ...spec, template: { ...template, metadata: { ...template.metadata, annotations } } } };
 }

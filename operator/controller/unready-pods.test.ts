@@ -18,17 +18,17 @@ describe('isUp', () => {
     ['all pods are ready', up, true],
     ['none is', pending, false],
     [
-      'the controller has not seen the change',
+      'the controller has not observed the change',
       deployment({ observedGeneration: 1, updatedReplicas: 2, readyReplicas: 2 }),
       false,
     ],
     [
-      'old pods serve, new ones do not come up',
+      'old pods are ready, new ones are not',
       deployment({ observedGeneration: 2, updatedReplicas: 1, readyReplicas: 2 }),
       false,
     ],
     [
-      'one pod too many does not come up',
+      'a surplus pod is not ready',
       deployment({ observedGeneration: 2, updatedReplicas: 2, readyReplicas: 2, unavailableReplicas: 1 }),
       false,
     ],
@@ -51,24 +51,24 @@ describe('UnreadyPods', () => {
     return { clock, asked, pod, pods: new UnreadyPods({ list }, () => clock.now()) };
   }
 
-  it('reads nothing for a workload that is up, and gives others 10 s', async () => {
+  it('reads no pods of a ready workload, and waits 10 s for others', async () => {
     const { clock, asked, pod, pods } = setUp();
     expect(await pods.of(up)).toEqual({});
-    expect(await pods.of(pending)).toEqual({ againInMs: 10_000 });
+    expect(await pods.of(pending)).toEqual({ retryInMs: 10_000 });
     clock.advance(9_999);
-    expect(await pods.of(pending)).toEqual({ againInMs: 1 });
+    expect(await pods.of(pending)).toEqual({ retryInMs: 1 });
     expect(asked).toEqual([]);
     clock.advance(1);
-    expect(await pods.of(pending)).toEqual({ againInMs: 10_000, pods: [pod] });
+    expect(await pods.of(pending)).toEqual({ retryInMs: 10_000, pods: [pod] });
     expect(asked).toEqual([{ namespace: 'team', labelSelector: 'app=x,tier=y', limit: 50 }]);
   });
 
-  it('reads the pods of many that are due at once one after the other', async () => {
+  it('reads the pods of many workloads one after the other', async () => {
     const { clock, asked, pods } = setUp();
     const many = Array.from({ length: 5 }, (_, index): KubeObject => {
       return { ...pending, metadata: { ...pending.metadata, uid: `d${String(index)}` } };
     });
-    const look = async () => (await Promise.all(many.map((each) => pods.of(each)))).map(({ againInMs }) => againInMs);
+    const look = async () => (await Promise.all(many.map((each) => pods.of(each)))).map(({ retryInMs }) => retryInMs);
     await look();
     clock.advance(10_000);
     expect(await look()).toEqual([10_000, 200, 400, 600, 800]);
@@ -80,28 +80,28 @@ describe('UnreadyPods', () => {
     expect(asked).toHaveLength(5);
   });
 
-  it('reads ever more rarely, every 5 min in the end, and keeps what it read', async () => {
+  it('reads at growing intervals of up to 5 min, and keeps the result', async () => {
     const { clock, asked, pod, pods } = setUp();
     await pods.of(pending);
     const waits: (number | undefined)[] = [];
     for (let i = 0, wait = 10_000; i < 7; i += 1) {
       clock.advance(wait);
-      const { againInMs } = await pods.of(pending);
-      waits.push(againInMs);
-      wait = againInMs ?? 0;
+      const { retryInMs } = await pods.of(pending);
+      waits.push(retryInMs);
+      wait = retryInMs ?? 0;
     }
     expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
     expect((await pods.of(pending)).pods).toEqual([pod]);
     expect(asked).toHaveLength(7);
   });
 
-  it('begins anew with each change of the workload, and when it has been up', async () => {
+  it('starts again after a change of the workload, and after it was ready', async () => {
     const { clock, pods } = setUp();
     await pods.of(pending);
     clock.advance(10_000);
     await pods.of(pending);
-    expect(await pods.of(deployment({}, { generation: 3 }))).toEqual({ againInMs: 10_000 });
+    expect(await pods.of(deployment({}, { generation: 3 }))).toEqual({ retryInMs: 10_000 });
     await pods.of(up);
-    expect(await pods.of(pending)).toEqual({ againInMs: 10_000 });
+    expect(await pods.of(pending)).toEqual({ retryInMs: 10_000 });
   });
 });

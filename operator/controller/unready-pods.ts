@@ -8,27 +8,27 @@ export interface PodLister {
 }
 
 interface Entry {
-  /** Generation of the workload that this is about. */
+  /** Generation of the workload. */
   readonly generation: number | undefined;
-  lookAt: number;
-  /** `lookAt` is a turn among those that were due at once. */
-  hasTurn: boolean;
+  nextReadAt: number;
+  /** True when `nextReadAt` is a slot among the workloads that were due at the same time. */
+  hasSlot: boolean;
   waitMs: number;
   pods: readonly KubeObject[] | undefined;
 }
 
-export interface PodsSeen {
-  /** Undefined: nobody has looked yet. */
+export interface PodsRead {
+  /** Absent until the pods have been read. */
   readonly pods?: readonly KubeObject[];
-  /** Look again after so long; absent when the workload is as it should be. */
-  readonly againInMs?: number;
+  /** Time until the next read. Absent when the workload is ready. */
+  readonly retryInMs?: number;
 }
 
-const FIRST_LOOK_MS = 10_000;
-const LAST_WAIT_MS = 300_000;
-/** Between the looks at any two workloads: of many that fail at once each waits for its turn. */
-const TURN_MS = 200;
-const MOST_PODS = 50;
+const FIRST_READ_MS = 10_000;
+const MAX_WAIT_MS = 300_000;
+/** Time between the reads of two workloads, so that many failing ones cause no burst. */
+const READ_SPACING_MS = 200;
+const MAX_PODS = 50;
 
 interface WorkloadFields {
   readonly spec?: { readonly replicas?: number; readonly selector?: { readonly matchLabels?: Record<string, string> } };
@@ -42,59 +42,59 @@ interface WorkloadFields {
 
 const fieldsOf = (workload: KubeObject): WorkloadFields => workload as WorkloadFields;
 
-/** Whether all pods that are wanted are there and ready. */
+/** Returns true when all desired pods exist and are ready. */
 export function isUp(workload: KubeObject): boolean {
   const { spec, status } = fieldsOf(workload);
-  const wanted = spec?.replicas ?? 1;
+  const desired = spec?.replicas ?? 1;
   return (
     status?.observedGeneration === workload.metadata.generation &&
-    (status?.updatedReplicas ?? 0) >= wanted &&
-    (status?.readyReplicas ?? 0) >= wanted &&
+    (status?.updatedReplicas ?? 0) >= desired &&
+    (status?.readyReplicas ?? 0) >= desired &&
     (status?.unavailableReplicas ?? 0) === 0
   );
 }
 
 /**
- * Why a workload does not come up stands in its pods. Those of one that has had 10 s are read, then ever more rarely:
- * watching all pods of a cluster for the few that fail would cost more than everything else.
+ * Reads the pods of workloads that do not become ready: after 10 s, and then at growing intervals. The pods contain the
+ * reason. Watching all pods of a cluster would cost far more.
  */
 export class UnreadyPods {
   readonly #client: PodLister;
   readonly #now: () => number;
   /** By uid of the workload. */
   readonly #entries = new Map<string, Entry>();
-  #nextTurn = 0;
+  #nextSlotAt = 0;
 
   constructor(client: PodLister, now: () => number) {
     this.#client = client;
     this.#now = now;
   }
 
-  async of(workload: KubeObject): Promise<PodsSeen> {
+  async of(workload: KubeObject): Promise<PodsRead> {
     const { uid = '', generation } = workload.metadata;
     if (isUp(workload)) {
       this.#entries.delete(uid);
       return {};
     }
     const entry = this.#entry(uid, generation);
-    if (entry.lookAt <= this.#now() && this.#isItsTurn(entry)) {
+    if (entry.nextReadAt <= this.#now() && this.#takeSlot(entry)) {
       entry.pods = await this.#list(workload);
-      entry.waitMs = Math.min(LAST_WAIT_MS, entry.waitMs * 2);
-      entry.lookAt = this.#now() + entry.waitMs;
+      entry.waitMs = Math.min(MAX_WAIT_MS, entry.waitMs * 2);
+      entry.nextReadAt = this.#now() + entry.waitMs;
     }
-    return { againInMs: Math.max(1, entry.lookAt - this.#now()), ...(entry.pods && { pods: entry.pods }) };
+    return { retryInMs: Math.max(1, entry.nextReadAt - this.#now()), ...(entry.pods && { pods: entry.pods }) };
   }
 
-  #isItsTurn(entry: Entry): boolean {
-    if (!entry.hasTurn) {
-      entry.lookAt = Math.max(this.#now(), this.#nextTurn);
-      this.#nextTurn = entry.lookAt + TURN_MS;
+  #takeSlot(entry: Entry): boolean {
+    if (!entry.hasSlot) {
+      entry.nextReadAt = Math.max(this.#now(), this.#nextSlotAt);
+      this.#nextSlotAt = entry.nextReadAt + READ_SPACING_MS;
     }
-    entry.hasTurn = entry.lookAt > this.#now();
-    return !entry.hasTurn;
+    entry.hasSlot = entry.nextReadAt > this.#now();
+    return !entry.hasSlot;
   }
 
-  /** The workload is gone. */
+  /** Forgets a deleted workload. */
   forget(workload: KubeObject): void {
     this.#entries.delete(workload.metadata.uid ?? '');
   }
@@ -102,8 +102,8 @@ export class UnreadyPods {
   #entry(uid: string, generation: number | undefined): Entry {
     const known = this.#entries.get(uid);
     if (known && known.generation === generation) return known;
-    const lookAt = this.#now() + FIRST_LOOK_MS;
-    const entry: Entry = { generation, lookAt, hasTurn: false, waitMs: FIRST_LOOK_MS / 2, pods: undefined };
+    const nextReadAt = this.#now() + FIRST_READ_MS;
+    const entry: Entry = { generation, nextReadAt, hasSlot: false, waitMs: FIRST_READ_MS / 2, pods: undefined };
     this.#entries.set(uid, entry);
     return entry;
   }
@@ -114,12 +114,12 @@ export class UnreadyPods {
       .map(([name, value]) => `${name}=${value}`)
       .join(',');
     const { namespace = '' } = workload.metadata;
-    const { items } = await this.#client.list(RESOURCES.Pod, { namespace, labelSelector, limit: MOST_PODS });
+    const { items } = await this.#client.list(RESOURCES.Pod, { namespace, labelSelector, limit: MAX_PODS });
     return items.map(withStatusAlone);
   }
 }
 
-/** Nothing else of a pod is read, and many may be kept. */
+/** Keeps only the name and the status of a pod, because many pods may be kept. */
 function withStatusAlone({ metadata: { name }, status }: KubeObject): KubeObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, status };
 }

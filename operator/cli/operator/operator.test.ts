@@ -27,7 +27,7 @@ describe('vmcp operator', { timeout: 90_000 }, () => {
     expect(await operator(join(dir, 'missing'))).toEqual({
       code: 2,
       stderr:
-        'no connection to an API server: there is no kubeconfig: set KUBECONFIG to the file of a cluster, or run in a pod of it\n',
+        'no connection to an API server: no kubeconfig found: set KUBECONFIG to the file of a cluster, or run in a pod of the cluster\n',
     });
   });
 

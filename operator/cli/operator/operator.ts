@@ -7,11 +7,11 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { OWNED_TYPES } from '../../apply/owned.ts';
 import type { Clock } from '../../controller/clock.ts';
 import { Controller } from '../../controller/controller.ts';
-import { CONTROLLERS } from '../../controller/controllers.ts';
+import { CONTROLLERS } from '../../controller/kinds/controllers.ts';
 import { healthListener } from '../../controller/health.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';
-import { startWorld, type World, type WorldEvents } from '../../source/kube/world.ts';
+import { startClusterCache, type ClusterCache, type ClusterEvents } from '../../source/kube/cluster-cache.ts';
 import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
 import { ownServiceAccount } from './own-service-account.ts';
 import { untilSignal } from '../signals.ts';
@@ -79,7 +79,7 @@ async function run(
   const parts: Parts = { client, leases, settings, connection, log };
   const openshift = settings.openshift ?? (await untilKnown(() => isOpenShift(client), signalled, log));
   if (openshift === undefined) return 0;
-  const { world, controller } = createController(parts, openshift, identityOf(flags, parts));
+  const { cache, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
   log.info('operator starts', {
     namespaces: settings.namespaces,
@@ -88,18 +88,18 @@ async function run(
     openshift,
   });
   const elector = flags.leaderElect ? await createElector(parts, controller) : undefined;
-  const ready = world.synced.then(() => {
+  const ready = cache.synced.then(() => {
     if (elector) elector.start();
-    else controller.lead();
+    else controller.startLeading();
     notReady = undefined;
     log.info('the cluster has been read');
   });
   await Promise.race([signalled, ready]);
   await signalled;
   await stopWithin(STOP_MS, log, async () => {
-    await controller.finish();
+    await controller.shutDown();
     await elector?.stop();
-    await world.close();
+    await cache.close();
     await Promise.all([client.close(), leases.close(), health.close()]);
   });
   log.info('operator stopped');
@@ -118,8 +118,8 @@ function createController(
   { client, settings, log }: Parts,
   openshift: boolean,
   identity: string,
-): { world: World; controller: Controller } {
-  const events: WorldEvents = {
+): { cache: ClusterCache; controller: Controller } {
+  const events: ClusterEvents = {
     onChange: (...change) => {
       controller.onChange(...change);
     },
@@ -127,7 +127,7 @@ function createController(
       controller.onListed(...list);
     },
   };
-  const world = startWorld({
+  const cache = startClusterCache({
     client,
     namespaces: settings.namespaces,
     ownedTypes: OWNED_TYPES,
@@ -138,7 +138,7 @@ function createController(
   });
   const controller = new Controller({
     controllers: CONTROLLERS,
-    view: world,
+    view: cache,
     client,
     render: { ...settings.render, openshift },
     clock: CLOCK,
@@ -148,7 +148,7 @@ function createController(
     // When a namespace goes, so do the operator's rights in it: a finalizer there would never come off.
     protects: settings.namespaces === 'all',
   });
-  return { world, controller };
+  return { cache, controller };
 }
 
 /** The Lease lets only one operator at a time be this one. Without it, operators of one mind are one. */
@@ -173,10 +173,10 @@ async function createElector(
     random: Math.random,
     log,
     onElected: () => {
-      controller.lead();
+      controller.startLeading();
     },
     onLost: () => {
-      controller.rest();
+      controller.stopLeading();
     },
   });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** Time that moves only when it is told to. */
+/** Clock that a test moves by hand. */
 export class ManualClock implements Clock {
   #now: number;
   readonly #timers = new Set<{ at: number; task: () => void }>();
@@ -19,7 +19,7 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Moves on, and calls what becomes due in the order of its times. */
+  /** Advances the time and calls the due tasks in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

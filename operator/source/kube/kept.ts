@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Whether a workload is up stands in its status; of other owned objects the status is nobody's business here. */
+/** Kinds whose status is kept: it contains the readiness of a workload. */
 const WITH_STATUS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
-/** Of an object of a user: which one it is and which version. Its annotations may hold the values of a Secret. */
+/** Returns the identity and version of an object of a user. Its annotations are dropped: they may contain values of a Secret. */
 export function keptIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {
@@ -19,13 +19,13 @@ export function keptIdentity({ apiVersion, kind, metadata }: KubeObject): KubeOb
   };
 }
 
-/** Of an object that the operator made: what it applied, and how a workload fares. */
+/** Returns an object of the operator without the status, except for workloads. */
 export function keptOwned(object: KubeObject): KubeObject {
   const { status, ...rest } = withoutLastApplied(object);
   return status !== undefined && WITH_STATUS.has(object.kind) ? { ...rest, status } : rest;
 }
 
-/** Of a custom resource: everything but the copy of itself that kubectl leaves in it. */
+/** Returns an object without the copy that `kubectl apply` stores in an annotation. */
 export function withoutLastApplied(object: KubeObject): KubeObject {
   const { annotations } = object.metadata;
   if (annotations?.[LAST_APPLIED] === undefined) return object;
@@ -33,7 +33,7 @@ export function withoutLastApplied(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...object.metadata, annotations: others } };
 }
 
-/** Of a namespace: whether it is about to go. */
+/** Returns the identity of a namespace and its deletion time. */
 export function keptNamespace(object: KubeObject): KubeObject {
   const { deletionTimestamp } = object.metadata;
   const kept = keptIdentity(object);

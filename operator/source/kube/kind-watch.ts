@@ -3,14 +3,14 @@ import type { KubeObject, ResourceType } from '../../../gateway/kube/resource.ts
 
 export interface KindWatchOptions extends Omit<ReflectorOptions<KubeObject>, 'namespace' | 'onListed'> {
   readonly namespaces: 'all' | readonly string[];
-  /** All objects of a namespace, or of all, have been listed; what differs is told next. */
+  /** Called when all objects in a namespace, or in all namespaces, have been listed. Differences are reported next. */
   readonly onListed: (namespace: string | undefined, resourceVersion: string) => void;
 }
 
-/** All objects of a kind in the namespaces that are watched. */
+/** Watches all objects of a kind in the watched namespaces. */
 export class KindWatch {
   readonly type: ResourceType;
-  /** By namespace; undefined: all of them. */
+  /** Reflectors by namespace. The key undefined stands for all namespaces. */
   readonly #reflectors: ReadonlyMap<string | undefined, Reflector<KubeObject>>;
 
   constructor({ namespaces, onListed, ...options }: KindWatchOptions) {
@@ -18,13 +18,13 @@ export class KindWatch {
     const places = namespaces === 'all' ? [undefined] : namespaces;
     this.#reflectors = new Map(
       places.map((namespace) => {
-        const told = onListed.bind(undefined, namespace);
-        return [namespace, new Reflector({ ...options, namespace, onListed: told })];
+        const onNamespaceListed = onListed.bind(undefined, namespace);
+        return [namespace, new Reflector({ ...options, namespace, onListed: onNamespaceListed })];
       }),
     );
   }
 
-  /** Begins to watch one of the namespaces, or all; resolves when its objects have been listed. May be called again. */
+  /** Starts to watch one namespace, or all, and resolves when its objects have been listed. Can be called repeatedly. */
   async read(namespace?: string): Promise<void> {
     const reflector = this.#reflectors.get(namespace);
     reflector?.start();

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 
 /**
- * The files of $KUBECONFIG as one, or ~/.kube/config.
+ * Loads and merges the files of $KUBECONFIG, or loads ~/.kube/config.
  * @throws Error when there is none, or one cannot be read
  */
 export function loadKubeConfig(env: Readonly<Record<string, string | undefined>>): KubeConfig {
   const files = (env['KUBECONFIG'] ?? '').split(':').filter((file) => file !== '');
   const found = (files.length > 0 ? files : [join(env['HOME'] ?? homedir(), '.kube', 'config')]).filter(existsSync);
   if (found.length === 0) {
-    throw new Error('there is no kubeconfig: set KUBECONFIG to the file of a cluster, or run in a pod of it');
+    throw new Error('no kubeconfig found: set KUBECONFIG to the file of a cluster, or run in a pod of the cluster');
   }
   const [config, ...others] = found.map((file) => {
     const each = new KubeConfig();

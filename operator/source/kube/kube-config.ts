@@ -9,32 +9,35 @@ import {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Files and programs that a kubeconfig names are asked again after this time. */
+/** Time after which files and programs of a kubeconfig are read or run again. */
 const REREAD_AFTER_MS = 5_000;
 
-/** The connection of this process: as a pod, unless KUBECONFIG says otherwise; else by the user's kubeconfig. */
+/** Returns the connection of the pod, or that of the kubeconfig if KUBECONFIG is set or the process runs in no pod. */
 export async function defaultConnection(env: Environment, now: () => number): Promise<Connection> {
   const named = (env['KUBECONFIG'] ?? '') !== '';
   return isInCluster(env) && !named ? inClusterConnection(env) : kubeConfigConnection(env, now);
 }
 
 /**
- * The connection by the current context of $KUBECONFIG or ~/.kube/config, with every way to log in that kubectl has.
- * @throws Error when there is no kubeconfig, or it names no cluster
+ * Returns the connection of the current context of $KUBECONFIG or ~/.kube/config. Supports every login method of kubectl.
+ * @throws Error when there is no kubeconfig, or it contains no cluster
  */
 async function kubeConfigConnection(env: Environment, now: () => number): Promise<Connection> {
-  const { loadKubeConfig } = await import('./kube-config-files.ts'); // heavy, and not needed in a pod
+  const { loadKubeConfig } = await import('./kube-config-files.ts'); // large, and not needed in a pod
   const config = loadKubeConfig(env);
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error('the kubeconfig has no current context: set one, or set KUBECONFIG to a file that has');
+  if (!cluster)
+    throw new Error(
+      'the kubeconfig has no current context: set one, or set KUBECONFIG to a file with a current context',
+    );
   if (cluster.proxyUrl !== undefined) {
-    throw new Error(`cluster "${cluster.name}" is reached by proxy-url, which is not supported: connect directly`);
+    throw new Error(`cluster "${cluster.name}" uses proxy-url, which is not supported: connect directly`);
   }
   let tls: TlsMaterial = {};
-  let asked: { readonly at: number; readonly options: Promise<RequestOptions> } | undefined;
+  let cached: { readonly at: number; readonly options: Promise<RequestOptions> } | undefined;
   const options = (): Promise<RequestOptions> => {
-    if (!asked || now() - asked.at > REREAD_AFTER_MS) asked = { at: now(), options: optionsOf(config) };
-    return asked.options;
+    if (!cached || now() - cached.at > REREAD_AFTER_MS) cached = { at: now(), options: optionsOf(config) };
+    return cached.options;
   };
   return {
     baseUrl: cluster.server.replace(/\/$/u, ''),
@@ -42,7 +45,7 @@ async function kubeConfigConnection(env: Environment, now: () => number): Promis
     tls: () => tls,
     async authorization() {
       const current = await options().catch((error: unknown) => {
-        asked = undefined;
+        cached = undefined;
         throw error;
       });
       const material = materialOf(current);

@@ -8,38 +8,38 @@ import type { Logger } from '../../../gateway/contract/logger.ts';
 export interface NamespaceReaderOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** What is watched in it. */
+  /** Types to watch in the namespace. */
   readonly types: readonly ResourceType[];
-  /** Begins to watch; resolves when everything has been listed. It is called again while that has not come to pass. */
+  /** Starts to watch and resolves when everything has been listed. Called again until it resolves. */
   readonly watch: () => Promise<unknown>;
-  /** Everything has been listed. */
+  /** Called when everything has been listed. */
   readonly onRead: () => void;
   readonly log: Logger;
   /** From 0 to 1. */
   readonly random: () => number;
 }
 
-/** How long the lists may take before it is asked again whether they are allowed: a right can go in between. */
+/** Time for the lists before the permissions are checked again: one may have been revoked. */
 const LISTS_MS = 10_000;
 const ADVICE: Readonly<Record<number, string>> = {
-  403: 'give the account of the operator its Role there (chart: operator.rbac.allowedNamespaces), or watch it no more',
+  403: 'grant the Role in this namespace to the operator (chart: operator.rbac.allowedNamespaces), or stop watching the namespace',
   404: 'install the chart vmcp-crds',
 };
 
 /**
- * Gets one of several namespaces read. Where that is not allowed, because a right is missing or the namespace is gone,
- * the others do not wait for it; it is asked again until it is.
+ * Reads one of several namespaces. When a permission is missing or the namespace does not exist, the other namespaces do
+ * not wait for it, and reading is retried until it succeeds.
  */
 export class NamespaceReader {
   isRead = false;
-  /** When it has been read, or has been refused. */
+  /** Resolves when the namespace has been read or the API server has rejected it. */
   readonly settled: Promise<void>;
   readonly #settled = Promise.withResolvers<undefined>();
   readonly #options: NamespaceReaderOptions;
   readonly #pause: RetryPause;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
-  #complained: string | undefined;
+  #lastReason: string | undefined;
 
   constructor(options: NamespaceReaderOptions) {
     this.#options = options;
@@ -61,15 +61,15 @@ export class NamespaceReader {
     while (!this.#closing.signal.aborted) {
       if (await this.#isAllowed()) {
         const listed = watch().then(() => true);
-        if (await Promise.race([listed, this.#rest(LISTS_MS)])) {
-          this.#complaintOver();
+        if (await Promise.race([listed, this.#wait(LISTS_MS)])) {
+          this.#logRecovery();
           this.isRead = true;
           onRead();
           this.#settled.resolve(undefined);
           return;
         }
       } else {
-        await this.#rest(this.#pause.next());
+        await this.#wait(this.#pause.next());
       }
     }
   }
@@ -81,31 +81,31 @@ export class NamespaceReader {
       try {
         await client.list(type, { namespace, limit: 1, metadataOnly: true });
       } catch (thrown) {
-        this.#complain(type, errorOfFailure(thrown));
+        this.#logFailure(type, errorOfFailure(thrown));
         return false;
       }
     }
     return true;
   }
 
-  /** Says each kind of trouble once. */
-  #complain({ kind }: ResourceType, { status, reason, message }: ApiError): void {
+  /** Logs a warning once for each reason. */
+  #logFailure({ kind }: ResourceType, { status, reason, message }: ApiError): void {
     const { namespace, log } = this.#options;
     const advice = ADVICE[status];
     const fields = { namespace, kind, reason, status, error: message, ...(advice !== undefined && { advice }) };
-    const level = reason === this.#complained ? 'debug' : 'warn';
-    log[level]('a namespace cannot be read: nothing is done in it until it can', fields);
-    this.#complained = reason;
+    const level = reason === this.#lastReason ? 'debug' : 'warn';
+    log[level]('namespace cannot be read: its objects are not reconciled', fields);
+    this.#lastReason = reason;
     if (advice !== undefined) this.#settled.resolve(undefined);
   }
 
-  #complaintOver(): void {
-    if (this.#complained === undefined) return;
+  #logRecovery(): void {
+    if (this.#lastReason === undefined) return;
     const { namespace, log } = this.#options;
-    log.info('a namespace is read now', { namespace, after: this.#complained });
+    log.info('namespace can be read again', { namespace, after: this.#lastReason });
   }
 
-  async #rest(ms: number): Promise<false> {
+  async #wait(ms: number): Promise<false> {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
     return false;
   }

@@ -12,7 +12,7 @@ const server = (name: string, spec: object, generation = 1, status?: object): Ku
 const good = { image: 'example.com/mcp:1', transport: 'streamable-http', groupRef: { name: 'g' } };
 
 describe('NamespaceView', () => {
-  it('fills in the defaults of what the API server stored before it knew them', () => {
+  it('adds defaults that the API server did not know when it stored the object', () => {
     const view = new NamespaceView('ns');
     view.put(server('a', good));
     expect(view.snapshot().servers.get('a')).toMatchObject({
@@ -22,7 +22,7 @@ describe('NamespaceView', () => {
     expect(view.problemsOf({ kind: 'MCPServer', name: 'a' })).toEqual([]);
   });
 
-  it('gives the same snapshot until something changes', () => {
+  it('returns the same snapshot until something changes', () => {
     const view = new NamespaceView('ns');
     view.put(server('a', good));
     const before = view.snapshot();
@@ -33,7 +33,7 @@ describe('NamespaceView', () => {
     expect(view.snapshot().servers).toBe(before.servers);
   });
 
-  it('keeps what is broken apart, with its problems and its group, until it is corrected or gone', () => {
+  it('lists an invalid object as broken, with its problems and group, until it is corrected or deleted', () => {
     const view = new NamespaceView('ns');
     view.put(server('a', { ...good, transport: 'pigeon' }));
     expect(view.snapshot().servers.size).toBe(0);
@@ -53,7 +53,7 @@ describe('NamespaceView', () => {
     expect(view.snapshot().servers.size).toBe(0);
   });
 
-  it('takes status and metadata as the API server has them', () => {
+  it('does not validate status and metadata', () => {
     const view = new NamespaceView('ns');
     const status = { phase: 'Ready', laterVersion: { of: 'this field' } };
     view.put(server('a', good));
@@ -62,7 +62,7 @@ describe('NamespaceView', () => {
     expect(view.snapshot().broken.size).toBe(0);
   });
 
-  it('looks at another object of the same name anew', () => {
+  it('validates a new object of the same name again', () => {
     const view = new NamespaceView('ns');
     view.put(server('a', good));
     const other = server('a', { ...good, transport: 'pigeon' });

@@ -17,7 +17,7 @@ interface Judged {
   readonly verdict: Verdict;
 }
 
-/** One namespace as `resolve` sees it, kept current change by change. */
+/** Snapshot of one namespace, updated with each change. */
 export class NamespaceView {
   readonly #namespace: string;
   readonly #judged = new Map<string, Judged>();
@@ -33,7 +33,7 @@ export class NamespaceView {
     this.#namespace = namespace;
   }
 
-  /** The same object until something has changed; it never changes itself. */
+  /** Returns an immutable snapshot, the same object until something changes. */
   snapshot(): Snapshot {
     this.#snapshot ??= {
       namespace: this.#namespace,
@@ -45,7 +45,7 @@ export class NamespaceView {
     return this.#snapshot;
   }
 
-  /** A custom resource came or changed. */
+  /** Adds or replaces a custom resource. */
   put(object: KubeObject): void {
     const { kind, metadata } = object;
     const id = `${kind}/${metadata.name}`;
@@ -56,7 +56,7 @@ export class NamespaceView {
     this.#snapshot = undefined;
   }
 
-  /** A custom resource went. */
+  /** Removes a custom resource. */
   remove({ kind, metadata: { name } }: KubeObject): void {
     this.#judged.delete(`${kind}/${name}`);
     this.#setResource(kind, name, undefined);
@@ -74,19 +74,19 @@ export class NamespaceView {
     this.#snapshot = undefined;
   }
 
-  /** No custom resource is there. */
+  /** True when the namespace contains no custom resource. */
   get isEmpty(): boolean {
     return this.#judged.size === 0;
   }
 
-  /** What is wrong with an object by itself. */
+  /** Returns the problems of the object itself. */
   problemsOf({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectProblem[] {
     const verdict = this.#judged.get(`${kind}/${name}`)?.verdict;
     if (verdict?.is !== 'broken') return [];
     return verdict.problems.map((problem) => ({ kind, namespace: this.#namespace, name, ...problem }));
   }
 
-  /** Every custom resource, broken ones too. */
+  /** Returns every custom resource, including invalid ones. */
   refs(): ObjectRef[] {
     return Array.from(this.#judged.values(), ({ object: { kind, metadata } }) => ({
       kind,

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 
-/** Objects of one kind by the uid of the object that controls them. */
+/** Index of the objects of one kind by the uid of their controller. */
 export class OwnedObjects {
   readonly #owners = new Map<string, Map<string, KubeObject>>();
 

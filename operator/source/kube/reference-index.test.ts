@@ -22,7 +22,7 @@ const target = (kind: string, name: string, namespace = 'ns') => ({ kind, namesp
 const CA = target('ConfigMap', 'ca');
 
 describe('ReferenceIndex', () => {
-  it('knows who refers to what, and by which keys', () => {
+  it('returns the referrers of an object and the keys that they refer to', () => {
     const index = new ReferenceIndex();
     expect(
       index
@@ -34,15 +34,15 @@ describe('ReferenceIndex', () => {
     expect(index.referrersOf(CA).map(({ name }) => name)).toEqual(['a', 'b']);
     expect(index.referrersOf(target('MCPGroup', 'g'))).toHaveLength(2);
     expect(index.referrersOf(target('MCPGroup', 'g', 'elsewhere'))).toEqual([]);
-    expect(index.wantedKeys(CA)).toEqual(new Set(['one', 'ca.crt']));
-    expect(index.wantedKeys(target('ConfigMap', 'other'))).toBeUndefined();
+    expect(index.referencedKeys(CA)).toEqual(new Set(['one', 'ca.crt']));
+    expect(index.referencedKeys(target('ConfigMap', 'other'))).toBeUndefined();
   });
 
-  it('tells what began, ceased or changed its keys, and nothing else', () => {
+  it('returns exactly the targets whose references or keys changed', () => {
     const index = new ReferenceIndex();
     index.change(undefined, entry('a', 'one'));
     expect(index.change(entry('a', 'one'), entry('a', 'two', 2))).toEqual([CA]);
-    expect(index.wantedKeys(CA)).toEqual(new Set(['two']));
+    expect(index.referencedKeys(CA)).toEqual(new Set(['two']));
     expect(index.change(entry('a', 'two', 2), entry('a', 'two', 3))).toEqual([]);
     const moved = object('MCPServerEntry', 'a', { groupRef: { name: 'h' } }, 4);
     expect(

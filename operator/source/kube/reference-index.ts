@@ -4,21 +4,21 @@ import { references, type Reference } from '../../resolve/references.ts';
 import type { Resource } from '../../resolve/snapshot.ts';
 import { isSameSpec } from './verdict.ts';
 
-/** What one custom resource wants of one object. */
-interface Use {
+/** Reference of a custom resource to an object. */
+interface KeyUse {
   readonly referrer: ObjectRef;
-  /** Undefined: the object as a whole. */
+  /** Referenced keys. Undefined means the whole object. */
   readonly keys: ReadonlySet<string> | undefined;
 }
 
-/** Which keys of an object anything refers to. */
-export type WantedKeys = ReadonlySet<string> | 'all';
+/** Keys of an object that custom resources refer to. */
+export type ReferencedKeys = ReadonlySet<string> | 'all';
 
-/** Which custom resource refers to which object, kept current as they come and go. */
+/** Index of the references from custom resources to other objects. */
 export class ReferenceIndex {
-  readonly #targets = new Map<string, Map<string, Use>>();
+  readonly #targets = new Map<string, Map<string, KeyUse>>();
 
-  /** Takes a change of a custom resource; returns what it began or ceased to refer to, or refers to by other keys. */
+  /** Applies a change of a custom resource. Returns the targets whose references or keys changed. */
   change(previous: KubeObject | undefined, current: KubeObject | undefined): ObjectRef[] {
     if (previous && current && isSameSpec(previous, current)) return [];
     const before = usesOf(previous);
@@ -36,8 +36,8 @@ export class ReferenceIndex {
     return Array.from(this.#targets.get(refKey(target))?.values() ?? [], ({ referrer }) => referrer);
   }
 
-  /** Undefined when nothing refers to the object. */
-  wantedKeys(target: ObjectRef): WantedKeys | undefined {
+  /** Returns the referenced keys of an object, or undefined when nothing refers to it. */
+  referencedKeys(target: ObjectRef): ReferencedKeys | undefined {
     const uses = this.#targets.get(refKey(target));
     if (!uses) return undefined;
     const keys = new Set<string>();
@@ -48,7 +48,7 @@ export class ReferenceIndex {
     return keys;
   }
 
-  #add(target: string, use: Use): void {
+  #add(target: string, use: KeyUse): void {
     let uses = this.#targets.get(target);
     if (!uses) {
       uses = new Map();
@@ -70,10 +70,10 @@ export const refOf = ({ kind, metadata: { namespace = '', name } }: KubeObject):
   name,
 });
 
-function usesOf(object: KubeObject | undefined): Map<string, { readonly ref: ObjectRef; readonly use: Use }> {
+function usesOf(object: KubeObject | undefined): Map<string, { readonly ref: ObjectRef; readonly use: KeyUse }> {
   if (!object) return new Map();
   const referrer = refOf(object);
-  // A broken resource refers as well: `references` expects nothing of the members that it does not know.
+  // An invalid resource has references as well: `references` ignores fields that it does not know.
   const found = Map.groupBy(references(object as unknown as Resource), ({ target, name }) =>
     refKey({ kind: target, namespace: referrer.namespace, name }),
   );
@@ -90,7 +90,7 @@ function usesOf(object: KubeObject | undefined): Map<string, { readonly ref: Obj
   );
 }
 
-function sameKeys(a: Use | undefined, b: Use | undefined): boolean {
+function sameKeys(a: KeyUse | undefined, b: KeyUse | undefined): boolean {
   if (!a || !b) return a === b;
   if (!a.keys || !b.keys) return a.keys === b.keys;
   return a.keys.size === b.keys.size && [...a.keys].every((key) => b.keys?.has(key) === true);

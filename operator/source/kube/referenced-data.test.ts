@@ -35,7 +35,7 @@ function setUp() {
 
 const down = new ApiError({ status: 500, reason: 'InternalError', message: 'etcd is away' });
 
-it('is ready again when what could not be read is not asked for any more', async () => {
+it('is ready again when an unreadable object is no longer referenced', async () => {
   const { index, data, state } = setUp();
   index.change(undefined, config(1, 'a'));
   await data.check(REF);
@@ -48,7 +48,7 @@ it('is ready again when what could not be read is not asked for any more', async
   await expect(data.ready('team')).resolves.toBeUndefined();
 });
 
-it('reads again what could not be read, and forgets what is gone', async () => {
+it('retries failed reads and forgets deleted objects', async () => {
   const { index, data, state, kept } = setUp();
   state.failure = down;
   index.change(undefined, config(1, 'a'));

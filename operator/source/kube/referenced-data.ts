@@ -3,10 +3,10 @@ import { isAsNewAs, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { Turns } from '../../../gateway/kube/turns.ts';
 import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { compareText, type ConfigMapData, type SecretMeta } from '../../resolve/snapshot.ts';
-import type { ReferenceIndex, WantedKeys } from './reference-index.ts';
+import type { ReferenceIndex, ReferencedKeys } from './reference-index.ts';
 import { DATA_TYPES, type DataKind } from './watched-kinds.ts';
 
-/** What is kept of a Secret or ConfigMap; `value` undefined: nothing, it is not there or nothing refers to it. */
+/** Data kept of a Secret or ConfigMap. `value` is undefined when it does not exist or nothing refers to it. */
 export type Data =
   | { readonly kind: 'Secret'; readonly value: SecretMeta | undefined }
   | { readonly kind: 'ConfigMap'; readonly value: ConfigMapData | undefined };
@@ -20,17 +20,17 @@ export interface DataRef {
 export interface ReferencedDataOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly index: ReferenceIndex;
-  /** The version of an object that the watch has brought last; undefined when it is not there. */
+  /** Returns the latest version of an object that the watch reported, or undefined when it does not exist. */
   readonly versionOf: (ref: DataRef) => string | undefined;
   readonly keep: (ref: DataRef, data: Data) => void;
 }
 
 interface Read {
   readonly version: string;
-  readonly keys: WantedKeys;
+  readonly keys: ReferencedKeys;
 }
 
-/** One object of which something is, or was, known. */
+/** State of one object. */
 interface Entry {
   readonly ref: DataRef;
   read?: Read | undefined;
@@ -38,34 +38,34 @@ interface Entry {
   failure?: unknown;
 }
 
-const AT_A_TIME = 16;
+const MAX_CONCURRENT_READS = 16;
 
 /**
- * The Secrets and ConfigMaps that custom resources refer to. The watch tells only that one has changed; it is read
- * then, and when something begins to refer to it. Of a Secret the names of its keys are kept, never a value; of a
- * ConfigMap the values that something refers to.
+ * Reads the Secrets and ConfigMaps that custom resources refer to. The watch only reports changes; an object is read
+ * after a change, and after the first reference to it. Of a Secret only the names of keys are kept, never a value. Of a
+ * ConfigMap only the referenced values are kept.
  */
 export class ReferencedData {
   readonly #options: ReferencedDataOptions;
   readonly #entries = new Map<string, Map<string, Entry>>();
-  readonly #turns = new Turns(AT_A_TIME);
+  readonly #turns = new Turns(MAX_CONCURRENT_READS);
 
   constructor(options: ReferencedDataOptions) {
     this.#options = options;
   }
 
-  /** Looks whether an object has to be read or forgotten; done when that has been tried, whatever came of it. */
+  /** Reads or forgets an object as needed. Resolves after the attempt, whether or not it succeeded. */
   async check(ref: DataRef): Promise<void> {
-    if (this.#options.index.wantedKeys(ref) === undefined || this.#options.versionOf(ref) === undefined) {
+    if (this.#options.index.referencedKeys(ref) === undefined || this.#options.versionOf(ref) === undefined) {
       this.#forget(ref);
       return;
     }
     const entry = this.#entry(ref);
     if (!entry.running && !this.#missing(entry)) {
-      entry.failure = undefined; // what could not be read is not asked for any more
+      entry.failure = undefined; // the object that could not be read is no longer needed
       return;
     }
-    // `#read` looks again when it has read: it may have become older than what is asked for now.
+    // `#read` checks again after each read: the object may have changed in the meantime.
     entry.running ??= this.#turns
       .run(() => this.#read(entry))
       .finally(() => {
@@ -75,8 +75,8 @@ export class ReferencedData {
   }
 
   /**
-   * Resolves when everything that the custom resources of a namespace refer to is as current as the watches.
-   * @throws ApiError of what could not be read
+   * Resolves when the data of all referenced objects in a namespace is as current as the watches.
+   * @throws ApiError when an object could not be read
    */
   async ready(namespace: string): Promise<void> {
     const entries = [...(this.#entries.get(namespace)?.values() ?? [])].filter(
@@ -96,9 +96,9 @@ export class ReferencedData {
     }
   }
 
-  /** What has to be read for an object to be current; undefined when it is. */
+  /** Returns the version and keys to read, or undefined when the data is current. */
   #missing({ ref, read }: Entry): Read | undefined {
-    const keys = this.#options.index.wantedKeys(ref);
+    const keys = this.#options.index.referencedKeys(ref);
     const version = this.#options.versionOf(ref);
     if (keys === undefined || version === undefined) return undefined;
     return read && isAsNewAs(read.version, version) && covers(read.keys, keys) ? undefined : { version, keys };
@@ -108,7 +108,7 @@ export class ReferencedData {
     const { kind, namespace, name } = entry.ref;
     const object = await this.#options.client.get(DATA_TYPES[kind], namespace, name);
     entry.read = { version: object?.metadata.resourceVersion ?? version, keys };
-    // It may have been let go of meanwhile.
+    // The entry may have been removed during the request.
     if (this.#entries.get(namespace)?.get(idOf(entry.ref)) === entry) {
       this.#options.keep(entry.ref, object ? dataOf(kind, object, keys) : { kind, value: undefined });
     }
@@ -137,10 +137,10 @@ export class ReferencedData {
 
 const idOf = ({ kind, name }: DataRef): string => `${kind}/${name}`;
 
-const covers = (read: WantedKeys, wanted: WantedKeys): boolean =>
-  read === 'all' || (wanted !== 'all' && [...wanted].every((key) => read.has(key)));
+const covers = (read: ReferencedKeys, referenced: ReferencedKeys): boolean =>
+  read === 'all' || (referenced !== 'all' && [...referenced].every((key) => read.has(key)));
 
-function dataOf(kind: DataKind, object: KubeObject, wanted: WantedKeys): Data {
+function dataOf(kind: DataKind, object: KubeObject, referenced: ReferencedKeys): Data {
   const { name, resourceVersion } = object.metadata;
   const members = Object.entries((object['data'] ?? {}) as Readonly<Record<string, string>>);
   if (kind === 'Secret') {
@@ -149,7 +149,7 @@ function dataOf(kind: DataKind, object: KubeObject, wanted: WantedKeys): Data {
     const version = resourceVersion === undefined ? {} : { version: resourceVersion };
     return { kind, value: { name, keys, ...(allowedHosts.length > 0 && { allowedHosts }), ...version } };
   }
-  // Every key is there, so that a missing one can be told from one that nothing refers to.
-  const data = members.map(([key, value]) => [key, wanted === 'all' || wanted.has(key) ? value : ''] as const);
+  // Every key is kept, so that a missing key differs from one that nothing refers to.
+  const data = members.map(([key, value]) => [key, referenced === 'all' || referenced.has(key) ? value : ''] as const);
   return { kind, value: { name, data: Object.fromEntries(data) } };
 }

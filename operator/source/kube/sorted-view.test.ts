@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SortedView } from './sorted-view.ts';
 
-/** The same numbers each time: a linear congruential generator. */
+/** Linear congruential generator with a fixed seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -11,7 +11,7 @@ function numbers(seed: number): (below: number) => number {
 }
 
 describe('SortedView', () => {
-  it('is what sorting everything anew would be, whatever comes and goes', () => {
+  it('equals a full sort after any sequence of changes', () => {
     const next = numbers(7);
     const expected = new Map<string, number>();
     const sorted = new SortedView<number>();
@@ -27,7 +27,7 @@ describe('SortedView', () => {
     }
   });
 
-  it('never changes a map that it gave out, and gives out the same one until something changes', () => {
+  it('returns an immutable map, and the same one until a value changes', () => {
     const sorted = new SortedView<number>();
     sorted.set('b', 1);
     const first = sorted.view();

@@ -2,13 +2,13 @@ import { KINDS } from '../../../crds/kinds/index.ts';
 import { ownType, RESOURCES, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ReferenceTarget } from '../../resolve/references.ts';
 
-/** The custom resources. */
+/** Types of the custom resources. */
 export const OWN_TYPES: readonly ResourceType[] = KINDS.map(({ kind }) => ownType(kind));
 
-/** What only those objects hold that the operator made. */
+/** Label selector of objects that the operator created. */
 export const OWNED_SELECTOR = 'app.kubernetes.io/managed-by=vmcp-operator';
 
-/** Objects of users that custom resources refer to, whose contents are read only when something refers to them. */
+/** Types of user objects whose contents are read only when a custom resource refers to them. */
 export const DATA_TYPES: Readonly<Record<DataKind, ResourceType>> = {
   Secret: RESOURCES.Secret,
   ConfigMap: RESOURCES.ConfigMap,

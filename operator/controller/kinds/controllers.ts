@@ -1,4 +1,4 @@
-import { SHARED_STATUSES } from '../status/index.ts';
+import { SHARED_STATUSES } from '../../status/index.ts';
 import type { KindController } from './kind-controller.ts';
 import { MCP_SERVER } from './mcp-server.ts';
 import { MCP_SERVER_ENTRY } from './mcp-server-entry.ts';

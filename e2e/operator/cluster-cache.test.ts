@@ -4,7 +4,7 @@ import type { Connection } from '../../gateway/kube/connection.ts';
 import { apiVersionOf, ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import { OWNED_TYPES } from '../../operator/apply/owned.ts';
 import { defaultConnection } from '../../operator/source/kube/kube-config.ts';
-import { startWorld, type World } from '../../operator/source/kube/world.ts';
+import { startClusterCache, type ClusterCache } from '../../operator/source/kube/cluster-cache.ts';
 import { adminKubeconfigOf, startControlPlane, type ControlPlane } from '../harness/control-plane/control-plane.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
@@ -15,7 +15,7 @@ let count = 0;
 
 interface Seen {
   readonly client: KubeClient;
-  readonly world: World;
+  readonly cache: ClusterCache;
   readonly namespace: string;
   /** Changes in the namespace, in order, such as `Secret +s`. */
   readonly changes: string[];
@@ -33,13 +33,13 @@ beforeAll(async () => {
 const asAdmin = (): Promise<Connection> =>
   defaultConnection({ KUBECONFIG: adminKubeconfigOf(plane) }, () => performance.now());
 
-/** Starts a world and creates a namespace. */
+/** Starts a cache and creates a namespace. */
 async function look(
   connect: (namespace: string, admin: KubeClient) => Promise<Connection> = asAdmin,
   all = true,
 ): Promise<Seen> {
   count += 1;
-  const namespace = `world-${String(process.pid)}-${String(count)}`;
+  const namespace = `cache-${String(process.pid)}-${String(count)}`;
   const client = new KubeClient(await asAdmin());
   const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
   await client.create(RESOURCES.Namespace, undefined, namespaceObject);
@@ -52,7 +52,7 @@ async function look(
   };
   const line = (message: string, fields: object) => log.push(JSON.stringify({ message, ...fields }));
   const eyes = new KubeClient(await connect(namespace, client));
-  const world = startWorld({
+  const cache = startClusterCache({
     client: eyes,
     namespaces: all ? 'all' : [namespace],
     ownedTypes: OWNED_TYPES,
@@ -62,11 +62,11 @@ async function look(
     random: Math.random,
   });
   onTestFinished(async () => {
-    await world.close();
+    await cache.close();
     await client.delete(RESOURCES.Namespace, undefined, namespace);
     await Promise.all([client.close(), eyes.close()]);
   });
-  await world.synced;
+  await cache.synced;
   const put: Seen['put'] = (kind, name, rest = {}, metadata = {}) => {
     const apiVersion = apiVersionOf(
       new Map<string, ResourceType>(Object.entries(RESOURCES)).get(kind) ?? ownType(kind),
@@ -76,7 +76,7 @@ async function look(
       { fieldManager: 'test', force: true },
     );
   };
-  return { client, world, namespace, changes, log, put };
+  return { client, cache, namespace, changes, log, put };
 }
 
 const headerInjection = (secret: string, key: string) => ({
@@ -91,44 +91,44 @@ const caEntry = (key: string) => ({
   },
 });
 
-describe('world', () => {
+describe('cache', () => {
   it('has custom resources, their references and their deletion', async () => {
-    const { world, namespace, put, client, changes } = await look();
+    const { cache, namespace, put, client, changes } = await look();
     // Each kind has its own watch: events of two kinds arrive in any order.
     await put('MCPGroup', 'g');
-    await eventually('the group', () => world.snapshot(namespace).groups.has('g'));
+    await eventually('the group', () => cache.snapshot(namespace).groups.has('g'));
     await put('MCPServerEntry', 'e', caEntry('a.crt'));
-    await eventually('the entry', () => world.snapshot(namespace).entries.has('e'));
+    await eventually('the entry', () => cache.snapshot(namespace).entries.has('e'));
     const group = { kind: 'MCPGroup', namespace, name: 'g' };
     const entry = { kind: 'MCPServerEntry', namespace, name: 'e' };
-    expect(world.referrersOf(group)).toEqual([entry]);
-    expect(world.groupsOf(entry)).toEqual(['g']);
-    expect(world.keysIn(namespace)).toEqual(expect.arrayContaining([group, entry]));
-    expect(world.raw(ownType('MCPGroup'), namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
-    const before = world.snapshot(namespace);
-    expect(world.snapshot(namespace)).toBe(before);
+    expect(cache.referrersOf(group)).toEqual([entry]);
+    expect(cache.groupsOf(entry)).toEqual(['g']);
+    expect(cache.refsIn(namespace)).toEqual(expect.arrayContaining([group, entry]));
+    expect(cache.raw(ownType('MCPGroup'), namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
+    const before = cache.snapshot(namespace);
+    expect(cache.snapshot(namespace)).toBe(before);
     await client.delete(ownType('MCPServerEntry'), namespace, 'e');
-    await eventually('its end', () => !world.snapshot(namespace).entries.has('e'));
+    await eventually('its end', () => !cache.snapshot(namespace).entries.has('e'));
     expect(before.entries.has('e')).toBe(true);
-    expect(world.referrersOf(group)).toEqual([]);
+    expect(cache.referrersOf(group)).toEqual([]);
     expect(changes).toEqual(['MCPGroup +g', 'MCPServerEntry +e', 'MCPServerEntry -e']);
   });
 
   it('has the keys of a referenced Secret, and never a value', async () => {
-    const { world, namespace, put, client, changes, log } = await look();
+    const { cache, namespace, put, client, changes, log } = await look();
     await put('Secret', 'other', { stringData: { k: 'canary-other' } });
     await put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
     await eventually('the reference', () => changes.length === 1);
     await put('Secret', 's', { stringData: { k: 'canary-1' } }, { annotations: { note: 'canary-annotation' } });
-    const keys = () => world.snapshot(namespace).secrets.get('s')?.keys;
+    const keys = () => cache.snapshot(namespace).secrets.get('s')?.keys;
     await eventually('the Secret', () => keys()?.join() === 'k');
-    const version = world.snapshot(namespace).secrets.get('s')?.version;
+    const version = cache.snapshot(namespace).secrets.get('s')?.version;
     await put('Secret', 's', { stringData: { k: 'canary-2', l: 'canary-3' } });
     await eventually('another key', () => keys()?.join() === 'k,l');
-    expect(world.snapshot(namespace).secrets.get('s')?.version).not.toBe(version);
+    expect(cache.snapshot(namespace).secrets.get('s')?.version).not.toBe(version);
     await client.delete(RESOURCES.Secret, namespace, 's');
     await eventually('its end', () => keys() === undefined && changes.at(-1) === 'Secret -s');
-    const snapshot = world.snapshot(namespace);
+    const snapshot = cache.snapshot(namespace);
     expect(snapshot.secrets.size).toBe(0);
     expect(changes).toEqual(['MCPExternalAuthConfig +a', 'Secret +s', 'Secret ~s', 'Secret -s']);
     const kept = [...Object.values(snapshot).map((each) => JSON.stringify([...(each as Iterable<unknown>)])), ...log];
@@ -136,24 +136,24 @@ describe('world', () => {
   });
 
   it('has newly referenced objects after `referencesReady`, and removes unreferenced ones', async () => {
-    const { world, namespace, put, changes, client } = await look();
+    const { cache, namespace, put, changes, client } = await look();
     await put('Secret', 's', { stringData: { k: 'v' } });
-    await eventually('the identity', () => world.referencesReady(namespace).then(() => true));
+    await eventually('the identity', () => cache.referencesReady(namespace).then(() => true));
     await put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
     await eventually('the reference', () => changes.includes('MCPExternalAuthConfig +a'), { intervalMs: 1 });
-    await world.referencesReady(namespace);
-    expect(world.snapshot(namespace).secrets.get('s')?.keys).toEqual(['k']);
+    await cache.referencesReady(namespace);
+    expect(cache.snapshot(namespace).secrets.get('s')?.keys).toEqual(['k']);
     await client.delete(ownType('MCPExternalAuthConfig'), namespace, 'a');
     await eventually('its end', () => changes.includes('MCPExternalAuthConfig -a'));
-    expect(world.snapshot(namespace).secrets.size).toBe(0);
+    expect(cache.snapshot(namespace).secrets.size).toBe(0);
     expect(changes.filter((change) => change.startsWith('Secret'))).toEqual([]);
   });
 
   it('keeps the referenced values of a ConfigMap and the names of all keys', async () => {
-    const { world, namespace, put } = await look();
+    const { cache, namespace, put } = await look();
     await put('ConfigMap', 'ca', { data: { 'a.crt': 'A', 'b.crt': 'B' } });
     await put('MCPServerEntry', 'e', caEntry('a.crt'));
-    const data = () => world.snapshot(namespace).configMaps.get('ca')?.data;
+    const data = () => cache.snapshot(namespace).configMaps.get('ca')?.data;
     await eventually('the ConfigMap', () => data() !== undefined);
     expect(data()).toEqual({ 'a.crt': 'A', 'b.crt': '' });
     await put('MCPServerEntry', 'f', caEntry('b.crt'));
@@ -163,29 +163,29 @@ describe('world', () => {
   });
 
   it('has objects of other kinds that the operator created, by owner', async () => {
-    const { world, namespace, put } = await look();
+    const { cache, namespace, put } = await look();
     const group = await put('MCPGroup', 'g');
     const uid = group.metadata.uid ?? '';
     const ownerReferences = [{ apiVersion: API, kind: 'MCPGroup', name: 'g', uid, controller: true }];
     await put('ConfigMap', 'mine', { data: { x: '1' } }, { labels: LABELS, ownerReferences });
     await put('ConfigMap', 'foreign', { data: { x: '1' } });
-    const owned = () => world.owned(RESOURCES.ConfigMap, namespace, uid);
+    const owned = () => cache.owned(RESOURCES.ConfigMap, namespace, uid);
     await eventually('the ConfigMap', () => owned().length === 1);
-    expect(owned()[0]).toBe(world.raw(RESOURCES.ConfigMap, namespace, 'mine'));
+    expect(owned()[0]).toBe(cache.raw(RESOURCES.ConfigMap, namespace, 'mine'));
     expect(owned()[0]).toMatchObject({ data: { x: '1' } });
-    expect(world.raw(RESOURCES.ConfigMap, namespace, 'foreign')).toBeUndefined();
-    expect(world.owned(RESOURCES.Service, namespace, uid)).toEqual([]);
+    expect(cache.raw(RESOURCES.ConfigMap, namespace, 'foreign')).toBeUndefined();
+    expect(cache.owned(RESOURCES.Service, namespace, uid)).toEqual([]);
     // An object without the label of the operator counts as deleted.
     await put('ConfigMap', 'mine', { data: { x: '1' } }, { labels: {}, ownerReferences });
     await eventually('nothing owned', () => owned().length === 0);
   });
 
   it('knows that a namespace is being deleted', async () => {
-    const { world, namespace, client, put } = await look();
+    const { cache, namespace, client, put } = await look();
     await put('MCPGroup', 'g', {}, { finalizers: ['example.com/wait'] });
-    expect(world.namespaceIsTerminating(namespace)).toBe(false);
+    expect(cache.namespaceIsTerminating(namespace)).toBe(false);
     await client.delete(RESOURCES.Namespace, undefined, namespace);
-    await eventually('the news', () => world.namespaceIsTerminating(namespace));
+    await eventually('the news', () => cache.namespaceIsTerminating(namespace));
     await client.mergePatch(ownType('MCPGroup'), namespace, 'g', { metadata: { finalizers: null } });
   });
 
@@ -193,8 +193,8 @@ describe('world', () => {
     const seen = await look(serviceAccountOf, false);
     await seen.put('MCPExternalAuthConfig', 'a', headerInjection('s', 'k'));
     await seen.put('Secret', 's', { stringData: { k: 'v' } });
-    await eventually('the Secret', () => seen.world.snapshot(seen.namespace).secrets.has('s'));
-    expect(seen.world.namespaceIsTerminating(seen.namespace)).toBe(false);
+    await eventually('the Secret', () => seen.cache.snapshot(seen.namespace).secrets.has('s'));
+    expect(seen.cache.namespaceIsTerminating(seen.namespace)).toBe(false);
     expect(seen.log).toEqual([]);
   });
 });

@@ -12,106 +12,110 @@ import { ReferencedData, type Data, type DataRef } from './referenced-data.ts';
 import { DATA_TYPES, isDataKind, OWN_TYPES, OWNED_SELECTOR, type DataKind } from './watched-kinds.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
 
-/** Everything that the operator sees. Whatever is read here is there already: nothing waits but what says so. */
-export interface World {
-  /** When every kind has been listed; of single namespaces those are not waited for that may not be read. */
+/** Cache of everything that the operator watches. Reads return at once, except for methods that return a promise. */
+export interface ClusterCache {
+  /** Resolves when every kind has been listed. Single namespaces that cannot be read are not waited for. */
   readonly synced: Promise<void>;
-  /** The same object until something of the namespace changes; it never changes itself. */
+  /** Returns an immutable snapshot of a namespace, the same object until something changes. */
   snapshot(namespace: string): Snapshot;
-  /** What is wrong with a custom resource by itself, however it got past the API server. */
+  /** Returns the problems of a custom resource itself. */
   problemsOf(ref: ObjectRef): readonly ObjectProblem[];
-  /** A custom resource, or an object that the operator made, as last seen. */
+  /** Returns the latest version of a custom resource or of an object that the operator created. */
   raw(type: ResourceType, namespace: string, name: string): KubeObject | undefined;
-  /** The objects of a kind that the object with this uid controls. */
+  /** Returns the objects of a kind that the object with this uid controls. */
   owned(type: ResourceType, namespace: string, ownerUid: string): readonly KubeObject[];
-  /** Custom resources that name `target`. */
+  /** Returns the custom resources that refer to `target`. */
   referrersOf(target: ObjectRef): readonly ObjectRef[];
-  /** The groups that a member names: one or none. */
+  /** Returns the group that a member refers to, if any. */
   groupsOf(member: ObjectRef): readonly string[];
-  /** Every custom resource of a namespace. */
-  keysIn(namespace: string): readonly ObjectRef[];
+  /** Returns every custom resource in a namespace. */
+  refsIn(namespace: string): readonly ObjectRef[];
   /**
-   * Resolves when the snapshot holds every Secret and ConfigMap that the custom resources refer to as it is now.
+   * Resolves when the snapshot contains the current version of every referenced Secret and ConfigMap.
    * @throws ApiError when one cannot be read
    */
   referencesReady(namespace: string): Promise<void>;
-  /** Never known where only single namespaces are watched. */
+  /** Returns true when a namespace is being deleted. Always false when single namespaces are watched. */
   namespaceIsTerminating(namespace: string): boolean;
   close(): Promise<void>;
 }
 
-export interface WorldEvents {
+export interface ClusterEvents {
   /**
-   * After the world has it, and all else of its namespace. A Secret or ConfigMap is told of only if a custom resource
-   * refers to it, and when its keys have been read; just its identity is there.
+   * Called after the cache contains the change and the rest of the namespace. A Secret or ConfigMap is reported only if
+   * a custom resource refers to it, after its keys have been read, and only with its identity.
    */
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void;
-  /** All objects of a kind, in one namespace or in all, have been listed; what differs is told next. */
+  /** Called when all objects of a kind, in one namespace or in all, have been listed. Differences are reported next. */
   onListed?(type: ResourceType, namespace: string | undefined, resourceVersion: string): void;
 }
 
-export interface WorldOptions {
+export interface ClusterCacheOptions {
   readonly client: KubeClient;
   readonly namespaces: 'all' | readonly string[];
   /** Types of the objects that the operator creates. */
   readonly ownedTypes: readonly ResourceType[];
-  readonly events: WorldEvents;
+  readonly events: ClusterEvents;
   readonly log: Logger;
-  /** ms, on a clock that only goes forward. */
+  /** Returns the milliseconds of a monotonic clock. */
   readonly now: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
 }
 
-type Take = (type: ResourceType, previous?: KubeObject, current?: KubeObject) => void;
+type ChangeHandler = (type: ResourceType, previous?: KubeObject, current?: KubeObject) => void;
 
-/** Begins to watch. */
-export function startWorld(options: WorldOptions): World {
-  const world = new WatchedWorld(options);
-  world.start();
-  return world;
+/** Creates the cache and starts to watch. */
+export function startClusterCache(options: ClusterCacheOptions): ClusterCache {
+  const cache = new WatchingCache(options);
+  cache.start();
+  return cache;
 }
 
-class WatchedWorld implements World {
+class WatchingCache implements ClusterCache {
   readonly #synced = Promise.withResolvers<undefined>();
   readonly synced: Promise<void> = this.#synced.promise;
-  readonly #events: WorldEvents;
+  readonly #events: ClusterEvents;
   readonly #views = new Map<string, NamespaceView>();
   readonly #index = new ReferenceIndex();
   readonly #owned: ReadonlyMap<string, OwnedObjects>;
   readonly #referenced: ReferencedData;
-  /** By kind: the custom resources, what the operator made, and namespaces. */
+  /** Watches of custom resources, owned objects and namespaces, by kind. */
   readonly #watches: ReadonlyMap<string, KindWatch>;
-  /** By kind: which Secrets and ConfigMaps there are. */
+  /** Watches of the identities of Secrets and ConfigMaps, by kind. */
   readonly #identities: ReadonlyMap<string, KindWatch>;
-  /** By namespace, where only single ones are watched. */
+  /** Readers by namespace, if single namespaces are watched. */
   readonly #readers: ReadonlyMap<string, NamespaceReader>;
 
-  constructor(options: WorldOptions) {
+  constructor(options: ClusterCacheOptions) {
     const { client, namespaces, ownedTypes, events } = options;
     this.#events = events;
     this.#owned = new Map(ownedTypes.map(({ kind }) => [kind, new OwnedObjects()]));
-    const watch = (type: ResourceType, how: Partial<KindWatchOptions>, taken: Take): [string, KindWatch] => {
+    const watch = (
+      type: ResourceType,
+      how: Partial<KindWatchOptions>,
+      handleChange: ChangeHandler,
+    ): [string, KindWatch] => {
       const onChange = (previous?: KubeObject, current?: KubeObject) => {
-        taken(type, previous, current);
+        handleChange(type, previous, current);
       };
       const onListed = (namespace: string | undefined, version: string) => events.onListed?.(type, namespace, version);
       return [type.kind, new KindWatch({ ...options, ...how, type, onChange, onListed })];
     };
-    const told: Take = this.#tell.bind(this);
-    const own: Take = this.#ownChanged.bind(this);
-    const made: Take = this.#madeChanged.bind(this);
-    const data: Take = (...change) => void this.#dataChanged(...change);
+    const notify: ChangeHandler = this.#notify.bind(this);
+    const onResource: ChangeHandler = this.#resourceChanged.bind(this);
+    const onOwned: ChangeHandler = this.#ownedChanged.bind(this);
+    const onData: ChangeHandler = (...change) => void this.#dataChanged(...change);
     this.#watches = new Map([
-      ...OWN_TYPES.map((type) => watch(type, { transform: withoutLastApplied }, own)),
-      ...ownedTypes.map((type) => watch(type, { labelSelector: OWNED_SELECTOR, transform: keptOwned }, made)),
-      // A Role of one namespace cannot allow to watch that namespace itself.
+      ...OWN_TYPES.map((type) => watch(type, { transform: withoutLastApplied }, onResource)),
+      ...ownedTypes.map((type) => watch(type, { labelSelector: OWNED_SELECTOR, transform: keptOwned }, onOwned)),
+      // A Role in a namespace cannot grant permission to watch that namespace.
       ...(namespaces === 'all'
-        ? [watch(RESOURCES.Namespace, { metadataOnly: true, transform: keptNamespace }, told)]
+        ? [watch(RESOURCES.Namespace, { metadataOnly: true, transform: keptNamespace }, notify)]
         : []),
     ]);
     this.#identities = new Map(
-      Object.values(DATA_TYPES).map((type) => watch(type, { metadataOnly: true, transform: keptIdentity }, data)),
+      Object.values(DATA_TYPES).map((type) => watch(type, { metadataOnly: true, transform: keptIdentity }, onData)),
     );
     this.#referenced = new ReferencedData({
       client,
@@ -161,7 +165,7 @@ class WatchedWorld implements World {
     return group === undefined ? [] : [group];
   }
 
-  keysIn(namespace: string): readonly ObjectRef[] {
+  refsIn(namespace: string): readonly ObjectRef[] {
     return this.#views.get(namespace)?.refs() ?? [];
   }
 
@@ -177,16 +181,16 @@ class WatchedWorld implements World {
     await Promise.all([...this.#readers.values(), ...this.#all()].map((each) => each.close()));
   }
 
-  #reader(namespace: string, { client, log, random }: WorldOptions): NamespaceReader {
+  #reader(namespace: string, { client, log, random }: ClusterCacheOptions): NamespaceReader {
     return new NamespaceReader({
       client,
       namespace,
       types: this.#all().map(({ type }) => type),
       watch: () => Promise.all(this.#all().map((watch) => watch.read(namespace))),
       onRead: () => {
-        for (const { kind, name } of this.keysIn(namespace)) {
+        for (const { kind, name } of this.refsIn(namespace)) {
           const watch = this.#watches.get(kind);
-          if (watch) this.#tell(watch.type, undefined, watch.get(namespace, name));
+          if (watch) this.#notify(watch.type, undefined, watch.get(namespace, name));
         }
       },
       log,
@@ -194,8 +198,8 @@ class WatchedWorld implements World {
     });
   }
 
-  /** Of a namespace that has been read in part nothing is told: whoever acted on it would take the rest for deleted. */
-  #tell(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
+  /** Reports a change, unless its namespace has been read only in part: missing objects would look deleted. */
+  #notify(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
     const { namespace = '' } = (current ?? previous)?.metadata ?? {};
     if (this.#readers.get(namespace)?.isRead !== false) this.#events.onChange(type, previous, current);
   }
@@ -204,7 +208,7 @@ class WatchedWorld implements World {
     return [...this.#watches.values(), ...this.#identities.values()];
   }
 
-  #ownChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
+  #resourceChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
     const { namespace = '' } = (current ?? previous)?.metadata ?? {};
     const view = this.#views.get(namespace) ?? new NamespaceView(namespace);
     this.#views.set(namespace, view);
@@ -214,21 +218,21 @@ class WatchedWorld implements World {
       if (isDataKind(kind)) void this.#referenced.check({ kind, namespace, name });
     }
     if (view.isEmpty) this.#views.delete(namespace);
-    this.#tell(type, previous, current);
+    this.#notify(type, previous, current);
   }
 
-  #madeChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
+  #ownedChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): void {
     this.#owned.get(type.kind)?.change(previous, current);
-    this.#tell(type, previous, current);
+    this.#notify(type, previous, current);
   }
 
   async #dataChanged(type: ResourceType, previous?: KubeObject, current?: KubeObject): Promise<void> {
     const { namespace = '', name = '' } = (current ?? previous)?.metadata ?? {};
     const ref = { kind: type.kind as DataKind, namespace, name };
-    if (this.#index.wantedKeys(ref) === undefined) return;
+    if (this.#index.referencedKeys(ref) === undefined) return;
     await this.#referenced.check(ref);
-    // Also when it could not be read: who reconciles will ask again, and again.
-    this.#tell(type, previous, current);
+    // Report the change even when the read failed: the reconcile retries it.
+    this.#notify(type, previous, current);
   }
 
   #keep({ namespace, name }: DataRef, kept: Data): void {
