@@ -1,6 +1,5 @@
 /**
- * A login of the kind that chat services have: OAuth 2.0 without discovery and without ID tokens, and a token reply that
- * is nested. `npx node examples/auth-server-two-providers/chat-provider.ts`. For development on one machine only.
+ * Provider like that of a chat service: OAuth 2.0 without discovery and ID tokens, with a nested token reply. `npx node examples/auth-server-two-providers/chat-provider.ts`. For development on one machine only.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 
 const CLIENT = { id: 'vmcp', secret: 'chat-development-secret' };
-/** Any port: this is for development. */
+/** Accepts any port: this is for development. */
 const REDIRECT = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/callback\/\w+$/u;
 const HOUR = 3_600;
 
@@ -20,7 +19,7 @@ interface Login {
   readonly challenge: string;
 }
 
-/** What was handed out, by code and by token. */
+/** Logins by code and by token. */
 const codes = new Map<string, Login>();
 const refreshTokens = new Map<string, Login>();
 const accessTokens = new Map<string, Login>();
@@ -35,7 +34,7 @@ function json(res: ServerResponse, status: number, body: object): void {
 const escaped = (value: string): string =>
   value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
-/** Asks for a name; the form brings the parameters of the request back. */
+/** Shows a form for the name. The form also sends the parameters of the request. */
 function loginPage(res: ServerResponse, query: URLSearchParams): void {
   const fields = [...query].map(
     ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
@@ -62,15 +61,15 @@ function finishLogin(res: ServerResponse, form: URLSearchParams): void {
   res.writeHead(303, { location: back.href }).end();
 }
 
-/** The client's secret stands in `Authorization` or in the form. */
+/** Verifies the client's secret, which is in `Authorization` or in the form. */
 function isClient({ headers }: IncomingMessage, form: URLSearchParams): boolean {
   const basic = /^Basic (\S+)$/u.exec(headers.authorization ?? '')?.[1];
   if (basic !== undefined) return Buffer.from(basic, 'base64').toString() === `${CLIENT.id}:${CLIENT.secret}`;
   return form.get('client_id') === CLIENT.id && form.get('client_secret') === CLIENT.secret;
 }
 
-/** Takes a code, or a refresh token, of which each works once. */
-function taken(form: URLSearchParams): Login | undefined {
+/** Redeems a code or a refresh token. Each works once. */
+function redeem(form: URLSearchParams): Login | undefined {
   const [tokens, value] =
     form.get('grant_type') === 'refresh_token'
       ? [refreshTokens, form.get('refresh_token') ?? '']
@@ -84,9 +83,9 @@ function taken(form: URLSearchParams): Login | undefined {
   return login?.challenge === challenge ? login : undefined;
 }
 
-/** Errors have status 200 here, as they do elsewhere. */
+/** Answers a token request. Errors have status 200, as at some chat services. */
 function answerToken(req: IncomingMessage, res: ServerResponse, form: URLSearchParams): void {
-  const login = isClient(req, form) ? taken(form) : undefined;
+  const login = isClient(req, form) ? redeem(form) : undefined;
   if (login === undefined) {
     json(res, 200, { ok: false, error: 'invalid_code' });
     return;
@@ -122,5 +121,5 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 createServer((req, res) => {
   handle(req, res).catch(() => res.destroy());
 }).listen(Number(values.port), '127.0.0.1', () => {
-  log(`Chat provider for development: http://127.0.0.1:${values.port}. Any name will do. Stop with Ctrl-C.`);
+  log(`Chat provider for development: http://127.0.0.1:${values.port}. Any name works. Stop with Ctrl-C.`);
 });

@@ -1,7 +1,7 @@
 /**
- * An MCP server that says which credential reached it: `npx node examples/backends/whoami.ts --port 4410`.
- * It answers the names of the headers and `sub` and `aud` of a bearer token, never the token.
- * With `--issuer` and `--audience` it takes only tokens of that issuer for that audience; else it takes everybody.
+ * MCP server that returns the credential it received: `npx node examples/backends/whoami.ts --port 4410`.
+ * It returns the names of the headers, and `iss`, `sub` and `aud` of a bearer token, never the token.
+ * With `--issuer` and `--audience` it accepts only tokens of that issuer for that audience; else it accepts every request.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 const { issuer, audience } = values;
 const keys = issuer === undefined ? undefined : createRemoteJWKSet(new URL(`${issuer}/jwks`));
 
-/** What a bearer token says about itself; 'opaque' when it is no JWT. */
+/** Returns claims of a bearer token, or 'opaque' when it is not a JWT. */
 function claimsOf(token: string): Pick<JWTPayload, 'iss' | 'sub' | 'aud'> | 'opaque' {
   try {
     const { iss, sub, aud } = decodeJwt(token);
@@ -33,7 +33,7 @@ function claimsOf(token: string): Pick<JWTPayload, 'iss' | 'sub' | 'aud'> | 'opa
 const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer (\S+)$/u.exec(headers.authorization ?? '')?.[1];
 
-async function admitted(req: IncomingMessage): Promise<boolean> {
+async function isAccepted(req: IncomingMessage): Promise<boolean> {
   if (keys === undefined || issuer === undefined || audience === undefined) return true;
   try {
     await jwtVerify(bearerOf(req) ?? '', keys, { issuer, audience });
@@ -45,7 +45,7 @@ async function admitted(req: IncomingMessage): Promise<boolean> {
 
 function serverFor(req: IncomingMessage): McpServer {
   const server = new McpServer({ name: values.name, version: '1.0.0' });
-  server.registerTool('whoami', { description: 'Says which credential reached this server.' }, () => {
+  server.registerTool('whoami', { description: 'Returns the credential that this server received.' }, () => {
     const token = bearerOf(req);
     const seen = {
       server: values.name,
@@ -58,7 +58,7 @@ function serverFor(req: IncomingMessage): McpServer {
 }
 
 async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-  if (!(await admitted(req))) {
+  if (!(await isAccepted(req))) {
     res.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end();
     return;
   }

@@ -29,6 +29,6 @@ print(`Identity provider for development: ${provider.issuer}
   a token without a browser   curl -s ${provider.issuer}/dev/token/alice
   client of the gateway       ${GATEWAY_CLIENT.id} / ${GATEWAY_CLIENT.secret}
   access tokens               ${values.opaque ? 'opaque: ask the introspection endpoint' : 'JWT'}
-Any user name and any password will do. Stop with Ctrl-C.`);
+Any user name and password work. Stop with Ctrl-C.`);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void provider.close());

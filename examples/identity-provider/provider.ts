@@ -5,20 +5,20 @@ import { createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { Provider, errors, type Configuration, type ResourceServer } from 'oidc-provider';
 import { TOKEN_EXCHANGE, TOKEN_EXCHANGE_PARAMETERS, tokenExchange } from './token-exchange.ts';
 
-/** What `vmcp` is registered as: asks the introspection endpoint, exchanges tokens, and sends people here to log in. */
+/** Client of the gateway: it may introspect and exchange tokens, and redirect users here for a login. */
 export const GATEWAY_CLIENT = { id: 'vmcp', secret: 'vmcp-development-secret' } as const;
 
 export interface IdentityProviderOptions {
-  /** 0: any free port. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Address of this machine that it listens on and is known by; 127.0.0.1 unless given. */
+  /** Address to listen on, also used in URLs; 127.0.0.1 by default. */
   readonly host?: string;
-  /** Where gateways elsewhere want people to be sent back to; `/oauth/callback` of this machine will always do. */
+  /** Redirect URIs of gateways on other hosts. `/oauth/callback` of this machine is always accepted. */
   readonly redirectUris?: readonly string[];
-  /** Access tokens are opaque, so that a resource server must ask the introspection endpoint about them. */
+  /** Issues opaque access tokens, so that resource servers must introspect them. */
   readonly opaque: boolean;
   readonly accessTokenSeconds: number;
-  /** One line for each thing that happened; no line holds a token. */
+  /** Logs one line for each event, never a token. */
   readonly log: (line: string) => void;
 }
 
@@ -27,13 +27,13 @@ export interface IdentityProvider {
   close(): Promise<void>;
 }
 
-/** Scope that an MCP server may ask for. */
+/** Scope that an MCP server may require. */
 const MCP_SCOPE = 'mcp:use';
 const DEFAULT_RESOURCE = 'http://127.0.0.1:4483/mcp';
 const ON_THIS_MACHINE: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const HOURS = 3_600;
 
-/** Any login name is an account, with any password: this is for development on one machine. */
+/** Accepts any login name with any password: this is for development on one machine. */
 const account = (id: string) => ({
   accountId: id,
   claims: () => ({
@@ -80,7 +80,7 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
       {
         client_id: GATEWAY_CLIENT.id,
         client_secret: GATEWAY_CLIENT.secret,
-        application_type: 'native', // so that any port of the redirect URI will do
+        application_type: 'native', // so that the redirect URI may have any port
         grant_types: ['client_credentials', TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'],
         response_types: ['code'],
         redirect_uris: ['http://127.0.0.1/oauth/callback', ...(options.redirectUris ?? [])],
@@ -105,7 +105,7 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
   };
 }
 
-/** A token for `user`, as a login of that user would end with. */
+/** Issues a token for `user`, like a login of that user. */
 async function tokenFor(provider: Provider, user: string, url: URL, options: IdentityProviderOptions): Promise<string> {
   const client = await provider.Client.find(GATEWAY_CLIENT.id);
   if (client === undefined) throw new Error('the client of the gateway is not registered');
@@ -124,7 +124,7 @@ async function tokenFor(provider: Provider, user: string, url: URL, options: Ide
   return token.save();
 }
 
-/** `GET /dev/token/<user>[?audience=...][&scope=...]`: a token without a browser, for curl. */
+/** Answers `GET /dev/token/<user>[?audience=...][&scope=...]` with a token, for use with curl. */
 async function developmentToken(
   req: IncomingMessage,
   res: ServerResponse,
@@ -156,7 +156,7 @@ function report(provider: Provider, log: IdentityProviderOptions['log']): void {
   });
 }
 
-/** Listens on `host`. The signing key is made anew at each start. */
+/** Starts the provider on `host`, with a new signing key. */
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   const { host = '127.0.0.1' } = options;
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
@@ -166,7 +166,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     server.listen(options.port, host, resolve);
   });
   const issuer = `http://${host}:${String((server.address() as AddressInfo).port)}`;
-  const names = { kid: randomUUID(), alg: 'RS256', use: 'sig' }; // a new key has a new name: who knows the old one fetches it
+  const names = { kid: randomUUID(), alg: 'RS256', use: 'sig' }; // a new key has a new id, so that verifiers with the old key fetch it
   const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...names }, options));
   const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), ...names }] });
   provider.registerGrantType(

@@ -29,7 +29,7 @@ interface ExchangeOptions {
   readonly log: (line: string) => void;
 }
 
-/** The user that a token of ours stands for; throws `InvalidGrant` when it is not ours or is no longer valid. */
+/** Returns the user of a token of this provider. Throws `InvalidGrant` for any other token, and for one that is no longer valid. */
 async function subjectOf(provider: Provider, token: string, keys: JWTVerifyGetKey): Promise<string> {
   const stored = await provider.AccessToken.find(token);
   if (stored) return stored.accountId;
@@ -37,12 +37,12 @@ async function subjectOf(provider: Provider, token: string, keys: JWTVerifyGetKe
     const { payload } = await jwtVerify(token, keys, { issuer: provider.issuer, algorithms: ['RS256'] });
     if (payload.sub !== undefined) return payload.sub;
   } catch {
-    // told below: why it is not valid is nobody's business
+    // Falls through to the error below, which does not say why the token is invalid.
   }
   throw new errors.InvalidGrant('the subject token is not valid');
 }
 
-/** Gives a token for one backend: of the user that the subject token stands for, with the `aud` that was asked for. */
+/** Issues a token for one backend: for the user of the subject token, with the requested `aud`. */
 export const tokenExchange =
   ({ keys, seconds, log }: ExchangeOptions) =>
   async (ctx: TokenEndpointGrantContext<Parameters>): Promise<void> => {
