@@ -8,6 +8,7 @@ import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origi
 import { apiServerOf } from './kube/api-server.ts';
 import { BoundaryImpossible } from './incoming/boundary-of.ts';
 import { inClusterConnection, type Connection } from './kube/connection.ts';
+import { issuerOf } from './incoming/index.ts';
 import { listen, type Listener } from './listener.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
@@ -131,7 +132,7 @@ export class Gateway {
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
       address,
-      issuer: config.vmcp.incoming.type === 'anonymous' ? undefined : (config.oidc_config?.issuer ?? 'the cluster'),
+      issuer: issuerOf(config),
     }));
   }
 

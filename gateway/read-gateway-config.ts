@@ -6,6 +6,7 @@ import { mountProblems, startedBackends } from './contract/mounted-files.ts';
 import { outgoingProblems } from './contract/outgoing-rules.ts';
 import type { Problem } from './contract/problem.ts';
 import { readDocument } from './contract/run-config-document.ts';
+import { hasUsers, incomingProblems } from './incoming/index.ts';
 import { readOutgoingEntry, STRATEGIES } from './outgoing/index.ts';
 import { fileType } from './outgoing/registry.ts';
 import { policyMembers, policyProblems } from './policy/index.ts';
@@ -58,7 +59,8 @@ export function checkGatewayConfig(json: unknown): Read {
   const problems = [
     ...gatewayConfigProblems(read.config, policyMembers),
     ...strategies.problems,
-    ...outgoingProblems(read.config, NEEDS),
+    ...incomingProblems(read.config),
+    ...outgoingProblems(read.config, NEEDS, hasUsers(read.config.vmcp.incoming.type)),
     ...authServerProblems(read.config),
     ...policyProblems(read.config),
     ...mountProblems(read.config),

@@ -1,8 +1,11 @@
+import type { TObject } from 'typebox';
 import { at, rule, safeHeaders, union, type Rule } from '../../gateway/contract/rule.ts';
+import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerRules } from './fields/auth-server-config.ts';
 import { authzRules } from './fields/authz.ts';
 import { audienceRules, oidcConfigRules } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel } from './fields/rate-limiting.ts';
+import { variantRules } from './fields/variants.ts';
 import { sessionStorageRules } from './fields/session-storage.ts';
 import { vmcpConfigRules } from './fields/vmcp-config.ts';
 
@@ -23,34 +26,71 @@ const isSet = (self: object, member: string): boolean => (self as Set)[member] !
 /** Members of `incomingAuth` that would have no effect without users. */
 const ACCESS_CONTROL = ['authzConfig', 'authzConfigRef', 'requiredScopes', 'clockSkewSeconds'];
 
-const incomingRules: Rule[] = [
-  rule<Incoming>('', {
-    rule: "self.type != 'oidc' || has(self.oidcConfig) != has(self.oidcConfigRef)",
-    message: 'when type is oidc, set exactly one of oidcConfig and oidcConfigRef',
-    check: (self) => self.type !== 'oidc' || isSet(self, 'oidcConfig') !== isSet(self, 'oidcConfigRef'),
-  }),
-  ...['oidcConfig', 'oidcConfigRef'].map((member) =>
-    rule<Incoming>('', {
-      field: member,
-      rule: `self.type != 'anonymous' || !has(self.${member})`,
-      message: `when type is anonymous, ${member} has no effect; remove it or set type to oidc`,
-      check: (self) => self.type !== 'anonymous' || !isSet(self, member),
-    }),
+/** CEL: the expression names one of these modes. */
+const isOneOf = (expression: string, modes: readonly string[]): string =>
+  modes.map((type) => `${expression} == '${type}'`).join(' || ') || 'false';
+
+interface Mode {
+  readonly type: string;
+  readonly spec: TObject | undefined;
+  readonly rules?: readonly Rule[];
+  readonly hasUsers: boolean;
+  readonly acceptsAuthServer?: boolean;
+  readonly members?: readonly string[];
+  readonly incomingRules?: readonly Rule[];
+}
+
+const MODES: readonly Mode[] = INCOMING;
+const MODES_WITH_USERS: readonly string[] = MODES.flatMap(({ type, hasUsers }) => (hasUsers ? [type] : []));
+const MODES_WITHOUT_USERS: readonly string[] = MODES.flatMap(({ type, hasUsers }) => (hasUsers ? [] : [type]));
+/** Modes that messages recommend. */
+const OTHER = MODES_WITH_USERS.join(' or ');
+const MODES_OF_AUTH_SERVER: readonly string[] = MODES.flatMap(({ type, acceptsAuthServer }) =>
+  acceptsAuthServer === true ? [type] : [],
+);
+
+/** Rejects members that only another mode reads. */
+const foreignMembers = MODES.flatMap(({ type: owner, members = [] }) =>
+  MODES.filter(({ type }) => type !== owner).flatMap(({ type }) =>
+    members.map((member) =>
+      rule<Incoming>('', {
+        field: member,
+        rule: `self.type != '${type}' || !has(self.${member})`,
+        message: `when type is ${type}, ${member} has no effect; remove it or set type to ${owner}`,
+        check: (self) => self.type !== type || !isSet(self, member),
+      }),
+    ),
   ),
+);
+
+/** Rejects members that have no effect without users. */
+const accessControl = MODES_WITHOUT_USERS.flatMap((type) => [
   ...ACCESS_CONTROL.map((member) =>
     rule<Incoming>('', {
       field: member,
-      rule: `self.type != 'anonymous' || !has(self.${member})`,
-      message: `when type is anonymous, nobody is checked and ${member} has no effect; set type to oidc`,
-      check: (self) => self.type !== 'anonymous' || !isSet(self, member),
+      rule: `self.type != '${type}' || !has(self.${member})`,
+      message: `when type is ${type}, nobody is checked and ${member} has no effect; set type to ${OTHER}`,
+      check: (self) => self.type !== type || !isSet(self, member),
     }),
   ),
   rule<Incoming>('', {
     field: 'requireClientId',
-    rule: "self.type != 'anonymous' || !has(self.requireClientId) || !self.requireClientId",
-    message: 'when type is anonymous, nobody is checked and requireClientId has no effect; set type to oidc',
-    check: (self) => self.type !== 'anonymous' || self.requireClientId !== true,
+    rule: `self.type != '${type}' || !has(self.requireClientId) || !self.requireClientId`,
+    message: `when type is ${type}, nobody is checked and requireClientId has no effect; set type to ${OTHER}`,
+    check: (self) => self.type !== type || self.requireClientId !== true,
   }),
+]);
+
+const incomingRules: Rule[] = [
+  ...MODES.flatMap(({ incomingRules: rules = [] }) => rules),
+  ...union(
+    '',
+    'type',
+    MODES.flatMap(({ type, spec }) => (spec ? [{ type, member: type }] : [])),
+  ),
+  ...variantRules(MODES),
+  ...foreignMembers,
+  ...accessControl,
   rule<Incoming>('', {
     field: 'requireClientId',
     rule: '!has(self.requireClientId) || !self.requireClientId || !has(self.oidcConfig) || (has(self.oidcConfig.inline) && has(self.oidcConfig.inline.clientId))',
@@ -79,9 +119,9 @@ interface Spec {
 const authServerPlaceRules: Rule[] = [
   rule<Spec>('', {
     field: 'authServerConfig',
-    rule: "!has(self.authServerConfig) || self.incomingAuth.type == 'oidc'",
-    message: 'authServerConfig needs incomingAuth.type oidc',
-    check: (self) => self.authServerConfig === undefined || self.incomingAuth.type === 'oidc',
+    rule: `!has(self.authServerConfig) || ${isOneOf('self.incomingAuth.type', MODES_OF_AUTH_SERVER)}`,
+    message: `authServerConfig needs incomingAuth.type ${MODES_OF_AUTH_SERVER.join(' or ')}`,
+    check: (self) => self.authServerConfig === undefined || MODES_OF_AUTH_SERVER.includes(self.incomingAuth.type),
   }),
   rule<Spec>('', {
     field: 'incomingAuth.oidcConfig',
@@ -110,9 +150,9 @@ const configRules: Rule[] = [
   }),
   rule<Spec>('', {
     field: 'config.rateLimiting',
-    rule: `!has(self.config) || !has(self.config.rateLimiting) || !${limitsUsersCel('self.config.rateLimiting')} || self.incomingAuth.type == 'oidc'`,
-    message: 'a perUser limit needs incomingAuth.type oidc',
-    check: (self) => !limitsUsers(self.config?.rateLimiting) || self.incomingAuth.type === 'oidc',
+    rule: `!has(self.config) || !has(self.config.rateLimiting) || !${limitsUsersCel('self.config.rateLimiting')} || ${isOneOf('self.incomingAuth.type', MODES_WITH_USERS)}`,
+    message: `a perUser limit needs incomingAuth.type ${OTHER}`,
+    check: (self) => !limitsUsers(self.config?.rateLimiting) || MODES_WITH_USERS.includes(self.incomingAuth.type),
   }),
   rule<Spec>('', {
     field: 'embeddingServerRef',

@@ -16,6 +16,7 @@ import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerConfig } from './fields/auth-server-config.ts';
 import { authzFields, telemetryConfigRef } from './fields/authz.ts';
 import { headerNames } from './fields/header-fields.ts';
+import { variantMembers } from './fields/variants.ts';
 import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
 import { oidcConfig, oidcConfigRef } from './fields/oidc.ts';
 import { sessionStorage } from './fields/session-storage.ts';
@@ -26,11 +27,9 @@ const incomingAuth = Closed(
   {
     type: Type.Enum(
       INCOMING.map(({ type }) => type),
-      {
-        description:
-          '`anonymous`: clients are not authenticated, for development only. `oidc`: clients must send a bearer token.',
-      },
+      { description: INCOMING.map(({ type, description }) => `\`${type}\`: ${description}`).join(' ') },
     ),
+    ...variantMembers(INCOMING),
     oidcConfig: oidcConfig(),
     oidcConfigRef: oidcConfigRef(),
     audience: text(

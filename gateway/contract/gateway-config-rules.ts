@@ -1,7 +1,7 @@
 import { timerFault } from './fields.ts';
 import type { Backend, GatewayConfig } from './gateway-config.ts';
 import { headerNameProblems, isHeaderValue } from './header-names.ts';
-import { incomingProblems } from './incoming-rules.ts';
+import { networkFault } from './network.ts';
 import type { Problem } from './problem.ts';
 import { isEncrypted, OWN_CREDENTIAL } from './rule.ts';
 
@@ -31,7 +31,7 @@ export function gatewayConfigProblems(config: GatewayConfig, policyMembers: read
   const { backends, passthrough_headers: passthrough = [] } = config.vmcp;
   return [
     ...unbuiltMembers(config, policyMembers),
-    ...incomingProblems(config),
+    ...proxyProblems(config),
     ...repeatedNames(backends),
     ...backends.flatMap((backend, index) => backendProblems(backend, `vmcp.backends[${String(index)}]`)),
     ...clusterProblems(config),
@@ -50,6 +50,21 @@ const unbuiltMembers = (config: GatewayConfig, policyMembers: readonly string[])
       path: name,
       message: `the gateway does not act on ${name} yet: remove it; nothing is served, so that nothing is open by mistake`,
     }));
+
+/** Clients can send any `X-Forwarded-For`: only that of a listed proxy counts. */
+function proxyProblems({ trust_proxy_headers: trusted, vmcp }: GatewayConfig): Problem[] {
+  const { trusted_proxies: proxies = [] } = vmcp.incoming;
+  const path = 'vmcp.incoming.trusted_proxies';
+  if (trusted === true && proxies.length === 0) {
+    const message =
+      'trust_proxy_headers needs the networks of the proxies, as anybody can send such headers: list them';
+    return [{ reason: 'MissingField', path, message }];
+  }
+  return proxies.flatMap((network, index): Problem[] => {
+    const message = networkFault(network);
+    return message === undefined ? [] : [{ reason: 'InvalidNetwork', path: `${path}[${String(index)}]`, message }];
+  });
+}
 
 function repeatedNames(backends: readonly Backend[]): Problem[] {
   const names = backends.map(({ name }) => name);

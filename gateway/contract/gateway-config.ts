@@ -150,9 +150,13 @@ const Introspection = Closed(
 );
 
 export const Incoming = Closed({
-  type: Type.Enum(['anonymous', 'oidc'], {
-    description: 'anonymous: no credentials, no access control. oidc: a bearer token that `oidc_config` describes.',
+  type: Type.String({
+    description:
+      'Mode. anonymous: no credentials, no access control. oidc: a bearer token that `oidc_config` describes.',
   }),
+  config: Type.Optional(
+    Type.Unsafe<object>(Type.Object({}, { additionalProperties: true, description: 'Members of the mode.' })),
+  ),
   source: Type.Optional(
     Type.Enum(['inline', 'kubernetes'], {
       default: 'inline',

@@ -16,13 +16,17 @@ const PROVIDER_MEMBERS = ['provider_name', 'subject_provider_name'] as const;
  * What is wrong between `vmcp.outgoing_auth` and the rest of a configuration. `needs` are the strategies by their name
  * in the document; what a strategy itself holds is its own to check.
  */
-export function outgoingProblems(config: GatewayConfig, needs: ReadonlyMap<string, StrategyNeeds>): Problem[] {
+export function outgoingProblems(
+  config: GatewayConfig,
+  needs: ReadonlyMap<string, StrategyNeeds>,
+  hasUsers: boolean,
+): Problem[] {
   return Object.entries(config.vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) => {
     const path = `vmcp.outgoing_auth.${backend}`;
     const need = needs.get(entry.type) ?? { user: false, authServer: false };
     return [
       ...placeProblems(config, backend, entry, path),
-      ...userProblems(config, entry, need, path),
+      ...(hasUsers ? [] : userProblems(config, entry, need, path)),
       ...providerProblems(config, entry, need, path),
     ];
   });
@@ -40,8 +44,8 @@ function placeProblems({ vmcp }: GatewayConfig, name: string, { type }: Outgoing
 }
 
 function userProblems({ vmcp }: GatewayConfig, { type }: OutgoingEntry, need: StrategyNeeds, path: string): Problem[] {
-  if (!need.user || vmcp.incoming.type !== 'anonymous') return [];
-  const message = `strategy ${type} needs a caller, and vmcp.incoming.type anonymous has none: set it to oidc`;
+  if (!need.user) return [];
+  const message = `strategy ${type} needs a caller, and vmcp.incoming.type ${vmcp.incoming.type} has none: set it to oidc`;
   return [{ reason: 'OutgoingAuthNeedsUser', path: `${path}.type`, message }];
 }
 

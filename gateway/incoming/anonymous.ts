@@ -1,9 +1,40 @@
-import { declareIncoming } from './mode.ts';
+import { Closed } from '../contract/fields.ts';
+import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
+import type { Problem } from '../contract/problem.ts';
+import { defineMode } from './mode.ts';
 
-/** No credentials, no access control. */
-export const anonymous = declareIncoming({
+const PATH = 'vmcp.incoming';
+
+/** Members of `vmcp.incoming` that have no effect without users. */
+const ACCESS_CONTROL = [
+  'source',
+  'required_scopes',
+  'clock_skew_seconds',
+  'require_client_id',
+  'introspection',
+  'service_account',
+  'namespace',
+  'use_cluster_auth',
+] as const satisfies readonly (keyof Incoming)[];
+
+/** Accepts every client: no credentials, no access control. */
+export const anonymous = defineMode({
   type: 'anonymous',
-  description: 'No credentials are asked for and every access control is off. Development only.',
+  description: 'clients are not authenticated, for development only.',
+  hasUsers: false,
   spec: undefined,
-  supported: true,
+  config: Closed({}),
+  resolve: () => ({}),
+  check: anonymousProblems,
+  create: () => undefined,
 });
+
+function anonymousProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
+  const refuse = (path: string): Problem => ({
+    reason: 'RuleViolated',
+    path,
+    message: `when ${PATH}.type is anonymous, nobody is checked and ${path} has no effect: set type to oidc, or remove it`,
+  });
+  const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
+  return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);
+}

@@ -3,8 +3,8 @@ import { createOutbound } from '../outbound/fetch.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
 import type { ApiServer } from '../kube/api-server.ts';
 import { createBoundary, protectionOf, type AuthenticationOutcome, type Boundary } from './boundary.ts';
-import type { EmbeddedIssuer } from './token-validator.ts';
-import { createTokenValidator, type IssuerValidator, type ValidatorDeps } from './validator.ts';
+import { createValidator } from './index.ts';
+import type { EmbeddedIssuer, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 import type { Logger } from '../contract/logger.ts';
 
 export interface BoundaryDeps {
@@ -36,11 +36,6 @@ export class BoundaryImpossible extends Error {
  */
 export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: BoundaryDeps): Boundary {
   const { log, now, onOutcome } = deps;
-  if (config.vmcp.incoming.type === 'anonymous') {
-    const level = deps.exposed ? 'warn' : 'info';
-    log[level]('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
-    return createBoundary({ log, now, onOutcome });
-  }
   const validator = validatorOf(config, {
     now,
     log,
@@ -49,6 +44,11 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
     apiServer: deps.apiServer,
     embedded: deps.embedded,
   });
+  if (!validator) {
+    const level = deps.exposed ? 'warn' : 'info';
+    log[level]('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
+    return createBoundary({ log, now, onOutcome });
+  }
   validator.warmUp();
   const resourceUrl = config.oidc_config?.resourceURL ?? mcpUrl;
   const { rootAlias = () => true } = deps;
@@ -56,9 +56,9 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
   return createBoundary({ protection, log, now, onOutcome });
 }
 
-function validatorOf(config: GatewayConfig, deps: ValidatorDeps): IssuerValidator {
+function validatorOf(config: GatewayConfig, deps: ValidatorDeps): IssuerValidator | undefined {
   try {
-    return createTokenValidator(config, deps);
+    return createValidator(config, deps);
   } catch (error) {
     throw new BoundaryImpossible(error);
   }

@@ -1,10 +1,9 @@
 import { anonymous } from './anonymous.ts';
-import { inline } from './inline.ts';
-import { kubernetes } from './kubernetes.ts';
 import { oidc } from './oidc.ts';
+import { incomingRegistry } from './registry.ts';
 
-/** Every `incomingAuth.type`. A new one is one line here. */
+/** Values of `incomingAuth.type`. A new mode is one file and one entry here. */
 export const INCOMING = [anonymous, oidc] as const;
 
-/** Every `oidcConfig.type`: where the accepted tokens come from. */
-export const OIDC_SOURCES = [inline, kubernetes] as const;
+export const { acceptsAuthServer, createValidator, hasUsers, incomingProblems, issuerOf, resolveMode } =
+  incomingRegistry(INCOMING);

@@ -1,25 +1,65 @@
-import type { TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { BundleRef } from '../contract/references.ts';
-import type { Declaration, UrlFlags, VariantScope } from '../contract/variant.ts';
+import type { Rule } from '../contract/rule.ts';
+import type { Declaration, UrlFlags, Variant, VariantScope } from '../contract/variant.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 
-/** A mode, or a source of tokens, as resources name it. */
-export const declareIncoming = <
-  const Type extends string,
-  Spec extends TObject | undefined,
-  const Supported extends boolean,
->(
-  mode: Declaration<Type, Spec, Supported>,
-): Declaration<Type, Spec, Supported> => mode;
+/** Input of a mode's `resolve`. Paths of problems start at the spec of the mode. */
+export interface ModeScope extends Pick<VariantScope, 'secretFile' | 'problem'> {
+  /** Resolves `oidcConfig`, or the MCPOIDCConfig of `oidcConfigRef`. Returns undefined when there is none. */
+  tokens(): ResolvedMode | undefined;
+}
 
-/** What `resolve` of a source may look at, and where it reports mistakes. Paths start at the spec of the source. */
+/** Members of the gateway's configuration that follow from a mode. */
+export interface ResolvedMode<Config = object> {
+  readonly incoming?: Omit<Partial<Incoming>, 'type' | 'config'>;
+  /** `vmcp.incoming.config`; absent when the mode has none. */
+  readonly config?: Config;
+  readonly oidc?: GatewayConfig['oidc_config'];
+}
+
+export interface ModeDeps extends ValidatorDeps {
+  /** The configuration that holds `vmcp.incoming`. */
+  readonly document: IncomingConfig;
+}
+
+/** Authenticates the requests of clients. Its `config` is `vmcp.incoming.config`. */
+export interface IncomingMode<
+  Type extends string,
+  Spec extends TObject | undefined,
+  Config extends TObject,
+> extends Omit<Variant<Type, Spec, Config, ModeDeps, IssuerValidator | undefined>, 'resolve'> {
+  /** False: all clients are anonymous. Access control and credentials of users have no effect. */
+  readonly hasUsers: boolean;
+  /** True: accepts the tokens that the embedded authorization server issues. */
+  readonly acceptsAuthServer?: boolean;
+  /** Members of `incomingAuth` that this mode alone reads, in addition to `spec`. */
+  readonly members?: readonly string[];
+  /** Rules whose paths start at `incomingAuth`. */
+  readonly incomingRules?: readonly Rule[];
+  resolve(spec: SpecOf<Spec>, scope: ModeScope): ResolvedMode<Static<Config>>;
+  /** Lists the problems of a whole document that its schema cannot find. Paths start at the document. */
+  check?(config: GatewayConfig): Problem[];
+  /** Returns the issuer that the log names at start. */
+  issuer?(config: GatewayConfig): string;
+  /** Returns undefined when clients are anonymous. Throws an Error for a configuration that cannot be enforced. */
+  create(config: Static<Config>, deps: ModeDeps): IssuerValidator | undefined;
+}
+
+type SpecOf<Spec extends TObject | undefined> = Spec extends TObject ? Static<Spec> : undefined;
+
+export const defineMode = <const Type extends string, Spec extends TObject | undefined, Config extends TObject>(
+  mode: Omit<IncomingMode<Type, Spec, Config>, 'supported'>,
+): IncomingMode<Type, Spec, Config> => ({ ...mode, supported: true });
+
+/** Input of a source's `resolve`. Paths of problems start at the spec of the source. */
 export interface SourceScope extends Pick<VariantScope, 'secretFile' | 'problem'> {
   readonly mode: 'local' | 'cluster';
-  /** Path of the file in which the bundle at `path` will stand; undefined without one. */
+  /** Returns the path of the file that will hold the bundle at `path`; undefined without a reference. */
   bundleFile(ref: BundleRef | undefined, path: string): string | undefined;
-  /** Reports a URL that this gateway may not speak to. */
+  /** Reports a URL that this gateway may not send requests to. */
   checkUrl(url: string | undefined, path: string, flags: UrlFlags): void;
   warning(problem: Problem): void;
 }
@@ -30,7 +70,7 @@ export interface ResolvedSource {
   readonly incoming: Pick<Incoming, 'source' | 'introspection' | 'service_account' | 'namespace' | 'use_cluster_auth'>;
 }
 
-/** A source of tokens: `resolve` says how what a resource holds becomes what the gateway reads, `create` what it does. */
+/** Defines a source of tokens: `resolve` turns resources into configuration, `create` makes the validator. */
 export const defineSource = <const Type extends string, Spec extends TObject | undefined, Holder>(
   source: Omit<Declaration<Type, Spec>, 'supported'> & {
     resolve(spec: Holder, scope: SourceScope): ResolvedSource;

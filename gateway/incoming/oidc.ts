@@ -1,9 +1,34 @@
-import { declareIncoming } from './mode.ts';
+import { Closed } from '../contract/fields.ts';
+import { rule } from '../contract/rule.ts';
+import { defineMode } from './mode.ts';
+import { oidcProblems } from './oidc-problems.ts';
+import { createTokenValidator } from './sources.ts';
 
-/** Bearer tokens of an issuer. Which issuer, the members `oidcConfig` and `oidcConfigRef` of the resource say. */
-export const oidc = declareIncoming({
+interface OidcAuth {
+  readonly type: string;
+  readonly oidcConfig?: unknown;
+  readonly oidcConfigRef?: unknown;
+}
+
+/** Bearer tokens of one issuer, which `oidcConfig` or `oidcConfigRef` describes. */
+export const oidc = defineMode({
   type: 'oidc',
-  description: 'A bearer token of the configured issuer is required.',
+  description: 'clients must send a bearer token.',
+  hasUsers: true,
+  acceptsAuthServer: true,
   spec: undefined,
-  supported: true,
+  members: ['oidcConfig', 'oidcConfigRef'],
+  incomingRules: [
+    rule<OidcAuth>('', {
+      rule: "self.type != 'oidc' || has(self.oidcConfig) != has(self.oidcConfigRef)",
+      message: 'when type is oidc, set exactly one of oidcConfig and oidcConfigRef',
+      check: ({ type, oidcConfig, oidcConfigRef }) =>
+        type !== 'oidc' || (oidcConfig === undefined) !== (oidcConfigRef === undefined),
+    }),
+  ],
+  config: Closed({}),
+  resolve: (_, scope) => scope.tokens() ?? {},
+  check: oidcProblems,
+  issuer: ({ oidc_config: config }) => config?.issuer ?? 'the cluster',
+  create: (_, { document, ...deps }) => createTokenValidator(document, deps),
 });

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { acceptsAuthServer } from '../../incoming/index.ts';
 import { audiencesOf, scopesOf } from '../read-settings.ts';
 import { problem } from './problem.ts';
 
@@ -9,7 +10,7 @@ const AUDIENCES = 'embedded_auth_server_config.allowed_audiences';
 /** Whether the tokens that are issued are those that boundary 1 accepts. Paths start at the document. */
 export function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
   const { incoming } = given.vmcp;
-  if (incoming.type !== 'oidc') {
+  if (!acceptsAuthServer(incoming.type)) {
     const message =
       'embedded_auth_server_config is for servers that ask for its tokens: set type to oidc, or remove it';
     return [problem('RuleViolated', 'vmcp.incoming.type', message)];

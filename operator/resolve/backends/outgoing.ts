@@ -1,3 +1,4 @@
+import { hasUsers } from '../../../gateway/incoming/index.ts';
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
 import type { VariantScope } from '../../../gateway/contract/variant.ts';
 import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts';
@@ -89,7 +90,7 @@ function checkPlace(
     scope.on(owner).problem('OutgoingAuthOnStdio', path, message);
   }
   const perUser = STRATEGIES.some((strategy) => strategy.type === type && strategy.perUser);
-  if (perUser && scope.vmcp.spec.incomingAuth.type === 'anonymous') {
+  if (perUser && !hasUsers(scope.vmcp.spec.incomingAuth.type)) {
     const message = `"${name}" is of type ${type}, which needs a user, and VirtualMCPServer "${scope.vmcp.metadata.name}" is anonymous: set its incomingAuth.type to oidc, or refer to another config`;
     scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
   }

@@ -1,3 +1,4 @@
+import { hasUsers, resolveMode } from '../../../gateway/incoming/index.ts';
 import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
 import { networkFault } from '../../../gateway/contract/network.ts';
 import { resolveOidc, tokenRules } from './oidc.ts';
@@ -10,17 +11,24 @@ export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: Gate
   checkOrigins(allowedOrigins, report);
   checkHosts(allowedHosts, report);
   checkProxies(trustedProxies, report);
-  const resolved = type === 'oidc' ? resolveOidc(scope) : undefined;
+  const { incoming, config, oidc } = resolveMode(scope.vmcp.spec.incomingAuth, {
+    tokens: () => resolveOidc(scope),
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    problem: ({ reason, path, message }) => {
+      report.problem(reason, `spec.incomingAuth.${type}${path === '' ? '' : `.${path}`}`, message);
+    },
+  });
   return {
     incoming: {
       type,
-      ...resolved?.incoming,
-      ...(type === 'oidc' && tokenRules(scope)),
+      ...incoming,
+      ...(hasUsers(type) && tokenRules(scope)),
+      ...(config && { config }),
       ...(allowedOrigins && { allowed_origins: allowedOrigins }),
       ...(allowedHosts && { allowed_hosts: allowedHosts }),
       ...(trustedProxies && { trusted_proxies: trustedProxies }),
     },
-    ...(resolved && { oidc: resolved.oidc }),
+    ...(oidc && { oidc }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
-import { OIDC_SOURCES } from '../../../gateway/incoming/index.ts';
+import { OIDC_SOURCES } from '../../../gateway/incoming/sources.ts';
 import { SERVICE_AUDIENCE } from '../../../gateway/incoming/kubernetes.ts';
 import type { ResolvedSource, SourceScope } from '../../../gateway/incoming/mode.ts';
 import { checkUserUrl } from '../user-url.ts';

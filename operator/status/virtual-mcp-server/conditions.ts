@@ -1,3 +1,4 @@
+import { hasUsers } from '../../../gateway/incoming/index.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { CONSEQUENCE_REASON } from '../../resolve/problems.ts';
 import { CREDENTIAL_WITHHELD } from '../../resolve/backends/release.ts';
@@ -91,7 +92,7 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
 
 function warningConditions({ spec }: VirtualMCPServer, { warnings }: Resolution, self: Self): ConditionState[] {
   const exists = ({ about }: WarningRow): boolean =>
-    about === 'authServer' ? spec.authServerConfig !== undefined : spec.incomingAuth.type === 'oidc';
+    about === 'authServer' ? spec.authServerConfig !== undefined : hasUsers(spec.incomingAuth.type);
   return WARNING_TABLE.filter(exists).map(({ type, warning, reason, good }) => {
     const found = warnings.filter((each) => each.reason === warning);
     if (found.length === 0) return falseCondition(type, good.reason, good.message);

@@ -1,10 +1,12 @@
 import { createEmbeddedValidator } from './embedded-validator.ts';
-import { OIDC_SOURCES } from './index.ts';
+import { inline } from './inline.ts';
+import { kubernetes } from './kubernetes.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 
-export type { IssuerValidator, ValidatorDeps } from './token-validator.ts';
+/** Values of `oidcConfig.type`: sources of accepted tokens. */
+export const OIDC_SOURCES = [inline, kubernetes] as const;
 
-/** The validator of a server whose incoming type is `oidc`. Throws an Error for a configuration that cannot be enforced. */
+/** Creates the validator of mode `oidc`. Throws an Error for a configuration that cannot be enforced. */
 export function createTokenValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
   if (deps.embedded) return createEmbeddedValidator(config, deps.embedded, deps);
   const { source = 'inline' } = config.vmcp.incoming;

@@ -1,51 +1,18 @@
-import { durationMs } from './fields.ts';
-import type { GatewayConfig, Incoming } from './gateway-config.ts';
-import { networkFault } from './network.ts';
-import type { Problem } from './problem.ts';
-import { isEncrypted } from './rule.ts';
+import { durationMs } from '../contract/fields.ts';
+import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
+import type { Problem } from '../contract/problem.ts';
+import { isEncrypted } from '../contract/rule.ts';
 
 type Oidc = NonNullable<GatewayConfig['oidc_config']>;
 
 const PATH = 'vmcp.incoming';
 
-/** Members of `vmcp.incoming` that would have no effect without users. */
-const ACCESS_CONTROL = [
-  'source',
-  'required_scopes',
-  'clock_skew_seconds',
-  'require_client_id',
-  'introspection',
-  'service_account',
-  'namespace',
-  'use_cluster_auth',
-] as const satisfies readonly (keyof Incoming)[];
-
-/** Members of `vmcp.incoming` that only service account tokens have. */
+/** Members of `vmcp.incoming` that apply to service account tokens only. */
 const SERVICE_ACCOUNT = ['service_account', 'namespace', 'use_cluster_auth'] as const;
 
-/** Who may come in: what `vmcp.incoming` and `oidc_config` say together. */
-export function incomingProblems(config: GatewayConfig): Problem[] {
-  return [...proxyProblems(config), ...callerProblems(config)];
-}
-
-/** Who is asking is said by a header where a proxy of these networks has written it, and by nobody else's. */
-function proxyProblems({ trust_proxy_headers: trusted, vmcp }: GatewayConfig): Problem[] {
-  const { trusted_proxies: proxies = [] } = vmcp.incoming;
-  const path = `${PATH}.trusted_proxies`;
-  if (trusted === true && proxies.length === 0) {
-    const message =
-      'trust_proxy_headers needs the networks of the proxies, as anybody can send such headers: list them';
-    return [{ reason: 'MissingField', path, message }];
-  }
-  return proxies.flatMap((network, index): Problem[] => {
-    const message = networkFault(network);
-    return message === undefined ? [] : [{ reason: 'InvalidNetwork', path: `${path}[${String(index)}]`, message }];
-  });
-}
-
-function callerProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
+/** Lists the problems of `vmcp.incoming` and `oidc_config` in mode `oidc`. */
+export function oidcProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
   const { incoming } = vmcp;
-  if (incoming.type === 'anonymous') return anonymousProblems(incoming, oidc);
   if (!oidc) {
     const message = 'vmcp.incoming.type oidc needs oidc_config: say whose tokens are accepted';
     return [{ reason: 'MissingField', path: 'oidc_config', message }];
@@ -58,16 +25,6 @@ function callerProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
     ...introspectionProblems(incoming, oidc),
     ...urlProblems(oidc),
   ];
-}
-
-function anonymousProblems(incoming: Incoming, oidc: Oidc | undefined): Problem[] {
-  const refuse = (path: string): Problem => ({
-    reason: 'RuleViolated',
-    path,
-    message: `when ${PATH}.type is anonymous, nobody is checked and ${path} has no effect: set type to oidc, or remove it`,
-  });
-  const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
-  return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);
 }
 
 /** A bare name without a namespace would be the account of that name in every namespace. */
