@@ -107,4 +107,4 @@ export class MemoryUpstreamTokens implements UpstreamTokens {
 const keyOf = ({ tsid }: UpstreamTokenOwner, provider: string): string => JSON.stringify([tsid, provider]);
 
 const loginNeeded = (provider: string): CredentialError =>
-  new CredentialError('reauthenticate', `nothing usable of provider "${provider}" is stored for this login`, provider);
+  new CredentialError('reauthenticate', `this login has no usable token of provider "${provider}"`, provider);

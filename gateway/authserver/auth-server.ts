@@ -29,28 +29,28 @@ import type { Logger } from '../contract/logger.ts';
 export interface AuthServerDeps {
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Cryptographic randomness: so many bytes. */
+  /** Returns this number of cryptographically random bytes. */
   readonly random: (bytes: number) => Buffer;
   readonly env: (name: string) => string | undefined;
-  /** Every request goes through a guard of its own policy. */
+  /** Creates a guarded HTTP client with its own address policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
-  /** Content of a secret file as it is now. Throws an Error that names the file. */
+  /** Reads a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
   readonly emit: EmitEvent;
   readonly observeUpstream: ObserveUpstream;
-  /** A login has ended by a request to this process: its access tokens do not count any more. */
+  /** Called when a request to this process has ended a login. Its access tokens are invalid from then on. */
   readonly onLoginEnded: (tsid: string) => void;
   readonly log: Logger;
 }
 
 type Config = NonNullable<GatewayConfig['embedded_auth_server_config']>;
 
-/** What outlives a change of other settings: a session must not end because a scope or a key was added. */
+/** State that survives a change of unrelated settings, so that a new scope or key ends no session. */
 interface Foundation {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly secrets: HmacSecrets;
-  /** What the store seals with: it stays when the secrets become others. */
+  /** Secrets that the store seals with. The store keeps this object when the secrets are replaced. */
   readonly sealing: { current: HmacSecrets };
 }
 
@@ -61,20 +61,20 @@ interface Generation {
   readonly endpoints: RequestHandler;
 }
 
-/** Requests that began under the settings before may finish: logins wait for providers. */
+/** Time for requests that started under the previous configuration, which may wait for a provider. */
 const RETIRE_MS = 30_000;
-/** How long a start waits for its store. */
+/** Time that a start waits for its store. */
 const REACH_MS = 5_000;
 const REACH_STEP_MS = 50;
 
-/** The authorization server of one virtual server: its endpoints, and what the rest of the gateway asks it. */
+/** Authorization server of one virtual server: its endpoints, and its services for the rest of the gateway. */
 export class AuthServer {
   readonly #deps: AuthServerDeps;
   #foundation: Foundation;
   #now: Generation;
   readonly #retiring = new Map<NodeJS.Timeout, () => Promise<void>>();
 
-  /** Rejects with an Error that says what in the configuration cannot be used. A store or provider that is down is none. */
+  /** Rejects with an Error for a configuration that cannot be used. A store or provider that is down does not count. */
   static async open(config: GatewayConfig, deps: AuthServerDeps): Promise<AuthServer> {
     const foundation = await openFoundation(configOf(config), config, deps);
     return new AuthServer(config, foundation, deps);
@@ -86,7 +86,7 @@ export class AuthServer {
     this.#now = generationOf(config, foundation, deps);
   }
 
-  /** Takes another configuration. Rejects as `open` does, and then everything is as it was. */
+  /** Applies another configuration. Rejects as `open` does, and then keeps the previous one. */
   async reconfigure(config: GatewayConfig): Promise<void> {
     const { config: before, context: old } = this.#now;
     const former = this.#foundation;
@@ -108,17 +108,17 @@ export class AuthServer {
     });
   }
 
-  /** Answers requests for what anybody may read under any name of the host, and hands on the others. */
+  /** Answers requests for public documents under any host name. Passes other requests to the next handler. */
   readonly metadata: RequestHandler = (req, res, next) => {
     this.#now.metadata(req, res, next);
   };
 
-  /** Answers requests for the other endpoints, and hands on the others. */
+  /** Answers requests for the other endpoints. Passes other requests to the next handler. */
   readonly endpoints: RequestHandler = (req, res, next) => {
     this.#now.endpoints(req, res, next);
   };
 
-  /** Of the access tokens that are issued here. */
+  /** Keys that sign the access tokens. */
   readonly keys: Pick<SigningKeys, 'latest' | 'current' | 'renew'> = keySource(() => this.#foundation.keys);
 
   readonly liveness: LoginLiveness = {
@@ -132,15 +132,15 @@ export class AuthServer {
     get: (owner, provider, need) => this.#now.context.sessions.upstreamTokens.get(owner, provider, need),
   };
 
-  /** Ready even when a provider cannot be asked: who has logged in goes on. */
+  /** Reports ready even while a provider is down, because existing logins still work. */
   status(): { readonly ready: true; readonly reason?: string; readonly message?: string } {
     const down = [...this.#now.context.upstreams.values()].filter((upstream) => !upstream.status().ready);
     if (down.length === 0) return { ready: true };
     const names = down.map(({ name }) => `"${name}"`).join(', ');
-    return { ready: true, reason: 'IdentityProviderUnavailable', message: `no login at ${names}: the log says why` };
+    return { ready: true, reason: 'IdentityProviderUnavailable', message: `logins at ${names} fail: see the log` };
   }
 
-  /** Undefined while the store cannot say. */
+  /** Returns undefined while the store is down. */
   registeredClients(): Promise<number | undefined> {
     return this.#foundation.store.clients.count().catch(() => undefined);
   }
@@ -158,7 +158,7 @@ export class AuthServer {
     const timer = setTimeout(() => {
       this.#retiring.delete(timer);
       close().catch((error: unknown) => {
-        this.#deps.log.warn('closing what a configuration had opened failed', { error: String(error) });
+        this.#deps.log.warn('closing the resources of a previous configuration failed', { error: String(error) });
       });
     }, RETIRE_MS).unref();
     this.#retiring.set(timer, close);
@@ -170,7 +170,7 @@ function configOf({ embedded_auth_server_config: config }: GatewayConfig): Confi
   return config;
 }
 
-/** Of `former`, each part whose own settings are the same stays. Contents of files are followed without. */
+/** Creates the foundation. It reuses each part of `former` with unchanged settings; changed files are followed anyway. */
 async function openFoundation(
   config: Config,
   { name, vmcp }: GatewayConfig,
@@ -186,7 +186,9 @@ async function openFoundation(
     new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
   const secrets = kept('hmac_secret_files')?.secrets ?? new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
   if (storeFacts(storage.type).survivesRestart && (keys.ephemeral || secrets.ephemeral))
-    log.warn('the store outlives the keys of this process, and no other process can use what it keeps: configure keys');
+    log.warn(
+      'the store outlives the generated keys of this process and other processes cannot read its records: configure keys',
+    );
   const present = kept('storage');
   if (present) return { store: present.store, sealing: present.sealing, keys, secrets };
   const sealing = { current: secrets };
@@ -197,12 +199,12 @@ async function openFoundation(
     secrets: () => sealing.current.ring(),
     keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${name ?? 'vmcp'}}:`,
   });
-  await untilReached(store, log);
+  await waitForStore(store, log);
   return { store, sealing, keys, secrets };
 }
 
-/** So that the first requests of a process find its store. One that is down keeps nobody from starting. */
-async function untilReached(store: Store, log: Logger): Promise<void> {
+/** Waits for the store, so that the first requests find it. A store that is down does not prevent the start. */
+async function waitForStore(store: Store, log: Logger): Promise<void> {
   for (let waited = 0; waited < REACH_MS; waited += REACH_STEP_MS) {
     const fault = await store.health().catch((error: unknown) => error);
     if (fault === undefined) return;

@@ -9,12 +9,12 @@ import type { Store } from './storage/store.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** What an endpoint works with. One object per configuration: an endpoint keeps nothing of its own. */
+/** Dependencies of the endpoints: one object per configuration. Endpoints have no state of their own. */
 export interface AuthServerContext {
   readonly settings: AuthServerSettings;
   readonly store: Store;
   readonly keys: SigningKeys;
-  /** HMAC secrets as they are now. */
+  /** Returns the current HMAC secrets. */
   readonly secrets: () => SecretRing;
   readonly clients: ClientDirectory;
   readonly sessions: Sessions;
@@ -22,7 +22,7 @@ export interface AuthServerContext {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Cryptographic randomness: so many bytes. */
+  /** Returns this number of cryptographically random bytes. */
   readonly random: (bytes: number) => Buffer;
   readonly addressOf: AddressOf;
   readonly emit: EmitEvent;

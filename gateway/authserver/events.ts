@@ -1,4 +1,4 @@
-/** What is worth an audit line and a count. Facts hold no token, code, state, cookie and no tsid. */
+/** Audited and counted events. Their facts contain no token, code, state, cookie or tsid. */
 export type AuthServerEvent =
   | 'client_registered'
   | 'client_deleted'
@@ -6,8 +6,8 @@ export type AuthServerEvent =
   | 'consent_denied'
   | 'login_leg_ok'
   | 'login_leg_failed'
-  | 'login_foreign_browser' // a callback or an answer came from another browser than the one that began
-  | 'other_upstream_subject' // a later provider says another subject than at the user's last login
+  | 'login_foreign_browser' // a callback or consent form came from another browser than the authorization request
+  | 'other_upstream_subject' // a later provider returned another subject than at the user's previous login
   | 'code_issued'
   | 'code_replay'
   | 'token_issued'

@@ -7,7 +7,7 @@ import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
 import type { RateLimit } from './storage/store.ts';
 
-/** What the server knows a provider without a name by; there is one provider then. */
+/** Fallback name for a provider that has none. It is then the only provider. */
 const UNNAMED = 'default';
 
 const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access'];
@@ -27,8 +27,8 @@ const USUAL_LIMITS: AuthServerLimits = {
 };
 
 /**
- * What the server goes by, of a configuration in which `authServerProblems` finds nothing. Throws an Error where there
- * is no `embedded_auth_server_config`. @see docs/reference/run-config.md
+ * Reads the settings from a configuration for which `authServerProblems` returns nothing. Throws an Error if it has no
+ * `embedded_auth_server_config`. @see docs/reference/run-config.md
  */
 export function settingsOf({
   name,
@@ -58,11 +58,11 @@ export function settingsOf({
   };
 }
 
-/** In the configured order. */
+/** Returns the provider names in the configured order. */
 export const providerNames = ({ upstreams = [] }: EmbeddedAuthServerConfig): string[] =>
   upstreams.map(({ name }) => name ?? UNNAMED);
 
-/** What `resource` may name, each once, as the specification has it: where nothing is configured, the one server this is for. */
+/** Returns the allowed values of `resource`, without repetitions. The default is the virtual server of this configuration. */
 export function audiencesOf(
   { allowed_audiences: audiences = [] }: EmbeddedAuthServerConfig,
   oidc: GatewayConfig['oidc_config'],
@@ -75,7 +75,7 @@ export function audiencesOf(
 export const scopesOf = ({ scopes_supported: scopes }: EmbeddedAuthServerConfig): readonly string[] =>
   scopes ?? DEFAULT_SCOPES;
 
-/** Where providers send browsers back to, decides where consent is asked for: its cookies must come back there. */
+/** Returns the URL of the consent page. It has the origin of the callback, because its cookies must be sent there. */
 function addresses(
   config: EmbeddedAuthServerConfig,
 ): Pick<AuthServerSettings, 'urls' | 'consentUrl' | 'callbackUrl' | 'callbackPaths'> {
@@ -95,11 +95,11 @@ function addresses(
   };
 }
 
-/** Of each provider; undefined where it is the server's own callback. */
+/** Returns the redirect URI of each provider, or undefined if it is the server's own callback. */
 export const redirectUris = ({ upstreams = [] }: EmbeddedAuthServerConfig): (string | undefined)[] =>
   upstreams.map(({ oauth2_config, oidc_config }) => (oauth2_config ?? oidc_config)?.redirect_uri);
 
-/** Of the providers that send browsers back to an address of their own if they do not say who they are. */
+/** Returns the callback paths of the providers that need their own, because they do not return `iss`. */
 function ownCallbacks(config: EmbeddedAuthServerConfig): string[] {
   const uris = redirectUris(config);
   const later = providerNames(config).filter((_name, index) => index > 0 && uris[index] === undefined);
@@ -150,7 +150,7 @@ function filterOf(filter: EmbeddedAuthServerConfig['upstream_filter']): Upstream
   );
 }
 
-/** What may come at once grows and shrinks with what may come in a minute. */
+/** Scales the burst with the rate per minute. */
 function limitsOf(configured: EmbeddedAuthServerConfig['rate_limits'] = {}): AuthServerLimits {
   const limit = (usual: RateLimit, perMinute: number | undefined): RateLimit => {
     if (perMinute === undefined) return usual;

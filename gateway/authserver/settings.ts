@@ -4,64 +4,64 @@ import type { Lifespans } from './core/lifespans.ts';
 import type { ServerUrls } from './core/metadata.ts';
 import type { RateLimit } from './storage/store.ts';
 
-/** When somebody is asked. `remember`: once in 30 days and browser; `trusted-only`: not for clients the operator names. */
+/** `remember` asks once in 30 days for each browser; `trusted-only` does not ask for clients that the operator trusts. */
 export type ConsentMode = 'always' | 'remember' | 'trusted-only';
 
-/** Which providers a login visits after the first one, by a claim of the first. */
+/** Selects the later legs of a login by a claim of the first provider. */
 export interface UpstreamFilter {
-  /** Member of the first provider's claims; its value is a list of texts. */
+  /** Claim of the first provider, a list of strings. */
   readonly claim: string;
   readonly rules: readonly { readonly groups: readonly string[]; readonly providers: readonly string[] }[];
-  /** Where no rule fits. */
+  /** Providers when no rule matches. */
   readonly defaultProviders: readonly string[];
 }
 
-/** `embedded_auth_server_config` with every default in its place: what the server goes by. */
+/** Effective settings: `embedded_auth_server_config` with all defaults. */
 export interface AuthServerSettings {
   readonly urls: ServerUrls;
-  /** Absolute, and of the origin that the providers send browsers back to, as cookies are bound to it. */
+  /** Absolute URL with the origin of the callback, because the cookies are bound to it. */
   readonly consentUrl: string;
-  /** Where providers that name no other send browsers back to. */
+  /** Default callback URL of the providers. */
   readonly callbackUrl: string;
-  /** Paths of all places that providers send browsers back to. */
+  /** Paths of all callbacks. */
   readonly callbackPaths: readonly string[];
-  /** Audiences of tokens, as configured. */
+  /** Configured audiences of tokens. */
   readonly audiences: readonly string[];
-  /** The server in front of which this one stands, and what people call it. */
+  /** The virtual server of this configuration, with its display name. */
   readonly ownResource?: { readonly uri: string; readonly name: string } | undefined;
   readonly scopesSupported: readonly string[];
   readonly lifespans: Lifespans;
-  /** How long a refresh token may be presented again, ms; 0: never. */
+  /** Time in which a used refresh token is accepted again, in ms. 0 accepts none. */
   readonly refreshGraceMs: number;
   readonly clients: {
     readonly metadata: MetadataRules;
-    /** Registered clients at once; 0: no limit. */
+    /** Limit of registered clients. 0 is no limit. */
     readonly maxRegistered: number;
-    /** Absent: a URL is no client id here. */
+    /** Rules for client id metadata documents. Without them a URL is no client id. */
     readonly documents?:
       | {
           readonly hosts: HostPolicy;
           readonly allowCrossOriginRedirects: boolean;
           readonly cacheSize: number;
-          /** How long a document without its own lifetime is remembered, ms. */
+          /** Cache lifetime of a document that has none, in ms. */
           readonly fallbackTtlMs: number;
         }
       | undefined;
   };
   readonly consent: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> };
-  /** Logins after the first one are skipped while their tokens of an earlier login with the same client live. */
+  /** Skips later legs while an earlier login with the same client has usable tokens. */
   readonly reuseUpstreamTokens: boolean;
-  /** Names of the upstream providers in the order in which they are visited. */
+  /** Names of the upstream providers in the order of their legs. */
   readonly providers: readonly [string, ...string[]];
   readonly upstreamFilter?: UpstreamFilter | undefined;
   readonly limits: AuthServerLimits;
-  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  /** CIDRs of trusted proxies, whose `X-Forwarded-For` is used. */
   readonly trustedProxies: readonly string[];
 }
 
 /**
- * Requests that are allowed before 429. `perAddress`: of one client address, where addresses are known; the limit without it is
- * then for registrations alone, and else for everybody together.
+ * Rate limits, above which requests get 429. `perAddress` limits apply to one client address if addresses are known. The overall
+ * limits then apply to registrations only; without known addresses they apply to all requests.
  */
 export interface AuthServerLimits {
   readonly authorizationsPerAddress: RateLimit;
@@ -70,6 +70,6 @@ export interface AuthServerLimits {
   readonly registrations: RateLimit;
   readonly documentFetchesPerAddress: RateLimit;
   readonly documentFetches: RateLimit;
-  /** Failed client authentications and codes of one client and, where it is known, address. */
+  /** Failed client authentications and codes for each client and, if it is known, address. */
   readonly failuresPerClient: RateLimit;
 }

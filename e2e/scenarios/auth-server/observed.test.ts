@@ -93,7 +93,7 @@ describe('a gateway with an embedded authorization server', () => {
         type: 'oidc',
         ready: true,
         reason: 'IdentityProviderUnavailable',
-        message: 'no login at "gone", "corp": the log says why',
+        message: 'logins at "gone", "corp" fail: see the log',
       });
   });
 

@@ -6,7 +6,7 @@ import { endpointPath, type Endpoint } from '../core/metadata.ts';
 import { redirectUris } from '../read-settings.ts';
 import { invalid, missing, problem } from './problem.ts';
 
-/** The server's own URLs, and where providers send browsers back to. */
+/** Checks the server's own URLs and the redirect URIs of the providers. */
 export function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {
   const { issuer, authorization_endpoint_base_url: base, insecure_allow_http: insecure = false } = config;
   if (issuer === undefined) return [missing('issuer', 'set issuer: every address of the server follows from it')];

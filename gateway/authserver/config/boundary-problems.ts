@@ -7,7 +7,7 @@ import { problem } from './problem.ts';
 
 const AUDIENCES = 'embedded_auth_server_config.allowed_audiences';
 
-/** Whether the tokens that are issued are those that boundary 1 accepts. Paths start at the document. */
+/** Checks that the incoming boundary accepts the issued tokens. Paths start at the root of the document. */
 export function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
   const { incoming } = given.vmcp;
   if (!acceptsAuthServer(incoming.type)) {
@@ -34,7 +34,7 @@ function issuerProblems({ oidc_config: oidc, vmcp }: GatewayConfig, { issuer }: 
 }
 
 function audienceProblems(audience: string, config: EmbeddedAuthServerConfig): Problem[] {
-  // A default is that of oidc_config, and is judged there.
+  // the default comes from oidc_config, which is checked itself
   const index = config.allowed_audiences?.indexOf(audience) ?? -1;
   const path = index >= 0 ? `${AUDIENCES}[${String(index)}]` : 'oidc_config.audience';
   const url = URL.parse(audience);
@@ -52,7 +52,7 @@ function audienceProblems(audience: string, config: EmbeddedAuthServerConfig): P
 
 function acceptedProblems({ oidc_config: oidc }: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
   const { audience, resourceURL: resource } = oidc ?? {};
-  if (audience === undefined || audience === '') return []; // refused with the rest of oidc_config
+  if (audience === undefined || audience === '') return []; // a problem of oidc_config itself
   if (resource !== undefined && resource !== audience) {
     const message = `tokens are issued for oidc_config.resourceURL (${resource}): make the two equal`;
     return [problem('AudienceMismatch', 'oidc_config.audience', message)];

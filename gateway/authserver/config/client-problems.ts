@@ -9,7 +9,7 @@ const HOST = new RegExp(HOST_PATTERN, 'u');
 const MAX_BASELINE_SCOPES = 10;
 const MAX_FORCED_URIS = 10;
 
-/** Which clients there may be, and what they may ask for. */
+/** Checks the rules for clients and their scopes. */
 export const clientProblems = (config: EmbeddedAuthServerConfig): Problem[] => [
   ...scopeProblems(config),
   ...confidentialProblems(config),

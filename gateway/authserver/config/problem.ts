@@ -6,11 +6,11 @@ export const missing = (path: string, advice: string): Problem => problem('Missi
 
 export const invalid = (path: string, message: string): Problem => problem('InvalidValue', path, message);
 
-/** Problems whose paths start at a block, as the block's owner sees them. */
+/** Prefixes the paths of problems. */
 export const below = (prefix: string, problems: readonly Problem[]): Problem[] =>
   problems.map((found) => ({ ...found, path: `${prefix}.${found.path}` }));
 
-/** Items that stand in a list before. */
+/** Returns a problem for each repeated item. */
 export const repeated = (items: readonly string[], path: string, message: string): Problem[] =>
   items.flatMap((item, index) =>
     items.indexOf(item) === index ? [] : [invalid(`${path}[${String(index)}]`, message)],

@@ -1,15 +1,18 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import { lifespansOf } from '../core/lifespans.ts';
+import { signingKeyFiles } from '../keys/key-files.ts';
 import { readStorage } from '../storage/index.ts';
 import { addressProblems } from './address-problems.ts';
 import { boundaryProblems } from './boundary-problems.ts';
 import { clientProblems } from './client-problems.ts';
-import { keyProblems } from './key-problems.ts';
-import { below } from './problem.ts';
+import { below, invalid, repeated } from './problem.ts';
 import { providerProblems } from './provider-problems.ts';
 
-/** What the schema cannot say of `embedded_auth_server_config`, and of what it must fit. */
+const MAX_SECRETS = 5;
+
+/** Checks the rules for `embedded_auth_server_config` that its schema cannot express. */
 export function authServerProblems(given: GatewayConfig): Problem[] {
   const { embedded_auth_server_config: config } = given;
   if (!config) return [];
@@ -26,4 +29,20 @@ export function authServerProblems(given: GatewayConfig): Problem[] {
 function storageProblems({ storage = {} }: EmbeddedAuthServerConfig): Problem[] {
   const read = readStorage(storage);
   return 'problems' in read ? below('storage', read.problems) : [];
+}
+
+/** Checks the lifetimes of tokens and the keys that sign them. */
+const keyProblems = (config: EmbeddedAuthServerConfig): Problem[] => [
+  ...lifespansOf(config.token_lifespans).problems,
+  ...signingKeyFiles(config.signing_key_config).problems,
+  ...secretProblems(config.hmac_secret_files ?? []),
+];
+
+function secretProblems(files: readonly string[]): Problem[] {
+  const path = 'hmac_secret_files';
+  return [
+    ...(files.length > MAX_SECRETS ? [invalid(path, `use at most ${String(MAX_SECRETS)} secrets`)] : []),
+    ...(files.includes('') ? [invalid(`${path}[${String(files.indexOf(''))}]`, 'name a file')] : []),
+    ...repeated(files, path, 'name every secret once'),
+  ];
 }

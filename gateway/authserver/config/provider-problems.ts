@@ -9,7 +9,7 @@ import { below, invalid, missing, problem } from './problem.ts';
 const MAX_PROVIDERS = 8;
 const MAX_NAME_LENGTH = 63;
 
-/** Where users log in, and who visits which provider. */
+/** Checks the upstream providers and the upstream filter. */
 export function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
   const { upstreams = [] } = config;
   if (upstreams.length === 0) return [missing('upstreams', 'name an identity provider: users log in there')];
@@ -25,7 +25,7 @@ export function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
   ];
 }
 
-/** Without an issuer there is no address that could be its own. */
+/** Finds upstream addresses of this server itself. Without an issuer there are none. */
 const circleProblems = (
   entry: Parameters<typeof circularProblems>[0],
   { issuer, authorization_endpoint_base_url: authorizationEndpointBaseUrl }: EmbeddedAuthServerConfig,
@@ -56,12 +56,14 @@ function filterProblems(config: EmbeddedAuthServerConfig): Problem[] {
       ? []
       : [problem('RuleViolated', path, 'with one provider there is nothing to choose from: remove it')]),
     ...(claim === '' ? [invalid(`${path}.claim`, 'name the claim')] : []),
-    ...(rules.length === 0 ? [missing(`${path}.rules`, 'say who visits which provider')] : []),
+    ...(rules.length === 0 ? [missing(`${path}.rules`, 'add a rule that maps groups to providers')] : []),
     ...rules.flatMap(({ groups = [], upstream_providers: providers = [] }, index) => {
       const here = `${path}.rules[${String(index)}]`;
       return [
         ...(groups.length === 0 ? [missing(`${here}.groups`, 'say whom the rule is for')] : []),
-        ...(providers.length === 0 ? [missing(`${here}.upstream_providers`, 'say which providers they visit')] : []),
+        ...(providers.length === 0
+          ? [missing(`${here}.upstream_providers`, 'name the providers for these groups')]
+          : []),
         ...unknownNames(config, providers, `${here}.upstream_providers`),
       ];
     }),

@@ -3,18 +3,18 @@ import { redirectTarget, type RedirectTarget } from '../clients/metadata/redirec
 import { markup, type Html } from './markup.ts';
 import { renderPage, type Page } from './page.ts';
 
-/** What somebody is asked to agree to. Texts may be foreign: they are cleaned and escaped here. */
+/** Content of the consent page. Texts of clients are cleaned and escaped here. */
 export interface ConsentQuestion {
   /** Host of the issuer. */
   readonly server: string;
   readonly client: ConsentClient;
-  /** Where the answer will go, with the port of this request. */
+  /** Redirect URI of this request, with its port. */
   readonly redirectUri: string;
   readonly scopes: readonly ConsentScope[];
   readonly resource: { readonly name?: string | undefined; readonly uri: string };
-  /** In the order in which they will be visited. */
+  /** Providers in the order of their legs. */
   readonly providers: readonly ConsentProvider[];
-  /** Approving is kept in this browser; absent when it is asked every time. */
+  /** Days for which this browser remembers the approval. Absent if the user is asked every time. */
   readonly rememberedDays?: number | undefined;
   readonly form: ConsentForm;
 }
@@ -22,7 +22,7 @@ export interface ConsentQuestion {
 export interface ConsentClient {
   readonly id: string;
   readonly name?: string | undefined;
-  /** As `Client.source`. */
+  /** The `source` of the client. */
   readonly source: 'registered' | 'document';
 }
 
@@ -33,12 +33,12 @@ export interface ConsentScope {
 
 export interface ConsentProvider {
   readonly name: string;
-  /** Where its page is. */
+  /** Host of its login page. */
   readonly host?: string | undefined;
 }
 
 export interface ConsentForm {
-  /** Path that the answer is posted to. */
+  /** Path that receives the form. */
   readonly action: string;
   readonly attempt: string;
   /** Bound to the login attempt and to the cookie of this browser. */
@@ -71,7 +71,7 @@ ${answerForm(form)}`;
   return renderPage({ status: 200, title, server, main, footer: footerOf(question), form: true });
 }
 
-/** A long name would push what can be trusted off the screen. */
+/** Shortens a long name, which would push the trustworthy parts off the screen. */
 function shortened(name: string): string {
   const characters = Array.from(name);
   return characters.length <= MAX_NAME ? name : `${characters.slice(0, MAX_NAME).join('')}…`;

@@ -3,17 +3,17 @@ import { renderPage, type Page } from './page.ts';
 
 interface Explanation {
   readonly status: number;
-  /** The OAuth code, for whoever builds the application. */
+  /** OAuth error code, for the developer of the application. */
   readonly code: string;
   readonly title: string;
   readonly what: string;
-  /** What the reader can do. */
+  /** Advice for the user. */
   readonly advice: string;
 }
 
 const START_AGAIN = 'Go back to your application and start the sign-in there again.';
 
-/** Everything that ends before a redirect is safe. Nothing of a request is repeated on these pages. */
+/** Pages for requests that cannot safely redirect to the client. They repeat nothing of the request. */
 export const ERROR_PAGES = {
   unknown_client: {
     status: 400,
@@ -99,10 +99,10 @@ export type ErrorPageName = keyof typeof ERROR_PAGES;
 export interface ErrorPageFacts {
   /** Host of the issuer. */
   readonly server: string;
-  /** Finds the refusal in the log. */
+  /** Identifies the log line of the refusal. */
   readonly requestId: string;
   readonly retryAfterSeconds?: number | undefined;
-  /** For whoever builds the application, in place of the code of the page. Nothing of a request. */
+  /** Replaces the OAuth error of the page, for the developer of the application. */
   readonly cause?: { readonly error: string; readonly description: string } | undefined;
 }
 

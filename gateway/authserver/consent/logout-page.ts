@@ -1,19 +1,19 @@
 import { markup } from './markup.ts';
 import { renderPage, type Page } from './page.ts';
 
-/** Name in the posted form. */
+/** Field name of the CSRF token. */
 export const LOGOUT_FIELD = 'csrf';
 
 export interface LogoutQuestion {
   /** Host of the issuer. */
   readonly server: string;
-  /** Path that the answer is posted to. */
+  /** Path that receives the form. */
   readonly action: string;
   /** Bound to a cookie of this browser. */
   readonly csrf: string;
 }
 
-/** Asked where nothing tells which login to end: what this browser itself remembers can go. */
+/** Page that offers to delete the approvals in this browser, for a logout that names no login. */
 export function logoutPage({ server, action, csrf }: LogoutQuestion): Page {
   const title = 'Forget the approvals in this browser?';
   const main = markup`<h1>${title}</h1>
@@ -34,7 +34,7 @@ const DONE = {
   approvals: { title: 'The approvals are forgotten', text: 'Every application asks again at its next sign-in.' },
 } as const;
 
-/** What has ended. */
+/** Page that confirms the logout or the deletion of approvals. */
 export function loggedOutPage(server: string, what: keyof typeof DONE): Page {
   const { title, text } = DONE[what];
   const main = markup`<h1>${title}</h1>

@@ -1,4 +1,4 @@
-/** A piece of a page. Made by `markup`, so that foreign text gets in escaped only. */
+/** Fragment of a page. Only `markup` creates one, so that all other text is escaped. */
 export class Html {
   readonly #text: string;
   constructor(text: string) {
@@ -21,11 +21,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** For text and for quoted attribute values. */
+/** Escapes text for elements and for quoted attribute values. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"'`]/gu, (character) => ENTITIES[character] ?? '');
 
-/** Strings are escaped, pieces are not, undefined is nothing. Attributes are written in double quotes. */
+/** Template tag: escapes strings, keeps fragments and skips undefined. Write attributes in double quotes. */
 export function markup(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(texts.map((text, index) => text + render(values[index])).join(''));
 }

@@ -3,7 +3,7 @@ import { displayText } from '../clients/metadata/display-text.ts';
 import { Html, markup } from './markup.ts';
 import { STYLE } from './style.ts';
 
-/** An answer for people. */
+/** HTML response. */
 export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -13,19 +13,19 @@ export interface Page {
 export interface PageContent {
   readonly status: number;
   readonly title: string;
-  /** Who asks: the host of the issuer. */
+  /** Host of the issuer. */
   readonly server: string;
   readonly main: Html;
   readonly footer: Html;
-  /** A page without a form may send none. */
+  /** Allows the page to post a form. */
   readonly form: boolean;
 }
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**
- * `form-action` stays out of a page with a form: browsers apply it to the redirects behind the answer too, and those
- * lead to the client. @see CSP Level 3 §6.4.1
+ * Returns the policy. A page with a form has no `form-action`, because browsers apply it to the redirects after the form too,
+ * and those lead to the client. @see CSP Level 3 §6.4.1
  */
 const contentSecurityPolicy = (form: boolean): string =>
   [
@@ -36,7 +36,7 @@ const contentSecurityPolicy = (form: boolean): string =>
     ...(form ? [] : ["form-action 'none'"]),
   ].join('; ');
 
-/** Under `no-referrer` browsers post a form with `Origin: null`; `Sec-Fetch-Site: same-origin` tells that it is ours. */
+/** Returns the headers. With `no-referrer`, browsers post a form with `Origin: null` and `Sec-Fetch-Site: same-origin`. */
 const headersOf = (form: boolean): Readonly<Record<string, string>> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy(form),

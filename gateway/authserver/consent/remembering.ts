@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { redirectTarget } from '../clients/metadata/redirect-uri.ts';
 import type { ConsentMode } from '../settings.ts';
 
-/** What somebody has agreed to. */
+/** Consent of a user. */
 export interface Consent {
   readonly clientId: string;
   readonly redirectUri: string;
@@ -10,31 +10,28 @@ export interface Consent {
   readonly resource: string;
 }
 
-/**
- * Who need not be asked, whatever their browser remembers: clients that the operator names, unless everybody is always
- * to be asked.
- */
+/** Returns true for clients that the operator trusts: they skip the consent page unless `mode` is `always`. */
 export const isTrusted = (
   clientId: string,
   { mode, trustedClients }: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> },
 ): boolean => mode !== 'always' && trustedClients.has(clientId);
 
-/** The same for the same client, redirect host, set of scopes and resource; other for any other. */
+/** Returns a key that is equal for equal clients, redirect hosts, sets of scopes and resources only. */
 export function consentKey({ clientId, redirectUri, scopes, resource }: Consent): string {
   const parts = [clientId, redirectHost(redirectUri), [...new Set(scopes)].toSorted(), resource];
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
-/** The same for the same client and redirect host, whatever it asks for. */
+/** Returns a key that is equal for equal clients and redirect hosts only. */
 export const clientKey = ({ clientId, redirectUri }: Pick<Consent, 'clientId' | 'redirectUri'>): string =>
   hash('sha256', JSON.stringify([clientId, redirectHost(redirectUri)]), 'base64url');
 
-/** Without the port: that of a loopback host changes with every sign-in. */
+/** Returns the host without its port, because the port of a loopback host changes with every login. */
 const redirectHost = (uri: string): string => {
   const { protocol, hostname } = new URL(uri);
   return `${protocol}//${hostname}`;
 };
 
-/** May a browser answer for its user the next time? Not for schemes that any app may claim. */
+/** Returns true if the consent may be remembered. Never for a private-use URI scheme, which any app may claim. */
 export const mayRemember = ({ redirectUri }: Pick<Consent, 'redirectUri'>, mode: ConsentMode): boolean =>
   mode === 'remember' && redirectTarget(redirectUri).kind !== 'private-use';

@@ -1,6 +1,6 @@
 import type { ConsentScope } from './consent-page.ts';
 
-/** Scopes with a meaning of their own. @see OpenID Connect Core 1.0 §5.4, §11 */
+/** Descriptions of standard scopes. @see OpenID Connect Core 1.0 §5.4, §11 */
 const STANDARD: ReadonlyMap<string, string> = new Map([
   ['openid', 'know that it is you when you come back'],
   ['profile', 'see your name'],
@@ -8,7 +8,7 @@ const STANDARD: ReadonlyMap<string, string> = new Map([
   ['offline_access', 'go on while you are away, until you or the operator end it'],
 ]);
 
-/** Words for scopes, each a continuation of “It may …”. Those of the operator come first; some scopes have none. */
+/** Describes scopes as continuations of “It may …”. Descriptions of the operator take precedence; some scopes have none. */
 export const describeScopes = (
   scopes: readonly string[],
   ofOperator: ReadonlyMap<string, string> = new Map(),

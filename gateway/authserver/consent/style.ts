@@ -1,11 +1,41 @@
-import { PALETTE } from './palette.ts';
+/** Colours of the pages by theme. A test checks that each text has a contrast of 4.5:1 (WCAG 2.2, 1.4.3). */
+export const PALETTE = {
+  light: {
+    page: '#f3f4f6',
+    card: '#ffffff',
+    text: '#1b1f24',
+    quiet: '#525a65',
+    line: '#c5cad2',
+    edge: '#767d88',
+    accent: '#1d4ed8',
+    onAccent: '#ffffff',
+    well: '#eef2fb',
+    warning: '#fff3d1',
+    onWarning: '#553600',
+    warningEdge: '#a96a00',
+  },
+  dark: {
+    page: '#101317',
+    card: '#1a1f25',
+    text: '#e9ebee',
+    quiet: '#aab2bd',
+    line: '#39414b',
+    edge: '#7f8894',
+    accent: '#8db5ff',
+    onAccent: '#0a1a35',
+    well: '#232b38',
+    warning: '#382a08',
+    onWarning: '#ffe2a0',
+    warningEdge: '#d39a2a',
+  },
+} as const;
 
 const variables = (colours: Readonly<Record<string, string>>): string =>
   Object.entries(colours)
     .map(([name, value]) => `--${name}:${value}`)
     .join(';');
 
-/** The one style sheet of all pages, exactly as it stands between the tags: its hash is in the policy. */
+/** Style sheet of all pages. The policy contains the hash of exactly this text. */
 export const STYLE = `
 :root{color-scheme:light dark;${variables(PALETTE.light)}}
 @media (prefers-color-scheme:dark){:root{${variables(PALETTE.dark)}}}

@@ -9,7 +9,7 @@ import { failureBudget } from '../tokens/failure-budget.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
 import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
-/** What a confidential client may know of its own tokens. @see RFC 7662 §2 */
+/** Introspection endpoint: tells a confidential client about its own tokens. @see RFC 7662 §2 */
 export function introspectEndpoint(context: AuthServerContext): readonly Operation[] {
   const authenticate = clientOfRequest(context, 'introspect', failureBudget(context));
   return [
@@ -27,7 +27,7 @@ export function introspectEndpoint(context: AuthServerContext): readonly Operati
   ];
 }
 
-/** Undefined: no token of this client that counts. */
+/** Returns undefined unless this is a valid token of this client. */
 const describe = async (context: AuthServerContext, token: string, clientId: string): Promise<object | undefined> =>
   (await describeRefreshToken(context, token, clientId)) ?? describeAccessToken(context, token, clientId);
 

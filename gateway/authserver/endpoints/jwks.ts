@@ -3,7 +3,7 @@ import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 
-/** The public keys of all signing keys. @see RFC 7517 §5 */
+/** Publishes the public keys of all signing keys. @see RFC 7517 §5 */
 export const jwksEndpoint = ({ settings, keys }: AuthServerContext): readonly Operation[] => [
   {
     method: 'GET',

@@ -4,7 +4,7 @@ import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
-/** @see RFC 8414 §3, OpenID Connect Discovery §4 */
+/** Publishes the metadata document. @see RFC 8414 §3, OpenID Connect Discovery §4 */
 export const metadataEndpoint = (context: AuthServerContext): readonly Operation[] => [
   {
     method: 'GET',
@@ -17,7 +17,7 @@ export const metadataEndpoint = (context: AuthServerContext): readonly Operation
   },
 ];
 
-/** Asked every time: the keys may have changed. */
+/** Evaluated for each request, because the keys may change. */
 const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
   const { metadata, documents } = settings.clients;
   return {

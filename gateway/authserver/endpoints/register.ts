@@ -13,7 +13,7 @@ import { spend, spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
 import { registrationUrl } from '../clients/registration-url.ts';
 
-/** @see RFC 7591 §3 */
+/** Registration endpoint: any client may register itself. @see RFC 7591 §3 */
 export function registerEndpoint(context: AuthServerContext): readonly Operation[] {
   const { settings, addressOf, now, random, emit } = context;
   return [
@@ -22,10 +22,10 @@ export function registerEndpoint(context: AuthServerContext): readonly Operation
       paths: [endpointPath('register', settings.urls.issuer)],
       cors: true,
       handle: async (req, res) => {
-        await spendRegistration(addressOf(req), context);
+        await chargeRegistration(addressOf(req), context);
         const metadata = metadataOf(await readBodyText(req, JSON_TYPE), context);
         const registration = register(metadata, { now: now(), random });
-        await keep(context, registration.client);
+        await storeClient(context, registration.client);
         emit('client_registered', { client_id: registration.client.client_id });
         const url = registrationUrl(settings.urls, registration.client.client_id);
         sendJson(res, 201, registrationReply(registration, url));
@@ -34,8 +34,8 @@ export function registerEndpoint(context: AuthServerContext): readonly Operation
   ];
 }
 
-/** Of the address, where it is known, and of everybody together. */
-async function spendRegistration(address: string | undefined, { store, settings }: AuthServerContext): Promise<void> {
+/** Charges the limit of the client address, if it is known, and the limit of all clients together. */
+async function chargeRegistration(address: string | undefined, { store, settings }: AuthServerContext): Promise<void> {
   const { registrationsPerAddress: perAddress, registrations: overall } = settings.limits;
   await spendOfAddress(store.rates, 'register', address, { perAddress, overall });
   if (address !== undefined) await spend(store.rates, 'register', EVERYBODY, overall);
@@ -54,7 +54,10 @@ function metadataOf(body: string, { settings }: AuthServerContext): ClientMetada
   throw new Refused(REASONS[error], { description });
 }
 
-async function keep({ store, settings }: AuthServerContext, client: Parameters<typeof store.clients.register>[0]) {
+async function storeClient(
+  { store, settings }: AuthServerContext,
+  client: Parameters<typeof store.clients.register>[0],
+) {
   const { unused, contested } = CLIENT_LIFE_MS;
   const outcome = await store.clients.register(client, unused, settings.clients.maxRegistered, contested);
   switch (outcome.kind) {
@@ -63,6 +66,6 @@ async function keep({ store, settings }: AuthServerContext, client: Parameters<t
     case 'full':
       throw new Refused('capacity', { retryAfterSeconds: Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)) });
     case 'exists':
-      throw new Error('a random client id was given out twice');
+      throw new Error('a random client id exists already');
   }
 }

@@ -8,7 +8,7 @@ import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import { Refused } from '../http/refused.ts';
 
-/** What a registered client may do with its own registration. @see RFC 7592 §2 */
+/** Lets a registered client read and delete its own registration. @see RFC 7592 §2 */
 export function registrationEndpoint(context: AuthServerContext): readonly Operation[] {
   const { settings, store, sessions, emit } = context;
   const paths = [`${endpointPath('register', settings.urls.issuer)}/{client_id}`];
@@ -24,7 +24,7 @@ export function registrationEndpoint(context: AuthServerContext): readonly Opera
       ...{ method: 'DELETE', paths, cors: true },
       handle: async (req, res) => {
         const { client_id: clientId } = (await authorized(context, req)).client;
-        // First, so that the client can try again when the store fails; then once more for what came meanwhile.
+        // Before the client is deleted, so that it can retry after a store failure; and after, for logins that started meanwhile.
         await sessions.endAllOf(clientId);
         await store.clients.delete(clientId);
         await sessions.endAllOf(clientId);

@@ -8,7 +8,7 @@ import { failureBudget } from '../tokens/failure-budget.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
 import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
-/** Ends the login of a token, if it is this client's; nobody learns whether it was. @see RFC 7009 §2 */
+/** Ends the login of a token of this client. The response is the same for every token. @see RFC 7009 §2 */
 export function revokeEndpoint(context: AuthServerContext): readonly Operation[] {
   const authenticate = clientOfRequest(context, 'revoke', failureBudget(context));
   return [

@@ -14,7 +14,7 @@ import { failureBudget } from '../tokens/failure-budget.ts';
 import { GRANTS } from '../tokens/index.ts';
 import type { TokenReply } from '../tokens/issue.ts';
 
-/** @see RFC 6749 §3.2 */
+/** Token endpoint. @see RFC 6749 §3.2 */
 export function tokenEndpoint(context: AuthServerContext): readonly Operation[] {
   const budget = failureBudget(context);
   const authenticate = clientOfRequest(context, 'token', budget);
@@ -45,8 +45,9 @@ export function tokenEndpoint(context: AuthServerContext): readonly Operation[] 
 }
 
 /**
- * A code that was not good for this client. A refresh token is no guess: when its login is gone the client must hear so,
- * and after the loss of the keys that is every user of a public client, from one address behind a proxy.
+ * Returns true for a rejected code, which counts as a guess. A rejected refresh token does not: after a loss of the keys every
+ * user of a public client presents one, perhaps all from the address of one proxy, and each client must learn that its login
+ * has ended.
  */
 const isGuess = (thrown: unknown): thrown is Refused =>
   thrown instanceof Refused && wireError(thrown.reason).error === 'invalid_grant';

@@ -9,7 +9,7 @@ import { wireError } from '../core/refusal.ts';
 import { Refused } from '../http/refused.ts';
 import { liveAccessToken, type LiveAccessToken } from '../tokens/presented-token.ts';
 
-/** Who has logged in, as far as the scopes of the access token go. @see OpenID Connect Core §5.3 */
+/** Returns the claims about the user that the scopes of the access token allow. @see OpenID Connect Core §5.3 */
 export function userinfoEndpoint(context: AuthServerContext): readonly Operation[] {
   const handle: Operation['handle'] = async (req, res) => {
     const { claims, liveness } = await accessTokenOf(context, req);
@@ -43,7 +43,7 @@ async function accessTokenOf(context: AuthServerContext, req: Request): Promise<
   }
 }
 
-/** @see RFC 6750 §3 */
+/** Creates a refusal with a `Bearer` challenge. @see RFC 6750 §3 */
 function refusal(reason: 'bearer_malformed' | 'bearer_invalid' | 'bearer_scope', ...parameters: string[]): Refused {
   const { error, description } = wireError(reason);
   const members = [...parameters, `error="${error}"`, `error_description="${description}"`];

@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/refusal.ts';
 import { Refused } from './refused.ts';
 
-/** What a pure step has come to. Throws `Refused` with its reason. */
+/** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused one. */
 export function acceptedValue<Value>(outcome: Outcome<Value>): Value {
   if (!outcome.ok) throw new Refused(outcome.reason);
   return outcome.value;

@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js';
 
 type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Address of the client; undefined: many clients may share what is known of it, so that no limit may go by it. */
+/** Returns the client address, or undefined if many clients may share the known address, so that it must not be limited. */
 export type AddressOf = (req: IncomingMessage) => string | undefined;
 
 /**
- * Reads the addresses of clients. `X-Forwarded-For` is believed as far as the proxies that wrote it are trusted: from the
- * right, the first address that is not a proxy's counts. Without a trusted proxy a peer counts on loopback only: any
- * other may be a proxy that nobody named. `trusted` are CIDRs or addresses.
+ * Creates the reader of client addresses. From the right end of `X-Forwarded-For`, it takes the first address that is not a
+ * trusted proxy. Without a trusted proxy it accepts loopback peers only, because any other peer may be an unlisted proxy.
+ * `trusted` are CIDRs or addresses.
  */
 export function clientAddresses(trusted: readonly string[]): AddressOf {
   const proxies = trusted.map(cidrOf);

@@ -2,15 +2,15 @@ import { addressKey, EVERYBODY } from '../clients/address-key.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 
-/** Takes one use of a bucket. Throws `Refused` with 429 and how long to wait. */
+/** Takes one token from a rate bucket. Throws `Refused` with 429 and the time to wait. */
 export async function spend(rates: Rates, bucket: string, key: string, limit: RateLimit): Promise<void> {
   const decision = await rates.take(bucket, key, limit);
   if (!decision.allowed) throw new Refused('rate_limited', { retryAfterSeconds: decision.retryAfterSeconds });
 }
 
 /**
- * Takes one use of the bucket of an address, or of the network that an IPv6 address is of; of the bucket of everybody
- * where addresses say nothing. Throws `Refused` with 429.
+ * Takes one token from the bucket of an address, or of the network of an IPv6 address. Without a known address it takes one from
+ * the bucket of all clients. Throws `Refused` with 429.
  */
 export const spendOfAddress = (
   rates: Rates,

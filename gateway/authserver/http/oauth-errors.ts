@@ -18,7 +18,7 @@ const STORE_RETRY_SECONDS = 5;
 const HTML = 'text/html; charset=utf-8';
 
 export interface RefusalDeps {
-  /** Host of the issuer, for pages. */
+  /** Host of the issuer, which pages show. */
   readonly server: string;
   readonly emit: EmitEvent;
   readonly log: Logger;
@@ -62,7 +62,7 @@ function refusedFor(fault: RequestFault): Refused {
   }
 }
 
-/** One line of the log for each refusal, with the number that the answer shows. */
+/** Logs one line for each refusal, with the request id that the answer shows. */
 function report(
   { log, emit }: RefusalDeps,
   req: Request,
@@ -78,7 +78,7 @@ function report(
   }
   const { reason, details } = refused;
   if (reason === 'internal') log.error('an endpoint failed unexpectedly', { ...where, error: framesOf(thrown) });
-  else if (reason === 'store_down') log.warn('the store cannot be asked', { ...where, error: String(thrown) });
+  else if (reason === 'store_down') log.warn('the store is unavailable', { ...where, error: String(thrown) });
   emit(reason === 'rate_limited' ? 'rate_limited' : 'request_refused', { ...where, reason, ...details.facts });
 }
 

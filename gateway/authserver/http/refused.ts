@@ -5,13 +5,13 @@ export interface RefusedFacts {
   readonly retryAfterSeconds?: number | undefined;
   /** Value of `WWW-Authenticate`. */
   readonly challenge?: string | undefined;
-  /** In place of the description that belongs to the reason. Goes to the client. */
+  /** Replaces the description of the reason. The client reads it. */
   readonly description?: string | undefined;
-  /** For the log: nothing of a token, a code or a secret. */
+  /** Facts for the log, without tokens, codes and secrets. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** An endpoint says no. Thrown from any of its steps, and answered in one place. */
+/** Rejects a request. Any step of an endpoint may throw it; `oauthErrors` answers it. */
 export class Refused extends Error {
   readonly reason: RefusalReason;
   readonly details: RefusedFacts;
@@ -24,7 +24,7 @@ export class Refused extends Error {
   }
 }
 
-/** The person in front of the browser must read why it does not go on. */
+/** Rejects a request with a page for the user. */
 export class PageRefused extends Error {
   readonly page: ErrorPageName;
   readonly facts: Readonly<Record<string, unknown>>;

@@ -8,15 +8,15 @@ import { isRenewed, missingRow, rowKey } from './upstream-row.ts';
 export interface ChallengeMarkDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
   readonly liveness: LoginLiveness;
-  /** How long a mark stays that stands for a missing row: as long as a refresh token of ours may rest. */
+  /** Lifetime of a mark for a missing row: the idle lifetime of a refresh token. */
   readonly keepMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * Remembers that a client was told to log in again. Its next refresh then fails: else it would go round with fresh
- * access tokens that open nothing.
+ * Marks logins whose client was told to log in again. The next refresh of such a login then fails. Otherwise the client would
+ * keep refreshing access tokens that open nothing.
  */
 export class ChallengeMarks {
   readonly #deps: ChallengeMarkDeps;
@@ -26,7 +26,7 @@ export class ChallengeMarks {
     this.#deps = deps;
   }
 
-  /** `row` is what was found. Once is enough; a store that is down now is asked at the next challenge. Never rejects. */
+  /** Marks `row`, or a missing row. Concurrent calls write once. Skipped while the store is down. Never rejects. */
   async add(owner: UpstreamTokenOwner, provider: string, row: UpstreamRow | undefined): Promise<void> {
     if (row?.dead === true || row?.challenged === true) return;
     const key = rowKey(owner.tsid, provider);
@@ -54,7 +54,7 @@ export class ChallengeMarks {
   async #markRow(row: UpstreamRow): Promise<void> {
     const { upstreamTokens: rows, locks } = this.#deps.store;
     const lock = await RowLock.acquire(locks, upstreamLock(row.tsid, row.provider));
-    if (!lock) return; // somebody gets other tokens
+    if (!lock) return; // a refresh is running
     try {
       const present = await rows.get(row.tsid, row.provider);
       if (present && !isRenewed(present, row)) await rows.replace({ ...present, challenged: true }, lock.current);

@@ -4,23 +4,23 @@ import type { UpstreamToken } from '../../outgoing/upstream-tokens.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 import { rowKey } from './upstream-row.ts';
 
-/** How long a row that was read is believed: so much later a refresh or an end by another process counts here. */
-const BELIEVED_MS = 5_000;
+/** Cache time of a row: the delay after which a refresh or an end in another process is noticed. */
+const CACHED_MS = 5_000;
 const MAX_HELD = 10_000;
 
-/** A row with tokens as it was read last, and what was learnt since. Times are ms since the epoch. */
+/** Cached row with its tokens and the results of later refreshes. Times are ms since the epoch. */
 export interface HeldRow {
   readonly row: UpstreamRow;
-  /** The same object as long as the texts in it are the same. */
+  /** The same object as long as its tokens are the same. */
   readonly token: UpstreamToken;
-  readonly believedUntil: number;
-  /** The provider was asked in vain, or gives nothing that lasts longer: until then what can be used is. */
+  readonly cachedUntil: number;
+  /** Usable tokens are not refreshed until then, because the last refresh failed or brought nothing better. */
   readonly quietUntil: number;
-  /** The provider gives no ID token with a refresh: until then none is asked for. */
+  /** No ID token is requested until then, because the last refresh brought none. */
   readonly idTokenQuietUntil: number;
 }
 
-/** Opened rows in this process, so that a call neither asks the store nor decrypts. */
+/** Cache of decrypted rows, so that most calls need neither the store nor decryption. */
 export class HeldTokens {
   readonly #now: () => number;
   readonly #held = new RecentlyUsed<HeldRow>(MAX_HELD);
@@ -30,11 +30,11 @@ export class HeldTokens {
     this.#now = now;
   }
 
-  /** Undefined: it has to be read. */
+  /** Returns undefined for a row that must be read from the store. */
   find(tsid: string, provider: string): HeldRow | undefined {
     const now = this.#now();
     const held = this.#held.get(rowKey(tsid, provider), now);
-    return held && held.believedUntil > now ? held : undefined;
+    return held && held.cachedUntil > now ? held : undefined;
   }
 
   remember(row: UpstreamRow): HeldRow {
@@ -45,7 +45,7 @@ export class HeldTokens {
     const held: HeldRow = {
       row,
       token: known?.token ?? tokenOf(row),
-      believedUntil: now + BELIEVED_MS,
+      cachedUntil: now + CACHED_MS,
       quietUntil: known?.quietUntil ?? 0,
       idTokenQuietUntil: before?.idTokenQuietUntil ?? 0,
     };

@@ -2,10 +2,10 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Liveness } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 
-/** Whether the login behind an access token still counts. */
+/** Tells whether the login of an access token is live. */
 export interface LoginLiveness {
   /**
-   * At once when it was looked up less than 5 s ago. False: over, revoked, or of another user or client.
+   * Returns false for a login that has ended or belongs to another user or client. Answers from the cache for 5 s.
    * Rejects with `StoreUnavailable`.
    */
   isLive(login: {
@@ -13,12 +13,12 @@ export interface LoginLiveness {
     readonly userId: string;
     readonly clientId: string;
   }): boolean | Promise<boolean>;
-  /** The login has ended by a request to this process: no token of it counts from now on. */
+  /** Called when a request to this process has ended the login. Its tokens are invalid from now on. */
   forget(tsid: string): void;
 }
 
-/** How long an answer of the store is believed: so much later an end by another process counts here. */
-const BELIEVED_MS = 5_000;
+/** Cache time: the delay after which an end in another process is noticed. */
+const CACHED_MS = 5_000;
 const MAX_LOGINS = 10_000;
 
 type Login = Parameters<LoginLiveness['isLive']>[0];
@@ -27,7 +27,7 @@ const matches = (found: Liveness | undefined, { userId, clientId }: Login): bool
   found !== undefined && found.userId === userId && found.clientId === clientId;
 
 /**
- * Answers of the store about logins, asked once in 5 s for each. `onEnded` is called for a login that ends in this process.
+ * Creates a cache of the store's answers, which last 5 s. `onEnded` is called for a login that ends in this process.
  * @param now ms since the epoch.
  */
 export function createLoginLiveness(
@@ -51,8 +51,8 @@ export function createLoginLiveness(
     const flight: Promise<Liveness | undefined> = store.live
       .get(tsid)
       .then((liveness) => {
-        if (flights.get(tsid) !== flight) return known.get(tsid)?.liveness; // it has ended meanwhile
-        remember(tsid, liveness, askedAt + BELIEVED_MS - now());
+        if (flights.get(tsid) !== flight) return known.get(tsid)?.liveness; // the login has ended meanwhile
+        remember(tsid, liveness, askedAt + CACHED_MS - now());
         return liveness;
       })
       .finally(() => {
@@ -70,7 +70,7 @@ export function createLoginLiveness(
     },
     forget(tsid) {
       flights.delete(tsid);
-      remember(tsid, undefined, BELIEVED_MS);
+      remember(tsid, undefined, CACHED_MS);
       onEnded(tsid);
     },
   };

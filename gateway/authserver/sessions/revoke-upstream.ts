@@ -11,8 +11,8 @@ export interface RevokeUpstreamDeps {
 }
 
 /**
- * Revokes tokens whose row is gone at their provider, best effort. Not while another login of the same person is there:
- * many providers end all that was granted to a client with one token of it. Never rejects.
+ * Revokes the tokens of a deleted row at their provider, best effort. Skips it while the user has another login there, because
+ * many providers revoke the whole grant with one token. Never rejects.
  */
 export async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }: RevokeUpstreamDeps): Promise<void> {
   const upstream = upstreams.get(row.provider);

@@ -7,20 +7,20 @@ import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
 import { RowLock } from './row-lock.ts';
 import { deadRow, grantOf, isRenewed, refreshedRow, rowKey } from './upstream-row.ts';
 
-/** How long a caller waits. What has begun goes on: a rotated refresh token must not get lost. */
+/** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
 export const REFRESH_LIMIT_MS = 30_000;
-/** Between two looks of those who wait for another process. */
+/** Interval at which a waiting process reads the row again. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 250;
-/** After the tries to write a row. */
+/** Pauses after each attempt to write a row. */
 const WRITE_PAUSES_MS = [200, 1_000, 0];
 const MAX_UNSAVED = 1_000;
 
-/** What a refresh has come to. */
+/** Result of a refresh. */
 export type Renewal =
-  /** As it stands now, whoever renewed it: with other tokens, dead, or without a refresh token. */
+  /** The current row: with other tokens, dead, or without a refresh token. Another process may have renewed it. */
   | { readonly kind: 'row'; readonly row: UpstreamRow }
-  /** There is no row any more. */
+  /** The row has been deleted. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'unavailable'; readonly reason: string }
   | { readonly kind: 'store_unavailable'; readonly reason: string };
@@ -30,22 +30,22 @@ export interface RowRefreshDeps {
   readonly emit: EmitEvent;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Got for a login that has ended meanwhile. */
-  readonly unwanted: (row: UpstreamRow) => void;
+  /** Called with new tokens of a login that has ended meanwhile. */
+  readonly onUnwanted: (row: UpstreamRow) => void;
 }
 
-/** Redeems refresh tokens: of all callers in all processes one at a time for each row. */
+/** Redeems refresh tokens, one at a time for each row across all processes. */
 export class RowRefresh {
   readonly #deps: RowRefreshDeps;
   readonly #flights = new Map<string, Promise<Renewal>>();
-  /** Rows that could be neither written nor deleted, by that of the refresh token that was used up. */
+  /** Rows that could be neither written nor deleted, by the used refresh token. */
   readonly #unsaved = new RecentlyUsed<UpstreamRow>(MAX_UNSAVED);
 
   constructor(deps: RowRefreshDeps) {
     this.#deps = deps;
   }
 
-  /** Other tokens than those of `row`, after `limitMs` at the latest. Never rejects. */
+  /** Gets other tokens than those of `row` within `limitMs`. Never rejects. */
   async renew(row: UpstreamRow, upstream: Upstream, limitMs = REFRESH_LIMIT_MS): Promise<Renewal> {
     const late = new AbortController();
     const limit = sleep(limitMs, unavailable('the refresh takes too long'), { signal: late.signal });
@@ -59,7 +59,7 @@ export class RowRefresh {
   async #shared(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
     const key = rowKey(row.tsid, row.provider);
     const found = await this.#flights.get(key);
-    // what ended just now may have brought the very tokens that have to be replaced
+    // the refresh that has just ended may have brought the tokens that must be replaced
     if (found && !(found.kind === 'row' && !isRenewed(found.row, row))) return found;
     const flying = this.#flights.get(key);
     if (flying) return flying;
@@ -84,7 +84,7 @@ export class RowRefresh {
     }
   }
 
-  /** Undefined: another process is at it. */
+  /** Returns undefined while another process refreshes the row. */
   async #attempt(row: UpstreamRow, upstream: Upstream): Promise<Renewal | undefined> {
     const { upstreamTokens: rows, locks } = this.#deps.store;
     const lock = await RowLock.acquire(locks, upstreamLock(row.tsid, row.provider));
@@ -103,22 +103,22 @@ export class RowRefresh {
     this.#report(row, outcome);
     switch (outcome.outcome) {
       case 'refreshed':
-        return this.#keep(row, refreshedRow(row, outcome.grant), lock, outcome.rotated);
+        return this.#store(row, refreshedRow(row, outcome.grant), lock, outcome.rotated);
       case 'dead':
-        return this.#bury(row, lock);
+        return this.#markDead(row, lock);
       case 'unavailable': {
         if (!outcome.rotated) return unavailable(outcome.reason);
-        const kept = await this.#keep(row, { ...row, refreshToken: outcome.rotated.reveal() }, lock, true);
-        return kept.kind === 'row' && !isRenewed(kept.row, row) ? unavailable(outcome.reason) : kept;
+        const stored = await this.#store(row, { ...row, refreshToken: outcome.rotated.reveal() }, lock, true);
+        return stored.kind === 'row' && !isRenewed(stored.row, row) ? unavailable(outcome.reason) : stored;
       }
     }
   }
 
-  /** What must be kept is kept, or the row goes: a refresh token that was used up would end the grant at its next use. */
-  async #keep(before: UpstreamRow, next: UpstreamRow, lock: RowLock, rotated: boolean): Promise<Renewal> {
+  /** Stores the new tokens, or deletes the row: a second use of the old refresh token would end the grant. */
+  async #store(before: UpstreamRow, next: UpstreamRow, lock: RowLock, rotated: boolean): Promise<Renewal> {
     const written = await this.#write(before, next, lock);
     if (written === 'ended') {
-      this.#deps.unwanted(next);
+      this.#deps.onUnwanted(next);
       return { kind: 'missing' };
     }
     if (written !== 'failed') return { kind: 'row', row: written };
@@ -128,25 +128,25 @@ export class RowRefresh {
     return { kind: 'missing' };
   }
 
-  /** The store is back, and has the row whose refresh token was used up while it was away. */
+  /** Stores tokens that could not be stored before, if the row still has the used refresh token. */
   #saveLate(present: UpstreamRow, lock: RowLock): Promise<Renewal> | undefined {
     const key = present.refreshToken ?? '';
     const next = this.#unsaved.get(key, this.#deps.now());
     if (!next || rowKey(next.tsid, next.provider) !== rowKey(present.tsid, present.provider)) return undefined;
     this.#unsaved.delete(key);
-    return this.#keep(present, next, lock, true);
+    return this.#store(present, next, lock, true);
   }
 
-  async #bury(row: UpstreamRow, lock: RowLock): Promise<Renewal> {
+  async #markDead(row: UpstreamRow, lock: RowLock): Promise<Renewal> {
     const present = await this.#deps.store.upstreamTokens.get(row.tsid, row.provider);
     if (!present) return { kind: 'missing' };
-    if (present.refreshToken !== row.refreshToken) return { kind: 'row', row: present }; // the race was lost, not the grant
+    if (present.refreshToken !== row.refreshToken) return { kind: 'row', row: present }; // another process has rotated the token: the grant is not dead
     const dead = deadRow(row);
     const written = await this.#write(row, dead, lock);
     return { kind: 'row', row: typeof written === 'string' ? dead : written };
   }
 
-  /** The row as it stands then: `next`, or that of somebody who was faster. */
+  /** Writes `next` and returns it, or the row that another process has written before. */
   async #write(before: UpstreamRow, next: UpstreamRow, lock: RowLock): Promise<UpstreamRow | 'ended' | 'failed'> {
     const { upstreamTokens: rows } = this.#deps.store;
     for (const pauseMs of WRITE_PAUSES_MS) {

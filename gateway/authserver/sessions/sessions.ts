@@ -12,20 +12,20 @@ import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** Logins after their code was redeemed: whether they live, what they hold upstream, how they end. */
+/** Completed logins: their liveness, their upstream tokens and their end. */
 export interface Sessions {
   readonly liveness: LoginLiveness;
   readonly upstreamTokens: UpstreamTokens;
   /**
-   * Ends a login: family, refresh tokens, access tokens, stored upstream tokens; then, best effort and not waited for,
-   * the tokens at the providers. Rejects with `StoreUnavailable` when the family could not be ended.
+   * Ends a login: its family, refresh tokens, access tokens and stored upstream tokens. Then revokes the tokens at the providers in
+   * the background, best effort. Rejects with `StoreUnavailable` if the family cannot be ended.
    */
   end(ref: FamilyRef): Promise<void>;
-  /** As `end`, for every login of a client. */
+  /** Ends every login of a client. */
   endAllOf(clientId: string): Promise<void>;
   /**
-   * Why a refresh of this login would help nobody, asked before its refresh token is rotated. A first provider whose
-   * token has run out is asked now; trouble that may pass does not count.
+   * Returns true if the upstream grant of this login has ended, so that a refresh is useless. Called before the refresh token is
+   * rotated. Refreshes an expired token of the first provider to find out; temporary failures do not count.
    */
   isUpstreamDead(tsid: string): Promise<boolean>;
 }
@@ -33,7 +33,7 @@ export interface Sessions {
 export interface SessionsDeps {
   readonly settings: Pick<AuthServerSettings, 'providers' | 'lifespans'>;
   readonly store: Pick<Store, 'families' | 'upstreamTokens' | 'locks'>;
-  /** By name. */
+  /** Providers by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly liveness: LoginLiveness;
   /** ms since the epoch. */
@@ -42,9 +42,9 @@ export interface SessionsDeps {
   readonly emit: EmitEvent;
 }
 
-/** How long a client that refreshes waits for the first provider. */
+/** Time that a refreshing client waits for the first provider. */
 const ASK_FIRST_PROVIDER_MS = 5_000;
-/** Logins of a client that are ended at a time. */
+/** Logins of a client that are ended concurrently. */
 const ENDED_AT_ONCE = 10;
 
 export function createSessions(deps: SessionsDeps): Sessions {
@@ -52,14 +52,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const revoke = (row: UpstreamRow): void => {
     void revokeUpstream(row, deps);
   };
-  const refresh = new RowRefresh({ store, emit, now, unwanted: revoke });
+  const refresh = new RowRefresh({ store, emit, now, onUnwanted: revoke });
   const keepMs = settings.lifespans.refreshToken * 1_000;
   const marks = new ChallengeMarks({ store, liveness, now, keepMs });
   const upstreamTokens = new StoredUpstreamTokens({ store, upstreams, refresh, marks, now });
 
   /**
-   * The family first: from then on boundary 1 lets no token of the login in, so that what was made of it elsewhere, such
-   * as exchanged tokens, serves nobody.
+   * Revokes the family first. From then on the incoming boundary rejects every token of the login, so that derived credentials,
+   * such as exchanged tokens, are of no use.
    */
   const end = async (ref: FamilyRef): Promise<void> => {
     await store.families.revoke(ref, revokedForMs(settings));
@@ -88,18 +88,18 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 }
 
-/** A provider that gives no refresh token has ended nothing when its access token runs out. */
+/** Returns true for an expired row with a refresh token. Expiry without one does not mean that the grant has ended. */
 const mustBeRefreshed = (row: UpstreamRow, { clientId }: Upstream, now: number): boolean =>
   row.refreshToken !== undefined &&
   row.upstreamClientId === clientId &&
   row.expiresAt !== undefined &&
   row.expiresAt <= now;
 
-/** Longer than anything that was issued: access tokens, and the code that the family would be made of. */
+/** Returns a time longer than the lifetime of access tokens and of the code that could still create the family. */
 const revokedForMs = ({ lifespans }: SessionsDeps['settings']): number =>
   1_000 * (Math.max(lifespans.accessToken, FIXED_LIFESPANS.usedCode) + 60);
 
-/** The rows of a login that has ended; they are gone then. What cannot be deleted now ends by its TTL, unseen. */
+/** Deletes and returns the rows of a login that has ended. Rows that cannot be deleted now expire by their TTL. */
 async function takeRows(
   tsid: string,
   { upstreamTokens: rows }: Pick<Store, 'upstreamTokens'>,

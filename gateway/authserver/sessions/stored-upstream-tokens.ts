@@ -14,9 +14,9 @@ import type { Renewal, RowRefresh } from './row-refresh.ts';
 import { judge } from './token-freshness.ts';
 import { isOf } from './upstream-row.ts';
 
-/** How long a provider that was asked in vain is left alone while the token at hand can still be used. */
+/** Time without another refresh after a failed one, while the current token is usable. */
 const QUIET_MS = 5_000;
-/** How long no ID token is asked for where a refresh has brought none. */
+/** Time without a request for an ID token after a refresh that brought none. */
 const ID_TOKEN_QUIET_MS = 300_000;
 
 export interface StoredUpstreamTokensDeps {
@@ -28,14 +28,14 @@ export interface StoredUpstreamTokensDeps {
   readonly now: () => number;
 }
 
-/** One `get`, while it lasts. */
+/** Arguments of one `get`. */
 interface Asked {
   readonly owner: UpstreamTokenOwner;
   readonly upstream: Upstream;
   readonly need: UpstreamTokenNeed;
 }
 
-/** The upstream tokens of the store, refreshed when they are needed. */
+/** Returns stored upstream tokens, and refreshes them on demand. */
 export class StoredUpstreamTokens implements UpstreamTokens {
   readonly #deps: StoredUpstreamTokensDeps;
   readonly #held: HeldTokens;
@@ -52,21 +52,21 @@ export class StoredUpstreamTokens implements UpstreamTokens {
   ): UpstreamToken | Promise<UpstreamToken> {
     const held = this.#held.find(owner.tsid, provider);
     if (held && isOf(held.row, owner) && this.#serves(held, need)) return held.token;
-    return this.#look(owner, provider, need);
+    return this.#fetch(owner, provider, need);
   }
 
-  /** The login has ended. */
+  /** Drops the cached tokens of a login that has ended. */
   forget(tsid: string): void {
     for (const provider of this.#deps.upstreams.keys()) this.#held.forget(tsid, provider);
   }
 
-  async #look(owner: UpstreamTokenOwner, provider: string, need: UpstreamTokenNeed): Promise<UpstreamToken> {
+  async #fetch(owner: UpstreamTokenOwner, provider: string, need: UpstreamTokenNeed): Promise<UpstreamToken> {
     const upstream = this.#deps.upstreams.get(provider);
     if (!upstream) throw new CredentialError('misconfigured', `there is no upstream provider "${provider}"`);
     const asked = { owner, upstream, need };
     const row = await this.#read(owner.tsid, provider);
     if (!row) throw await this.#loginNeeded(asked, undefined);
-    if (!isOf(row, owner)) throw nothingUsable(provider); // nobody's mark on what is another's
+    if (!isOf(row, owner)) throw noUsableToken(provider); // without a mark: the row belongs to another login
     const held = await this.#usableRow(asked, row);
     if (this.#serves(held, need)) return held.token;
     if (row.refreshToken === undefined) return this.#withoutRefresh(asked, held);
@@ -79,11 +79,11 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     return fresh || (usable && held.quietUntil > now);
   }
 
-  /** Rejects with `CredentialError` when nothing in the row is good for this provider as it is configured. */
+  /** Rejects with `CredentialError` if the row has no token of the configured upstream client. */
   async #usableRow(asked: Asked, row: UpstreamRow): Promise<HeldRow> {
     const { name, clientId } = asked.upstream;
     if (row.excluded === true) {
-      throw new CredentialError('forbidden', `logins of this user leave provider "${name}" out`, name);
+      throw new CredentialError('forbidden', `the upstream filter excludes provider "${name}" for this user`, name);
     }
     if (row.accessToken === '' || row.upstreamClientId !== clientId) throw await this.#loginNeeded(asked, row);
     return this.#held.remember(row);
@@ -96,7 +96,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     return token;
   }
 
-  /** Who wants an ID token that cannot be had will ask for a login. */
+  /** Marks the login if it needs an ID token that is unavailable: the strategy will then demand a new login. */
   async #markIdToken({ owner, need }: Asked, row: UpstreamRow, now: number): Promise<void> {
     if (need.idToken === true && !judge(row, { idToken: true }, now).usable) {
       await this.#deps.marks.add(owner, row.provider, row);
@@ -120,7 +120,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     }
   }
 
-  /** Once is enough: what a provider gives that is short-lived or lacks an ID token is all that can be had. */
+  /** Accepts the tokens of a refresh, even without an ID token or with a short life: another refresh would bring no better ones. */
   async #afterRefresh(asked: Asked, held: HeldRow): Promise<UpstreamToken> {
     const { row, token } = held;
     const now = this.#deps.now();
@@ -128,7 +128,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     if (row.refreshToken === undefined) return this.#withoutRefresh(asked, held);
     if (!judge(row, { ...asked.need, idToken: false }, now).usable) {
       if (asked.need.refused?.reveal() === row.accessToken) throw await this.#loginNeeded(asked, row);
-      throw new CredentialError('unavailable', `provider "${row.provider}" gives tokens that have run out`);
+      throw new CredentialError('unavailable', `provider "${row.provider}" returns expired tokens`);
     }
     const shortLived = !judge(row, {}, now).fresh;
     this.#held.note(held, {
@@ -151,9 +151,9 @@ export class StoredUpstreamTokens implements UpstreamTokens {
   async #loginNeeded({ owner, upstream }: Asked, row: UpstreamRow | undefined): Promise<CredentialError> {
     this.#held.forget(owner.tsid, upstream.name);
     await this.#deps.marks.add(owner, upstream.name, row);
-    return nothingUsable(upstream.name);
+    return noUsableToken(upstream.name);
   }
 }
 
-const nothingUsable = (provider: string): CredentialError =>
-  new CredentialError('reauthenticate', `nothing usable of provider "${provider}" is stored for this login`, provider);
+const noUsableToken = (provider: string): CredentialError =>
+  new CredentialError('reauthenticate', `this login has no usable token of provider "${provider}"`, provider);

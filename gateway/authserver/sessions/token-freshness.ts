@@ -1,22 +1,22 @@
 import type { UpstreamTokenNeed } from '../../outgoing/upstream-tokens.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 
-/** How long before its end a token is replaced. */
+/** Time before expiry at which a token is refreshed. */
 const ACCESS_TOKEN_MARGIN_MS = 60_000;
 const ID_TOKEN_MARGIN_MS = 30_000;
 
 type Tokens = Pick<UpstreamRow, 'accessToken' | 'idToken' | 'expiresAt' | 'idTokenExpiresAt'>;
 
 export interface Judgement {
-  /** They serve the need, with time to spare. */
+  /** They satisfy the need and need no refresh yet. */
   readonly fresh: boolean;
-  /** They serve the need, although others should be got. */
+  /** They satisfy the need, but should be refreshed. */
   readonly usable: boolean;
 }
 
 const lasts = (end: number | undefined, until: number): boolean => end === undefined || end > until;
 
-/** What a need can make of tokens. @param now ms since the epoch. */
+/** Compares tokens with a need. @param now ms since the epoch. */
 export function judge(tokens: Tokens, need: UpstreamTokenNeed, now: number): Judgement {
   const { accessToken, expiresAt, idToken, idTokenExpiresAt } = tokens;
   if (need.refused?.reveal() === accessToken) return { fresh: false, usable: false };

@@ -3,7 +3,7 @@ import type { UpstreamTokenOwner } from '../../outgoing/upstream-tokens.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 import type { UpstreamGrant } from '../upstream/upstream.ts';
 
-/** Names a row in this process. */
+/** Returns a key for a row within this process. */
 export const rowKey = (tsid: string, provider: string): string => JSON.stringify([tsid, provider]);
 
 export const isOf = ({ userId, clientId }: UpstreamRow, owner: UpstreamTokenOwner): boolean =>
@@ -11,7 +11,7 @@ export const isOf = ({ userId, clientId }: UpstreamRow, owner: UpstreamTokenOwne
 
 const secret = (text: string | undefined): Secret | undefined => (text === undefined ? undefined : new Secret(text));
 
-/** The grant that a row keeps. */
+/** Returns the grant stored in a row. */
 export const grantOf = (row: UpstreamRow): UpstreamGrant => ({
   accessToken: new Secret(row.accessToken),
   refreshToken: secret(row.refreshToken),
@@ -21,7 +21,7 @@ export const grantOf = (row: UpstreamRow): UpstreamGrant => ({
   scope: row.scope,
 });
 
-/** The row after a refresh: what was held against it no longer counts. */
+/** Returns the row after a refresh, without its marks. */
 export const refreshedRow = (row: UpstreamRow, grant: UpstreamGrant): UpstreamRow => ({
   ...withoutTokens(row),
   accessToken: grant.accessToken.reveal(),
@@ -32,10 +32,10 @@ export const refreshedRow = (row: UpstreamRow, grant: UpstreamGrant): UpstreamRo
   idTokenExpiresAt: grant.idTokenExpiresAt,
 });
 
-/** The row of a grant that has ended. */
+/** Returns the row of a grant that has ended. */
 export const deadRow = (row: UpstreamRow): UpstreamRow => ({ ...withoutTokens(row), dead: true });
 
-/** Stands for a row that a login does not have, so that the client's next refresh finds out. */
+/** Returns a marked placeholder for a row that a login does not have, so that the client's next refresh fails. */
 export const missingRow = (
   { tsid, subject, clientId }: UpstreamTokenOwner & { readonly clientId: string },
   provider: string,
@@ -63,6 +63,6 @@ const withoutTokens = (row: UpstreamRow): UpstreamRow => ({
   storedAt: row.storedAt,
 });
 
-/** Somebody has got other tokens since, or has learnt that there are none. A rotated refresh token alone is neither. */
+/** Returns true if the tokens have changed or the grant has died since. A rotated refresh token alone does not count. */
 export const isRenewed = (later: UpstreamRow, earlier: UpstreamRow): boolean =>
   later.accessToken !== earlier.accessToken || later.idToken !== earlier.idToken || later.dead !== earlier.dead;

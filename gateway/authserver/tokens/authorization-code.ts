@@ -13,14 +13,14 @@ import type { GrantHandler } from './grant.ts';
 import { newRefreshToken, signTokens, type TokenReply } from './issue.ts';
 import { familySpans, mayRefresh, upstreamTtlMs } from './spans.ts';
 
-/** @see RFC 6749 §4.1.3, OAuth 2.1 §4.1.3 */
+/** Redeems an authorization code. @see RFC 6749 §4.1.3, OAuth 2.1 §4.1.3 */
 export const redeemAuthorizationCode: GrantHandler = async (context, { client, form }) => {
   const { code, ...asked } = acceptedValue(readCodeRequest(form));
   if (!isGenuine('code', code, context.secrets())) throw new Refused('code_tag');
   const bound = await takeCode(context, client, code);
   const { redirect_uris: registered } = client.metadata;
   const redemption = { ...asked, clientId: client.client_id, hasOneRedirectUri: registered.length === 1 };
-  return foundFamily(context, client, acceptedValue(redeemCode(bound, redemption, context.now())));
+  return createFamily(context, client, acceptedValue(redeemCode(bound, redemption, context.now())));
 };
 
 async function takeCode(context: AuthServerContext, { client_id }: Client, code: string): Promise<CodeGrant> {
@@ -37,19 +37,19 @@ async function takeCode(context: AuthServerContext, { client_id }: Client, code:
   }
 }
 
-/** Longer than the first use of a code takes to make its family. */
+/** Longer than the first redemption of a code takes to create its family. */
 const FIRST_USE_MS = 250;
 
 /**
- * Ends what the first use of the code has founded. Of requests that race one must get tokens, even if they end at once:
- * a replay that overtakes its first use lets it finish.
+ * Ends the login that the first redemption of a code has created. A replay that overtakes the first redemption lets it finish: of
+ * concurrent requests one must get tokens, even if the login ends at once.
  */
 async function endReplayed({ store, sessions }: AuthServerContext, family: FamilyRef): Promise<void> {
   if ((await store.families.get(family.id)) === undefined) await sleep(FIRST_USE_MS);
   await sessions.end(family);
 }
 
-async function foundFamily(context: AuthServerContext, client: Client, grant: CodeGrant): Promise<TokenReply> {
+async function createFamily(context: AuthServerContext, client: Client, grant: CodeGrant): Promise<TokenReply> {
   const { store, settings, clients, sessions, emit } = context;
   const now = context.now();
   const { familyId: id, clientId, scopes, resource, tsid, login } = grant;
@@ -76,6 +76,6 @@ async function foundFamily(context: AuthServerContext, client: Client, grant: Co
   return refreshToken === undefined ? reply : { ...reply, refresh_token: refreshToken };
 }
 
-/** Who deletes a client ends the logins that there are: asked once this one is among them. */
+/** Ends the new login if its client was deleted meanwhile, because the deletion may have missed it. */
 const isDeletedMeanwhile = async ({ clients }: AuthServerContext, { source, client_id }: Client): Promise<boolean> =>
   source === 'registered' && (await clients.known(client_id)) === undefined;

@@ -10,12 +10,12 @@ import type { FailureBudget } from './failure-budget.ts';
 
 export const BASIC_CHALLENGE = 'Basic realm="oauth"';
 
-/** The client that a form comes from. Throws `Refused` when it does not prove that. @see RFC 6749 §2.3 */
+/** Authenticates the client of a form. Throws `Refused` if that fails. @see RFC 6749 §2.3 */
 export type ClientOfRequest = (req: Request, form: ReadonlyMap<string, string>) => Promise<Client>;
 
 type Needs = Pick<AuthServerContext, 'clients' | 'settings' | 'store' | 'now' | 'addressOf'>;
 
-/** `endpoint`: where the requests come in, which assertions may name. */
+/** Creates the authentication for one endpoint, whose URL assertions may name as audience. */
 export const clientOfRequest =
   (context: Needs, endpoint: Endpoint, budget: FailureBudget): ClientOfRequest =>
   async (req, form) => {
@@ -26,14 +26,15 @@ export const clientOfRequest =
     const { clientId, method, assertion } = read.presented;
     if (method !== 'none') budget.checkLeft(clientId, req);
     const outcome = authenticateClient(read.presented, await context.clients.known(clientId));
-    const verdict = outcome.ok && assertion ? await judge(context, endpoint, req, outcome.client, assertion) : outcome;
+    const verdict =
+      outcome.ok && assertion ? await verifyAssertion(context, endpoint, req, outcome.client, assertion) : outcome;
     if (verdict.ok) return verdict.client;
-    if (method === 'none') throw refusedBy(verdict); // no secret was guessed
+    if (method === 'none') throw refusedBy(verdict); // a public client has no secret to guess
     return budget.charge(clientId, req, refusedBy(verdict));
   };
 
-/** Throws `Refused` with 429 or 503 when the keys of the client cannot be had. */
-async function judge(
+/** Verifies an assertion. Throws `Refused` with 429 or 503 if the keys of the client are unavailable. */
+async function verifyAssertion(
   { clients, settings, store, now, addressOf }: Needs,
   endpoint: Endpoint,
   req: Request,
@@ -41,7 +42,7 @@ async function judge(
   assertion: ClientAssertion,
 ): Promise<{ readonly ok: true; readonly client: Client } | ClientRefused> {
   const { urls } = settings;
-  // The URL of the token endpoint names the server at the other endpoints too: RFC 7523 §3.
+  // The URL of the token endpoint is a valid audience at the other endpoints too: RFC 7523 §3.
   const audiences = [urls.issuer, endpointUrl('token', urls), endpointUrl(endpoint, urls)];
   const keys = clients.keys(client, addressOf(req));
   try {

@@ -7,22 +7,22 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 
 const MAX_SPENT = 10_000;
 
-/** Counts failed guesses of secrets and codes by client and, where it is known, address. */
+/** Limits failed secrets and codes for each client and, if it is known, address. */
 export interface FailureBudget {
-  /** Before a secret is looked at. Throws `Refused` with 429 while the budget is spent. */
+  /** Called before a secret is verified. Throws `Refused` with 429 while the budget is spent. */
   checkLeft(clientId: string, req: IncomingMessage): void;
-  /** Throws `failure`, or `Refused` with 429 when the budget is spent. */
+  /** Charges a failure. Throws `failure`, or `Refused` with 429 if the budget is spent. */
   charge(clientId: string, req: IncomingMessage, failure: Refused): Promise<never>;
 }
 
 /**
- * A spent budget of an address refuses secrets, right ones too. It does not refuse a valid code: that cannot be guessed,
- * and users of one public client may share an address. Where addresses are not known, it refuses wrong secrets only:
- * else anybody could lock out a client by failing in its name.
+ * Creates the budget. A spent budget of a client address rejects every secret, even the right one. It never rejects a valid code,
+ * which cannot be guessed, because users of one public client may share an address. Without known addresses it rejects wrong
+ * secrets only: otherwise anybody could lock a client out.
  */
 export function failureBudget({ settings, store, addressOf, now }: AuthServerContext): FailureBudget {
   const spent = new ExpiringMap<true>(now);
-  // Client ids are as long as a URL, and anybody may make them up.
+  // hashed, because anybody may invent client ids as long as a URL
   const keyOf = (clientId: string, address: string | undefined): string =>
     storageKeyOf(`${address === undefined ? EVERYBODY : addressKey(address)} ${clientId}`);
   return {

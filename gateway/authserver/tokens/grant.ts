@@ -4,10 +4,10 @@ import type { RequestParameters } from '../core/request-parameters.ts';
 import type { TokenReply } from './issue.ts';
 
 export interface GrantRequest {
-  /** Authenticated, and registered for this grant. */
+  /** The authenticated client, which is registered for this grant type. */
   readonly client: Client;
   readonly form: RequestParameters;
 }
 
-/** One way to tokens. Throws `Refused`. */
+/** Issues tokens for one grant type. Throws `Refused`. */
 export type GrantHandler = (context: AuthServerContext, request: GrantRequest) => Promise<TokenReply>;

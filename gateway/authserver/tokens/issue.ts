@@ -9,7 +9,7 @@ import {
 import { issueToken } from '../core/opaque-token.ts';
 import { formatScope } from '../core/scope.ts';
 
-/** The JSON of the 200. Sent with `no-store`, never logged. @see RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 */
+/** Body of a successful token response. Never cached, never logged. @see RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 */
 export interface TokenReply {
   readonly access_token: string;
   readonly token_type: 'Bearer';
@@ -31,7 +31,7 @@ const REFRESH_BYTES = 32;
 export const newRefreshToken = ({ random, secrets }: Pick<AuthServerContext, 'random' | 'secrets'>): string =>
   issueToken('refresh', random(REFRESH_BYTES), secrets()).reveal();
 
-/** Signs the tokens of a reply. They are worth nothing until the family lives in the store. */
+/** Signs the tokens of a response. They are invalid until the store holds the family. */
 export async function signTokens(
   { settings, keys, now, random }: Pick<AuthServerContext, 'settings' | 'keys' | 'now' | 'random'>,
   subject: TokenSubject,

@@ -4,7 +4,7 @@ import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/token-endpoint/issued-
 import { isGenuine } from '../core/opaque-token.ts';
 import type { Family, Liveness } from '../storage/records.ts';
 
-/** An access token of this server whose login lives. */
+/** Valid access token of this server with a live login. */
 export interface LiveAccessToken {
   readonly claims: AccessTokenClaims;
   readonly liveness: Liveness;
@@ -23,7 +23,7 @@ type Needs = Pick<AuthServerContext, 'settings' | 'store' | 'keys' | 'secrets' |
 
 const MAX_TOKEN_CHARS = 16 * 1024;
 
-/** Undefined: not ours, expired, or its login is over. Rejects with `StoreUnavailable`. @see RFC 9068 §4 */
+/** Returns undefined for a foreign or expired token, and for one whose login has ended. Rejects with `StoreUnavailable`. @see RFC 9068 §4 */
 export async function liveAccessToken(context: Needs, token: string): Promise<LiveAccessToken | undefined> {
   const claims = await verifiedClaims(context, token, ACCESS_TOKEN_TYPE, {
     audience: [...context.settings.audiences],
@@ -46,7 +46,7 @@ export interface IdTokenHint {
   readonly familyId: string;
 }
 
-/** What an ID token of this server says of its login, however old it is. @see OpenID Connect RP-Initiated Logout §4 */
+/** Reads the login from an ID token of this server, expired or not. @see OpenID Connect RP-Initiated Logout §4 */
 export async function readIdTokenHint(context: Needs, token: string): Promise<IdTokenHint | undefined> {
   const claims = await verifiedClaims(context, token, ID_TOKEN_TYPE, { currentDate: new Date(0) });
   const { aud: clientId, sub: userId, sid: familyId } = claims ?? {};
@@ -54,7 +54,7 @@ export async function readIdTokenHint(context: Needs, token: string): Promise<Id
   return complete ? { clientId, userId, familyId } : undefined;
 }
 
-/** The family of a refresh token, and whether it is the one to use. Junk is told without a look at the store. */
+/** Finds the family of a refresh token. `current` is false for a used token. A text with a wrong tag never reaches the store. */
 export async function familyOfRefreshToken(
   { store, secrets }: Needs,
   token: string,
@@ -67,7 +67,7 @@ interface VerifyOptions {
   readonly currentDate: Date;
 }
 
-/** Claims of a JWT that this server signed; undefined for every other text. */
+/** Returns the claims of a JWT that this server has signed, or undefined. */
 async function verifiedClaims(
   { keys, settings }: Pick<Needs, 'keys' | 'settings'>,
   token: string,

@@ -10,7 +10,7 @@ import type { GrantHandler } from './grant.ts';
 import { newRefreshToken, signTokens } from './issue.ts';
 import { familySpans, upstreamTtlMs } from './spans.ts';
 
-/** @see RFC 6749 §6, RFC 9700 §4.14.2 */
+/** Redeems a refresh token. @see RFC 6749 §6, RFC 9700 §4.14.2 */
 export const redeemRefreshToken: GrantHandler = async (context, { client, form }) => {
   const { store, settings, sessions, clients, secrets, emit } = context;
   const { client_id: clientId } = client;
@@ -37,11 +37,11 @@ async function rotate(context: AuthServerContext, family: Family, token: string,
   const successor = newRefreshToken(context);
   const graceMs = settings.refreshGraceMs;
   const rotation = await store.families.rotate({ family, token, successor, graceMs, ...spans });
-  return settled(context, rotation, family, successor);
+  return nextRefreshToken(context, rotation, family, successor);
 }
 
-/** The refresh token of the reply. */
-async function settled(
+/** Returns the refresh token of the response. */
+async function nextRefreshToken(
   { sessions, emit }: AuthServerContext,
   rotation: Rotation,
   family: Family,

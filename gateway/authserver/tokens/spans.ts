@@ -3,18 +3,18 @@ import type { AuthServerSettings } from '../settings.ts';
 import type { Family } from '../storage/records.ts';
 import type { FamilySpans } from '../storage/store.ts';
 
-/** The most that a verifier's clock may lag behind: tokens count until then. */
+/** Clock skew that verifiers may allow. Tokens are valid for so much longer. */
 const MAX_SKEW_MS = 300_000;
 
 export const mayRefresh = ({ metadata }: Client): boolean => metadata.grant_types.includes('refresh_token');
 
-/** How long what a login consists of is kept, from now on. */
+/** Returns the remaining lifetimes of the records of a login. */
 export function familySpans({ lifespans, refreshGraceMs }: AuthServerSettings, refreshable: boolean): FamilySpans {
-  // A replay within the grace window gives out an access token too, without another write of the liveness.
+  // A replay within the grace window issues an access token too, and does not extend the liveness record.
   const liveMs = lifespans.accessToken * 1_000 + refreshGraceMs + MAX_SKEW_MS;
   return { idleMs: refreshable ? lifespans.refreshToken * 1_000 : liveMs, liveMs };
 }
 
-/** How long upstream tokens may be needed: until the last access token that can come of the family has expired. */
+/** Returns the lifetime of the upstream tokens, which may be needed until the last access token of the family expires. */
 export const upstreamTtlMs = ({ expiresAt }: Family, { idleMs, liveMs }: FamilySpans, now: number): number =>
   Math.min(idleMs, expiresAt - now) + liveMs;

@@ -29,20 +29,20 @@ import type { LoginAttempt } from '../../storage/records.ts';
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
 
-/** Judges the request, and asks the user before anything reaches an identity provider. @see RFC 6749 §4.1.1 */
+/** Validates an authorization request and asks the user for consent before any identity provider is contacted. @see RFC 6749 §4.1.1 */
 export function authorizeEndpoint(context: AuthServerContext): readonly Operation[] {
   const { urls } = context.settings;
-  const open = openingOf(context.settings);
+  const startConsent = consentStarter(context.settings);
   const answer = async (
     req: Request,
     res: Response,
     parameters: () => RequestParameters | Promise<RequestParameters>,
   ) => {
-    const address = await spend(req, context);
+    const address = await chargeLimit(req, context);
     const asked = await parameters();
     const client = await clientOf(asked, address, context);
-    const outcome = judge(asked, client, context);
-    if (outcome.ok) await open(req, res, { client, request: outcome.request }, context);
+    const outcome = validate(asked, client, context);
+    if (outcome.ok) await startConsent(req, res, { client, request: outcome.request }, context);
     else redirectTo(res, refusalUrl(req, client, outcome, context));
   };
   const paths = [
@@ -54,7 +54,7 @@ export function authorizeEndpoint(context: AuthServerContext): readonly Operatio
   ];
 }
 
-async function spend(
+async function chargeLimit(
   req: Request,
   { addressOf, store, settings: { limits } }: AuthServerContext,
 ): Promise<string | undefined> {
@@ -84,7 +84,7 @@ async function clientOf(
   }
 }
 
-const judge = (asked: RequestParameters, client: Client, { settings }: AuthServerContext): AuthorizationOutcome =>
+const validate = (asked: RequestParameters, client: Client, { settings }: AuthServerContext): AuthorizationOutcome =>
   checkAuthorizationRequest(asked, {
     client: client.metadata,
     scopesSupported: settings.scopesSupported,
@@ -93,9 +93,9 @@ const judge = (asked: RequestParameters, client: Client, { settings }: AuthServe
   });
 
 /**
- * Back to the client, or, where that is not safe, to a page: then it throws `Refused`. Anybody may register a client and
- * send bad requests, so that only clients that the operator or this user knows may have the browser sent on at once.
- * @see RFC 9700 §4.11.2
+ * Returns the URL that takes an error to the client. Throws `Refused`, which shows a page, unless the operator trusts the client
+ * or this user has approved it before: anybody may register a client, and an invalid request must not redirect the user to
+ * an attacker's site. @see RFC 9700 §4.11.2
  */
 function refusalUrl(
   req: Request,
@@ -112,19 +112,22 @@ function refusalUrl(
   return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
 }
 
-/** What a checked request asks for, and who asks. */
-interface Asked {
+/** Validated request and its client. */
+interface ValidRequest {
   readonly client: Client;
   readonly request: AuthorizationRequest;
 }
 
-type Open = (req: Request, res: Response, asked: Asked, context: AuthServerContext) => Promise<void>;
+type StartConsent = (req: Request, res: Response, valid: ValidRequest, context: AuthServerContext) => Promise<void>;
 
-/** The question is asked where its cookie comes back: here, if this is the origin that providers send browsers to. */
-const openingOf = ({ urls, consentUrl }: AuthServerSettings): Open =>
-  new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? askHere : sendToConsent;
+/**
+ * Returns the handler that starts consent. The consent page must have the origin of the callback, where its cookie is sent: the
+ * page is shown here if this is that origin, else the browser is redirected to the consent endpoint.
+ */
+const consentStarter = ({ urls, consentUrl }: AuthServerSettings): StartConsent =>
+  new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? showConsent : redirectToConsent;
 
-const askHere: Open = async (req, res, { client, request }, context) => {
+const showConsent: StartConsent = async (req, res, { client, request }, context) => {
   const cookie = issueFlowCookie(req, res, context);
   const attempt = bindToBrowser(newAttempt(request, context), cookie.hash);
   if (needsConsent(req, attempt, context)) {
@@ -132,7 +135,7 @@ const askHere: Open = async (req, res, { client, request }, context) => {
   } else await startFirstLeg(req, res, { attempt, cookie }, context);
 };
 
-const sendToConsent: Open = async (_req, res, { request }, context) => {
+const redirectToConsent: StartConsent = async (_req, res, { request }, context) => {
   const { settings, random, store, now } = context;
   const attempt = newAttempt(request, context);
   const handle = random(HANDLE_BYTES).toString('base64url');

@@ -13,17 +13,16 @@ import type { Leg, LoginAttempt } from '../../storage/records.ts';
 
 const PARAMETERS = ['state', 'code', 'iss', 'error', 'error_description'];
 
-/** A login attempt that a provider was to answer, taken from the store for good. */
-interface Answered {
+/** A login attempt with a running leg, removed from the store. */
+interface TakenAttempt {
   readonly attempt: LoginAttempt;
   readonly leg: Leg;
   readonly cookie: FlowCookie;
 }
 
 /**
- * Providers send browsers back here; the path and `state` say which of them, and for which visit. A leg that began at
- * another path is not found. Checked first is whose browser it is; then the login attempt is taken and judged. A callback that
- * is opened in another browser changes nothing.
+ * Callback of the identity providers. The path and `state` identify the leg. The browser must have started the login attempt;
+ * only then is the attempt removed from the store, so that a callback opened in another browser changes nothing.
  */
 export const callbackEndpoint = (context: AuthServerContext): readonly Operation[] => [
   {
@@ -34,8 +33,8 @@ export const callbackEndpoint = (context: AuthServerContext): readonly Operation
       const asked = queryOf(req);
       const state = stateOf(asked);
       const { attempt, leg, cookie } = await take(req, legHandle(state, req.path, context), context);
-      const way = await completeLeg(context, attempt, leg, callbackOf(asked, state));
-      redirectBrowser(req, res, way, cookie, context);
+      const next = await completeLeg(context, attempt, leg, callbackOf(asked, state));
+      redirectBrowser(req, res, next, cookie, context);
     },
   },
 ];
@@ -47,11 +46,11 @@ function stateOf(asked: RequestParameters): string {
   throw new PageRefused('bad_request', { parameter: 'state' });
 }
 
-/** Of many callbacks at once, one goes on. One from a browser that the login attempt does not belong to leaves it where it is. */
-async function take(req: Request, handle: string, context: AuthServerContext): Promise<Answered> {
+/** Removes the login attempt from the store. Of concurrent callbacks one succeeds. Throws for a callback in another browser. */
+async function take(req: Request, handle: string, context: AuthServerContext): Promise<TakenAttempt> {
   const { store, emit } = context;
   const found = await store.loginAttempts.takeOwn(handle, flowCookieHashes(req, context));
-  const attempt = found.kind === 'unknown' ? await takeCarried(req, handle, context) : found.attempt;
+  const attempt = found.kind === 'unknown' ? await openCarried(req, handle, context) : found.attempt;
   if (!attempt?.leg || attempt.cookieHash === undefined) throw new PageRefused('sign_in_over');
   const { leg } = attempt;
   const cookie = flowCookieOf(req, attempt, context);
@@ -61,8 +60,8 @@ async function take(req: Request, handle: string, context: AuthServerContext): P
   throw new PageRefused('other_browser', facts);
 }
 
-/** A login attempt that the store had no room for comes back with the browser. Once: the second finds a mark. */
-async function takeCarried(
+/** Opens a login attempt that a cookie carries, because the store had no room. Returns undefined the second time. */
+async function openCarried(
   req: Request,
   handle: string,
   context: AuthServerContext,

@@ -18,8 +18,8 @@ import { bindToBrowser, isBeforeConsent, stepMs } from '../../login/transition.t
 import type { LoginAttempt } from '../../storage/records.ts';
 
 /**
- * Takes the user's answer. The page itself stands here too where browsers come to the authorization endpoint under
- * another origin. @see docs/authorization-server.md, Consent
+ * Receives the user's answer. It also shows the consent page when the authorization endpoint has another origin.
+ * @see docs/authorization-server.md, Consent
  */
 export const consentEndpoint = (context: AuthServerContext): readonly Operation[] => [
   {
@@ -34,7 +34,7 @@ export const consentEndpoint = (context: AuthServerContext): readonly Operation[
   {
     ...{ method: 'POST', paths: pathsOf(context), answers: 'page' },
     handle: async (req, res) => {
-      refuseForeignOrigin(req, context);
+      rejectForeignOrigin(req, context);
       const { pending, approved } = await answeredAttempt(req, context);
       if (approved) await approve(req, res, pending, context);
       else await deny(res, pending, context);
@@ -42,12 +42,12 @@ export const consentEndpoint = (context: AuthServerContext): readonly Operation[
   },
 ];
 
-/** Where the page is sent for may be another path than that below the issuer: behind `authorizationEndpointBaseUrl`. */
+/** Returns the path below the issuer and the path of the consent page, which `authorizationEndpointBaseUrl` may change. */
 const pathsOf = ({ settings }: AuthServerContext): readonly string[] => [
   ...new Set([endpointPath('consent', settings.urls.issuer), new URL(settings.consentUrl).pathname]),
 ];
 
-/** The login attempt of the page's address: bound to this browser now if to none yet, or before. */
+/** Returns the login attempt of the page's URL, bound to this browser. Throws if it is bound to another one. */
 async function openAttempt(req: Request, res: Response, context: AuthServerContext): Promise<PendingAttempt> {
   const { loginAttempts } = context.store;
   const handle = queryOf(req).one('transaction');
@@ -59,8 +59,8 @@ async function openAttempt(req: Request, res: Response, context: AuthServerConte
     if (!cookie) throw foreignBrowser(found, context, 'other_browser');
     return { handle, attempt: found, cookie };
   }
-  if (isSealed(handle)) return beginAnew(req, res, found, context);
-  const unbound = await loginAttempts.take(handle); // of two browsers at once, one gets it
+  if (isSealed(handle)) return startFromSealed(req, res, found, context);
+  const unbound = await loginAttempts.take(handle); // succeeds for one of two concurrent browsers
   if (!unbound) throw new PageRefused('sign_in_over');
   const cookie = issueFlowCookie(req, res, context);
   const attempt = bindToBrowser(unbound, cookie.hash);
@@ -69,10 +69,10 @@ async function openAttempt(req: Request, res: Response, context: AuthServerConte
 }
 
 /**
- * A sealed address was never in the store, so that several browsers may open it, as they may the authorization request
- * itself: each begins a login attempt of its own.
+ * Starts a separate login attempt from a sealed URL. The sealed attempt is not in the store, so that several browsers may open
+ * it, as they may open the authorization request itself.
  */
-function beginAnew(req: Request, res: Response, found: LoginAttempt, context: AuthServerContext): PendingAttempt {
+function startFromSealed(req: Request, res: Response, found: LoginAttempt, context: AuthServerContext): PendingAttempt {
   const cookie = issueFlowCookie(req, res, context);
   const attempt = bindToBrowser({ ...found, tsid: newTsid(context.random) }, cookie.hash);
   return { handle: sealAttempt(attempt, context), attempt, cookie };
@@ -94,18 +94,18 @@ async function clientOf({ attempt }: PendingAttempt, { clients }: AuthServerCont
 }
 
 /**
- * Only our own page posts here. Its `no-referrer` makes `Origin` say `null`; browsers that send no `Sec-Fetch-Site`, as
- * over plain http, are left to the token of the form.
+ * Rejects a form of another origin. The consent page sends `Origin: null`, because of its `no-referrer`. Browsers send no
+ * `Sec-Fetch-Site` over plain http; there only the CSRF token protects the form.
  */
-function refuseForeignOrigin({ headers }: Request, { settings }: AuthServerContext): void {
+function rejectForeignOrigin({ headers }: Request, { settings }: AuthServerContext): void {
   const site = headers['sec-fetch-site'];
   const { origin } = headers;
-  const isOurs = origin === undefined || origin === 'null' || origin === new URL(settings.consentUrl).origin;
-  if (isOurs && (site === undefined || site === 'same-origin')) return;
+  const isSameOrigin = origin === undefined || origin === 'null' || origin === new URL(settings.consentUrl).origin;
+  if (isSameOrigin && (site === undefined || site === 'same-origin')) return;
   throw new PageRefused('consent_out_of_date', { origin, site });
 }
 
-/** The login attempt that the form is about, and what its user has said. All checks come before anything changes. */
+/** Validates the form, and returns its login attempt and decision. Nothing changes before all checks have passed. */
 async function answeredAttempt(
   req: Request,
   context: AuthServerContext,
@@ -147,7 +147,7 @@ async function deny(res: Response, pending: PendingAttempt, context: AuthServerC
 const unanswered = async (handle: string, context: AuthServerContext): Promise<LoginAttempt | undefined> =>
   isSealed(handle) ? openSealed(handle, context) : context.store.loginAttempts.get(handle);
 
-/** Once: who answers twice finds nothing the second time. */
+/** Removes the login attempt from the store. Throws the second time. */
 async function take(
   pending: PendingAttempt,
   context: AuthServerContext,

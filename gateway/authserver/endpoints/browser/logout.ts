@@ -15,7 +15,7 @@ import { forgetConsents } from '../../login/consent-cookie.ts';
 import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';
 
 /**
- * Ends the login that `id_token_hint` names. Without one, the user may let the browser forget its approvals.
+ * Ends the login that `id_token_hint` names. Without a hint, it offers to delete the approvals stored in this browser.
  * @see OpenID Connect RP-Initiated Logout §2
  */
 export const logoutEndpoint = (context: AuthServerContext): readonly Operation[] => {
@@ -31,7 +31,7 @@ export const logoutEndpoint = (context: AuthServerContext): readonly Operation[]
         const form = await formOf(req);
         const csrf = form.one(LOGOUT_FIELD);
         if (csrf === undefined) await logout(context, res, form);
-        else forgetApprovals(context, req, res, csrf);
+        else deleteApprovals(context, req, res, csrf);
       },
     },
   ];
@@ -42,7 +42,7 @@ async function logout(context: AuthServerContext, res: Response, asked: RequestP
   const token = asked.one('id_token_hint');
   const hint = token === undefined ? undefined : await readIdTokenHint(context, token);
   if (!hint) {
-    askToForget(context, res);
+    showLogoutPage(context, res);
     return;
   }
   const target = await redirectTarget(context, hint, asked);
@@ -53,7 +53,7 @@ async function logout(context: AuthServerContext, res: Response, asked: RequestP
 
 const MAX_STATE_BYTES = 2048;
 
-/** Where the client wants the browser to go; undefined: nowhere. Throws `Refused` for what it has not registered. */
+/** Returns the requested redirect URL, if any. Throws `Refused` if the client has not registered it. */
 async function redirectTarget(
   { clients }: AuthServerContext,
   { clientId }: IdTokenHint,
@@ -80,7 +80,7 @@ const COOKIE = 'vmcp-logout';
 const COOKIE_SECONDS = 600;
 const csrfText = (cookie: string): string => `logout ${cookie}`;
 
-function askToForget(context: AuthServerContext, res: Response): void {
+function showLogoutPage(context: AuthServerContext, res: Response): void {
   const { settings, secrets, random } = context;
   const cookie = issueToken('cookie', random(RANDOM_BYTES), secrets()).reveal();
   setCookie(res, cookieName(COOKIE, settings), cookie, { ...settings, maxAgeSeconds: COOKIE_SECONDS });
@@ -88,13 +88,13 @@ function askToForget(context: AuthServerContext, res: Response): void {
   sendPage(res, logoutPage({ server: hostOf(context), action, csrf: tagOf('csrf', csrfText(cookie), secrets()) }));
 }
 
-function forgetApprovals(context: AuthServerContext, req: Request, res: Response, csrf: string): void {
+function deleteApprovals(context: AuthServerContext, req: Request, res: Response, csrf: string): void {
   const { settings, secrets } = context;
   const name = cookieName(COOKIE, settings);
-  const asked = cookiesNamed(req, name).some(
+  const isConfirmed = cookiesNamed(req, name).some(
     (cookie) => isGenuine('cookie', cookie, secrets()) && hasTag('csrf', csrfText(cookie), csrf, secrets()),
   );
-  if (!asked) throw new PageRefused('consent_out_of_date');
+  if (!isConfirmed) throw new PageRefused('consent_out_of_date');
   forgetConsents(req, res, settings);
   setCookie(res, name, '', { ...settings, maxAgeSeconds: 0 });
   sendPage(res, loggedOutPage(hostOf(context), 'approvals'));
