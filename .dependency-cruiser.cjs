@@ -116,6 +116,13 @@ module.exports = {
       to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|policy)/' },
     },
     {
+      name: 'key-value-store-behind-its-variant',
+      severity: 'error',
+      comment: 'Only the variant storage/kvstore.ts imports storage/kvstore/.',
+      from: { path: '^(gateway|operator|crds)/', pathNot: `^gateway/authserver/storage/kvstore(/|\\.ts$)|${TEST}` },
+      to: { path: '^gateway/authserver/storage/kvstore/' },
+    },
+    {
       name: 'mcp-sdk-in-one-folder',
       severity: 'error',
       comment: 'Only gateway/vmcp/ and tests import @modelcontextprotocol/*, so that an upgrade changes one folder.',

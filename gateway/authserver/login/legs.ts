@@ -167,9 +167,15 @@ async function failLogin(
 ): Promise<NextRedirect> {
   const { store, emit, log } = context;
   if (!(error instanceof UpstreamError)) throw error;
-  const { fault, message, providerError, providerSays } = error;
+  const { fault, message, providerError, providerDescription } = error;
   emit('login_leg_failed', { provider, client_id: attempt.clientId, fault, providerError });
-  log.warn('a login at an identity provider failed', { provider, fault, cause: message, providerError, providerSays });
+  log.warn('a login at an identity provider failed', {
+    provider,
+    fault,
+    cause: message,
+    providerError,
+    providerDescription,
+  });
   await store.upstreamTokens.delete(attempt.tsid);
   const answer = clientAnswer(fault);
   if (answer === 'page') throw new PageRefused('provider_mismatch', { provider });

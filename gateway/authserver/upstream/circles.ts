@@ -4,11 +4,11 @@ import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-se
 
 type Entry = NonNullable<EmbeddedAuthServerConfig['upstreams']>[number];
 
-/** Addresses of a provider that are the authorization server's own. Paths start at the entry. */
+/** Lists the addresses of a provider that point to this authorization server. Paths start at the entry. */
 export const circularProblems = (entry: Entry, own: LoginAddresses): Problem[] =>
   Object.entries(addressesOf(entry)).flatMap(([path, url]) =>
     url !== undefined && isServedBy(url, own)
-      ? [{ reason: 'CircularAddress', path, message: circular('name another identity provider') }]
+      ? [{ reason: 'CircularAddress', path, message: circular('configure another identity provider') }]
       : [],
   );
 

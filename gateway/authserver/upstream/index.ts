@@ -3,10 +3,10 @@ import { oauth2 } from './oauth2.ts';
 import { oidc } from './oidc.ts';
 import type { Upstream, UpstreamDeps, UpstreamScope } from './upstream.ts';
 
-/** Every type of upstream provider. A new one is one line here. */
+/** All types of upstream providers. A new one is one line here. */
 export const UPSTREAMS = [oauth2, oidc] as const;
 
-/** A provider of which nobody knows which type it is of. */
+/** Provider of any type. */
 interface AnyUpstream {
   readonly type: string;
   resolve(spec: never, scope: UpstreamScope): object;
@@ -14,7 +14,7 @@ interface AnyUpstream {
   create(config: never, deps: UpstreamDeps): Upstream;
 }
 
-/** One item of `embedded_auth_server_config.upstreams`: the member `<type>_config` is the provider's own. */
+/** Item of `embedded_auth_server_config.upstreams`. Its member `<type>_config` holds the settings of the type. */
 export interface UpstreamEntry {
   readonly name?: string;
   readonly type?: string;
@@ -24,7 +24,7 @@ const typeNamed = (type: string | undefined): AnyUpstream | undefined => UPSTREA
 
 const blockOf = (entry: object, member: string): unknown => (entry as Readonly<Record<string, unknown>>)[member];
 
-/** What is wrong with an entry that fits its schema. Paths start at the entry. */
+/** Lists the problems of an entry that matches its schema. Paths start at the entry. */
 export function upstreamProblems(entry: UpstreamEntry): Problem[] {
   const upstream = typeNamed(entry.type);
   if (!upstream) {
@@ -37,7 +37,7 @@ export function upstreamProblems(entry: UpstreamEntry): Problem[] {
   return upstream.check(config as never).map((found) => ({ ...found, path: `${member}.${found.path}` }));
 }
 
-/** The provider of an entry that has no problems. Throws an Error for any other. */
+/** Creates the provider of an entry. Throws an Error when the entry has problems. */
 export function createUpstream(entry: UpstreamEntry, deps: UpstreamDeps): Upstream {
   const [problem] = upstreamProblems(entry);
   const upstream = typeNamed(entry.type);
@@ -47,7 +47,7 @@ export function createUpstream(entry: UpstreamEntry, deps: UpstreamDeps): Upstre
   return upstream.create(blockOf(entry, `${upstream.type}_config`) as never, deps);
 }
 
-/** What an item of `upstreamProviders` becomes. Paths of problems start at the member that the type names. */
+/** Resolves an item of `upstreamProviders`. Paths of problems start at the member that the type names. */
 export function resolveUpstream(
   provider: { readonly name: string; readonly type: string },
   scope: UpstreamScope,

@@ -8,7 +8,7 @@ import { clientAnswer } from './upstream-error.ts';
 
 const GOOD = { access_token: 'access-1', token_type: 'bearer' };
 
-/** Short where a timeout is waited for, else long enough for a busy machine. */
+/** Timeout, short in tests that wait for it, otherwise long enough for a busy machine. */
 const patienceWith = (answer: Answer): number => (answer === never ? 300 : 5_000);
 
 const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2ProviderConfig> = {}, more = {}) => {
@@ -18,7 +18,7 @@ const providing = async (answers: Record<string, Answer>, config: Partial<OAuth2
 };
 
 describe('a plain OAuth 2.0 provider', () => {
-  it('is sent PKCE S256 and state always, and neither nonce nor prompt', async () => {
+  it('always receives PKCE S256 and state, and neither nonce nor prompt', async () => {
     const { upstream, provider } = await providing(
       {},
       { scopes: ['repo', 'user'], additional_authorization_params: { owner: 'user' } },
@@ -38,7 +38,7 @@ describe('a plain OAuth 2.0 provider', () => {
     expect(upstream.status()).toEqual({ ready: true });
   });
 
-  it('logs in with nested tokens and a made-up subject, a new one each time', async () => {
+  it('supports nested tokens, with a new synthetic subject for each login', async () => {
     let count = 0;
     const token: Answer = (res, request) => {
       count += 1;
@@ -72,7 +72,7 @@ describe('a plain OAuth 2.0 provider', () => {
     expect(second.identity.subject).not.toBe(first.identity.subject);
   });
 
-  it('may name the user in its token reply', async () => {
+  it('may identify the user in its token reply', async () => {
     const identity_from_token = { subject_path: 'authed_user.id', name_path: 'authed_user.name' };
     const token = json({ ...GOOD, authed_user: { id: 42, name: 'Ann' } });
     const { upstream } = await providing({ token }, { identity_from_token });
@@ -81,7 +81,7 @@ describe('a plain OAuth 2.0 provider', () => {
       synthetic: false,
       name: 'Ann',
       email: undefined,
-      claims: {}, // a token reply holds secrets
+      claims: {}, // a token reply contains secrets
     });
     const nameless = await providing({}, { identity_from_token });
     expect((await upstreamError(() => nameless.upstream.login({ code: 'c' }, SECRETS))).fault).toBe('bad_reply');
@@ -98,7 +98,7 @@ describe('a plain OAuth 2.0 provider', () => {
     ['ok: false', json({ ok: false, error: 'invalid_code' }), 'server_error'],
     ['a list', json([GOOD]), 'server_error'],
     [
-      'a form in place of JSON',
+      'form data instead of JSON',
       raw(200, { 'content-type': 'application/x-www-form-urlencoded' }, 'access_token=a'),
       'server_error',
     ],
@@ -106,9 +106,9 @@ describe('a plain OAuth 2.0 provider', () => {
     ['nothing', raw(204, {}), 'server_error'],
     ['201', json(GOOD, 201), 'server_error'],
     ['a redirect', raw(302, { location: 'http://127.0.0.1:9/' }), 'server_error'],
-    ['a redirect that keeps the form', raw(307, { location: '/token2' }), 'server_error'],
+    ['a redirect that resends the form', raw(307, { location: '/token2' }), 'server_error'],
     ['invalid_grant', json({ error: 'invalid_grant', error_description: 'SAID' }, 400), 'server_error'],
-    ['an error that is no text', json({ error: {} }, 400), 'server_error'],
+    ['an error that is not a text', json({ error: {} }, 400), 'server_error'],
     ['403 with HTML', raw(403, { 'content-type': 'text/html' }, 'SAID'), 'server_error'],
     ['429', json({ error: 'slow_down' }, 429), 'temporarily_unavailable'],
     ['500 with an error', json({ error: 'invalid_grant' }, 500), 'temporarily_unavailable'],
@@ -116,7 +116,7 @@ describe('a plain OAuth 2.0 provider', () => {
     ['a reset', (res) => res.destroy(), 'temporarily_unavailable'],
     ['no answer', never, 'temporarily_unavailable'],
   ];
-  it.each(NOT_TAKEN)('row 69: is not believed when the token endpoint gives %s', async (_name, token, answer) => {
+  it.each(NOT_TAKEN)('fails the login when the token endpoint answers with %s', async (_name, token, answer) => {
     const { upstream, provider } = await providing({ token }, {}, { timeoutMs: patienceWith(token) });
     const error = await upstreamError(() => upstream.login({ code: 'the-code' }, SECRETS));
     expect(clientAnswer(error.fault)).toBe(answer);
@@ -124,7 +124,7 @@ describe('a plain OAuth 2.0 provider', () => {
     expect(provider.seen.map(({ endpoint }) => endpoint)).toEqual(['token']);
   });
 
-  it('gets the secret by Basic, and in the form when it refuses that', async () => {
+  it('receives the secret by Basic, or in the form when it rejects Basic', async () => {
     const token: Answer = (res, request) =>
       (request.form.get('client_secret') === 's' ? json(GOOD) : json({ error: 'incorrect_client_credentials' }))(
         res,
@@ -158,7 +158,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     return { provider, ...upstreamFor(oauth2Entry(provider, config), { timeoutMs: patienceWith(user) }) };
   };
 
-  it('names the user, by GET or POST, with further headers', async () => {
+  it('identifies the user, by GET or POST, with additional headers', async () => {
     const mapping = { subject_fields: ['node.id', 'id'], name_fields: ['name', 'login'], email_fields: ['email'] };
     const user = json({ id: 583_231, login: 'octocat', name: null, email: 'ann@example.com' });
     const headers = { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' };
@@ -184,7 +184,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     });
   });
 
-  it('keeps user ids beyond 2^53 exact and apart', async () => {
+  it('keeps user ids beyond 2^53 exact', async () => {
     const ids = ['9007199254740992', '9007199254740993', '18446744073709551617'];
     const { upstream, provider } = await asking(raw(200, {}, ''), { field_mapping: { subject_fields: ['id'] } });
     const subjects: string[] = [];
@@ -211,7 +211,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     ['1e21', raw(200, {}, '{"sub": 1e21}'), 'server_error'],
     ['__proto__', raw(200, {}, '{"__proto__": {"sub": "ann"}}'), 'server_error'],
     ['a list', json([{ sub: 'ann' }]), 'server_error'],
-    ['half a document', raw(200, { 'content-type': 'application/json' }, '{"sub": "SAID'), 'server_error'],
+    ['a truncated document', raw(200, { 'content-type': 'application/json' }, '{"sub": "SAID'), 'server_error'],
     ['HTML', raw(200, { 'content-type': 'text/html' }, '<html>SAID'), 'server_error'],
     ['2 MB', json({ sub: 'ann', padding: 'x'.repeat(2 * 1024 * 1024) }), 'server_error'],
     ['401', json({ sub: 'ann' }, 401), 'server_error'],
@@ -220,7 +220,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     ['503', raw(503, {}, 'SAID'), 'temporarily_unavailable'],
     ['no answer', never, 'temporarily_unavailable'],
   ];
-  it.each(FAILING)('row 68: fails the login with %s', async (_name, user, answer) => {
+  it.each(FAILING)('fails the login with %s', async (_name, user, answer) => {
     const { upstream, provider } = await asking(user);
     const error = await upstreamError(() => upstream.login({ code: 'c' }, SECRETS));
     expect(clientAnswer(error.fault)).toBe(answer);
@@ -228,7 +228,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     expect(provider.to('user2')).toHaveLength(0);
   });
 
-  it('row 33: one e-mail address at two providers makes two subjects', async () => {
+  it('gives two subjects for one e-mail address at two providers', async () => {
     const [github, gitlab] = await Promise.all(
       ['1', '2'].map((sub) => asking(json({ sub, email: 'ann@example.com' }))),
     );
@@ -238,7 +238,7 @@ describe('userinfo of a plain OAuth 2.0 provider', () => {
     expect(subjects.map(({ subject }) => subject)).toEqual(['1', '2']);
   });
 
-  it('row 32: says who logs in now, whoever it was before', async () => {
+  it('identifies the current user, not the previous one', async () => {
     const { upstream, provider } = await asking(json({ sub: 'ann' }));
     expect((await upstream.login({ code: 'c' }, SECRETS)).identity.subject).toBe('ann');
     provider.answers['user'] = json({ sub: 'bob' });
@@ -263,7 +263,7 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     ]);
   });
 
-  it('are asked for with the parameters of the configuration, for a code and by a refresh', async () => {
+  it('are requested with the configured parameters, for a code and by a refresh', async () => {
     const additional_token_params = { resource: 'https://api.example', audience: 'a b' };
     const { upstream, provider } = await providing({}, { additional_token_params });
     await upstream.login({ code: 'c' }, SECRETS);
@@ -278,13 +278,13 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
 
   it.each<[string, Partial<OAuth2ProviderConfig>, string | undefined, string | null]>([
     ['all of them were granted', { scopes: ['repo', 'user'] }, 'user repo gist', 'repo user'],
-    ['the list has commas', { scopes: ['repo', 'user'] }, 'repo,user', 'repo user'],
-    ['offline_access is granted without saying so', { scopes: ['a', 'offline_access'] }, 'a', 'a offline_access'],
+    ['the list is separated by commas', { scopes: ['repo', 'user'] }, 'repo,user', 'repo user'],
+    ['offline_access is granted without being listed', { scopes: ['a', 'offline_access'] }, 'a', 'a offline_access'],
     ['fewer were granted', { scopes: ['repo', 'user'] }, 'repo', null],
-    ['nobody said what was granted', { scopes: ['repo'] }, undefined, null],
-    ['none are asked for', {}, 'repo', null],
-    ['they are to be left out', { scopes: ['repo'], omit_scope_on_refresh: true }, 'repo', null],
-  ])('are refreshed with or without scopes where %s', async (_name, config, scope, sent) => {
+    ['the provider does not list the granted scopes', { scopes: ['repo'] }, undefined, null],
+    ['none are requested', {}, 'repo', null],
+    ['omit_scope_on_refresh is set', { scopes: ['repo'], omit_scope_on_refresh: true }, 'repo', null],
+  ])('are refreshed with or without scopes when %s', async (_name, config, scope, sent) => {
     const { upstream, provider } = await providing({}, config);
     expect(await upstream.refresh({ grant: { ...grant, scope }, subject: 'x' })).toMatchObject({
       outcome: 'refreshed',
@@ -299,12 +299,12 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     ['an internal error with 200', { ok: false, error: 'internal_error' }, 200, 'unavailable'],
     ['invalid_client', { error: 'invalid_client' }, 401, 'unavailable'],
     ['invalid_grant with 500', { error: 'invalid_grant' }, 500, 'unavailable'],
-  ])('are dead or not by the words of %s', async (_name, body, status, outcome) => {
+  ])('have a refresh outcome according to the error of %s', async (_name, body, status, outcome) => {
     const { upstream } = await providing({ token: json(body, status) });
     expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome });
   });
 
-  it('are revoked where there is an endpoint, as well as it goes', async () => {
+  it('are revoked if there is an endpoint, without failing on errors', async () => {
     const provider = await scriptedProvider();
     provider.answers['revoke'] = raw(200, {});
     const { upstream, logged } = upstreamFor(oauth2Entry(provider, { revocation_endpoint: provider.url('revoke') }));
@@ -322,7 +322,7 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     expect(await (await providing({})).upstream.revoke(grant)).toBe(false);
   });
 
-  it('wait at most 5 s for their revocation', async () => {
+  it('are revoked within 5 s or not at all', async () => {
     const provider = await scriptedProvider();
     provider.answers['revoke'] = never;
     const { upstream } = upstreamFor(oauth2Entry(provider, { revocation_endpoint: provider.url('revoke') }));

@@ -7,13 +7,13 @@ import { secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
-import { ClientAuthentication } from './protocol/client-authentication.ts';
-import { CodeClient } from './protocol/code-client.ts';
+import type { CodeClient } from './protocol/code-client.ts';
 import type { Provider } from './protocol/provider.ts';
 import type { Guards } from './protocol/guards.ts';
 import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
+  codeClientOf,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
@@ -75,7 +75,7 @@ const spec = Closed(
   { description: 'Provider without discovery.' },
 );
 
-/** A provider without discovery: GitHub, Slack and others that know OAuth 2.0 more or less. @see RFC 6749 §4.1 */
+/** OAuth 2.0 provider without discovery, such as GitHub and Slack, with their deviations from the RFC. @see RFC 6749 §4.1 */
 export const oauth2 = defineUpstream({
   type: 'oauth2',
   description: 'Provider without discovery.',
@@ -133,7 +133,6 @@ class OAuth2Upstream implements Upstream {
 
   constructor(settings: OAuth2ProviderConfig, deps: UpstreamDeps) {
     const { authorization_endpoint = '', token_endpoint = '', revocation_endpoint } = settings;
-    const { now, timeoutMs = DEFAULT_TIMEOUT_MS } = deps;
     this.name = deps.name;
     this.clientId = settings.client_id ?? '';
     this.host = new URL(authorization_endpoint).host;
@@ -149,15 +148,9 @@ class OAuth2Upstream implements Upstream {
       },
       outbound: this.#guards.of(token_endpoint),
     };
-    const { token_response_mapping: mapping } = settings;
-    this.#client = new CodeClient({
-      clientId: this.clientId,
+    this.#client = codeClientOf(settings, deps, {
       redirectUri: redirectUriOf(settings, deps, false),
-      authentication: new ClientAuthentication(settings, deps),
-      tokenParameters: settings.additional_token_params,
-      rules: { openid: false, mapping },
-      timeoutMs,
-      now,
+      rules: { openid: false, mapping: settings.token_response_mapping },
     });
   }
 
@@ -193,7 +186,7 @@ class OAuth2Upstream implements Upstream {
   }
 
   warmUp(): void {
-    // nothing is to be found out
+    // there is no metadata to fetch
   }
 
   status(): UpstreamStatus {
@@ -227,6 +220,6 @@ class OAuth2Upstream implements Upstream {
 
 function identityIn(document: unknown, fields: IdentityFields, where: string): UpstreamIdentity {
   const subject = subjectIn(document, fields);
-  if (subject === undefined) throw new UpstreamError('bad_reply', `${where} names no subject that can be used`);
+  if (subject === undefined) throw new UpstreamError('bad_reply', `${where} has no usable subject`);
   return { subject, synthetic: false, ...profileIn(document, fields), claims: {} };
 }

@@ -7,7 +7,7 @@ import { fileWith, oidcEntry, REDIRECT_URI, upstreamError, upstreamFor } from '.
 const random = () => randomBytes(32).toString('base64url');
 const newSecrets = () => ({ state: random(), codeVerifier: random(), nonce: random() });
 
-/** `oidc-provider` with a client of its own, and us in front of it. */
+/** Starts `oidc-provider` with a registered client, and an upstream for it. */
 async function registered(method: 'client_secret_basic' | 'client_secret_post' | 'none') {
   const provider = await startIdentityProvider({
     port: 0,
@@ -45,7 +45,7 @@ describe('oidc-provider as the upstream provider', () => {
     expect(await upstream.refresh({ grant: refreshed.grant, subject: 'bob' })).toMatchObject({ outcome: 'dead' });
   });
 
-  it('row 30: takes a code once, and only with the verifier and the nonce of its leg', async () => {
+  it('accepts a code once, and only with the verifier and the nonce of its leg', async () => {
     const { upstream } = await registered('client_secret_basic');
     const browser = new Browser(REDIRECT_URI);
     const run = async () => {
@@ -71,7 +71,7 @@ describe('oidc-provider as the upstream provider', () => {
     expect(await upstreamError(() => upstream.login(promised, fourth.secrets))).toMatchObject({ fault: 'mixed_up' });
   });
 
-  it('asks for the password again when that is wanted, and passes on a refusal', async () => {
+  it('asks for the password again on request, and reports a denial', async () => {
     const { upstream } = await registered('none');
     const browser = new Browser(REDIRECT_URI);
     await browser.login(await upstream.authorizationUrl(newSecrets()), 'ann');

@@ -6,13 +6,13 @@ import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';
-import { ClientAuthentication } from './protocol/client-authentication.ts';
-import { CodeClient } from './protocol/code-client.ts';
+import type { CodeClient } from './protocol/code-client.ts';
 import type { Provider } from './protocol/provider.ts';
 import type { Guards } from './protocol/guards.ts';
 import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './config/oidc-config.ts';
 import { OidcIdentity } from './identity/oidc-identity.ts';
 import {
+  codeClientOf,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
@@ -46,7 +46,7 @@ const spec = Closed(
   { description: 'Provider with OpenID Connect discovery.' },
 );
 
-/** A provider with OpenID Connect discovery. @see OpenID Connect Core 1.0, OpenID Connect Discovery 1.0 */
+/** Provider with OpenID Connect discovery. @see OpenID Connect Core 1.0, OpenID Connect Discovery 1.0 */
 export const oidc = defineUpstream({
   type: 'oidc',
   description: 'Provider with OpenID Connect discovery.',
@@ -70,9 +70,9 @@ export const oidc = defineUpstream({
   create: (settings, deps) => new OidcUpstream(settings, deps),
 });
 
-/** @see RFC 9207 §3 */
-const promisesIss = ({ authorization_response_iss_parameter_supported: promised }: ServerMetadata): boolean =>
-  promised === true;
+/** Returns true when the metadata state that every callback has `iss`. @see RFC 9207 §3 */
+const sendsIss = ({ authorization_response_iss_parameter_supported: supported }: ServerMetadata): boolean =>
+  supported === true;
 
 const DEFAULT_SCOPES: readonly string[] = ['openid', 'offline_access'];
 
@@ -108,20 +108,15 @@ class OidcUpstream implements Upstream {
       log,
       retryPausesMs,
     });
-    this.#client = new CodeClient({
-      clientId: this.clientId,
+    this.#client = codeClientOf(settings, deps, {
       redirectUri: settings.redirect_uri ?? deps.redirectUri,
-      authentication: new ClientAuthentication(settings, deps),
-      tokenParameters: settings.additional_token_params,
       rules: { openid: true },
-      timeoutMs,
-      now,
     });
     this.#identity = new OidcIdentity(settings, this.#guards, deps);
   }
 
   async redirectUri(): Promise<string> {
-    return redirectUriOf(this.#settings, this.#deps, promisesIss(await this.#metadata.current()));
+    return redirectUriOf(this.#settings, this.#deps, sendsIss(await this.#metadata.current()));
   }
 
   async authorizationUrl(request: AuthorizationRequest): Promise<string> {
@@ -136,7 +131,7 @@ class OidcUpstream implements Upstream {
 
   async login(callback: Callback, secrets: LegSecrets) {
     const provider = await this.#provider();
-    const required = promisesIss(provider.metadata) || this.#isShared(secrets);
+    const required = sendsIss(provider.metadata) || this.#usesSharedRedirect(secrets);
     const code = codeOf(callback, exactIssuer(this.#issuer, required));
     const { grant, claims } = await this.#client.exchange(provider, code, secrets);
     const scopes = this.#scopes(provider.metadata);
@@ -169,8 +164,8 @@ class OidcUpstream implements Upstream {
     return this.#guards.close();
   }
 
-  /** The leg began at the address of another provider, because `iss` was promised: it is still owed. */
-  #isShared({ redirectUri }: LegSecrets): boolean {
+  /** Returns true when the leg uses the shared redirect URI: `iss` is then required, whatever the metadata state now. */
+  #usesSharedRedirect({ redirectUri }: LegSecrets): boolean {
     const { redirectUri: shared, ownRedirectUri: own } = this.#deps;
     return this.#settings.redirect_uri === undefined && own !== undefined && redirectUri === shared;
   }
@@ -179,7 +174,7 @@ class OidcUpstream implements Upstream {
     return { metadata: await this.#metadata.current(), outbound: this.#guards.of(this.#issuer) };
   }
 
-  /** Google, for one, refuses `offline_access`: by default it is asked for where the provider does not leave it out. */
+  /** Returns the requested scopes. Requests `offline_access` unless the metadata omit it: Google, for one, rejects it. */
   #scopes({ scopes_supported: supported }: ServerMetadata): readonly string[] {
     if (this.#settings.scopes) return this.#settings.scopes;
     return DEFAULT_SCOPES.filter((scope) => scope === 'openid' || supported?.includes(scope) !== false);

@@ -17,10 +17,10 @@ const drip: Answer = (res) => {
   });
 };
 
-/** Of each endpoint that a login asks: what it does, and what the client is told. */
+/** Faulty replies of any endpoint that a login uses, and the error for the client. */
 const FAULTS: readonly (readonly [string, Answer, string])[] = [
   ['no answer', never, 'temporarily_unavailable'],
-  ['a byte now and then', drip, 'temporarily_unavailable'],
+  ['a very slow reply', drip, 'temporarily_unavailable'],
   ['a reset', (res) => res.destroy(), 'temporarily_unavailable'],
   ['500', raw(500, {}, 'SAID'), 'temporarily_unavailable'],
   ['503 with HTML', raw(503, { 'content-type': 'text/html' }, 'SAID'), 'temporarily_unavailable'],
@@ -28,11 +28,11 @@ const FAULTS: readonly (readonly [string, Answer, string])[] = [
   ['404', raw(404, {}, 'SAID'), 'server_error'],
   ['HTML', html, 'server_error'],
   ['2 MB', json({ keys: [], padding: HUGE }), 'server_error'],
-  ['half a document', raw(200, { 'content-type': 'application/json' }, '{"keys": [SAID'), 'server_error'],
+  ['a truncated document', raw(200, { 'content-type': 'application/json' }, '{"keys": [SAID'), 'server_error'],
   ['a list', json([]), 'server_error'],
   ['an empty object', json({}), 'server_error'],
   ['a redirect to another origin', raw(302, { location: 'http://127.0.0.1:9/x' }), 'server_error'],
-  ['a status that is none', raw(299, {}), 'server_error'],
+  ['an unknown status', raw(299, {}), 'server_error'],
 ];
 
 describe.each(['openid-configuration', 'jwks', 'token'])('a provider whose %s endpoint misbehaves', (endpoint) => {
@@ -50,7 +50,7 @@ describe.each(['openid-configuration', 'jwks', 'token'])('a provider whose %s en
 });
 
 describe('redirects', () => {
-  it('are followed to the same origin for documents, and never with a code', async () => {
+  it('are followed to the same origin for documents, and never for a code', async () => {
     const provider = await openidProvider();
     const { 'openid-configuration': discovery, token } = provider.answers;
     provider.answers['openid-configuration'] = raw(301, { location: '/moved' });
@@ -64,9 +64,9 @@ describe('redirects', () => {
   });
 });
 
-describe('addresses inside', () => {
+describe('internal addresses', () => {
   it.each(['https://10.0.0.1', 'https://169.254.169.254', 'https://[::ffff:10.0.0.1]', 'https://[fe80::1]'])(
-    'are not called as issuer: %s',
+    'are not requested as issuer: %s',
     async (issuer) => {
       const { upstream } = upstreamFor(oidcEntry({ issuer }));
       const error = await upstreamError(() => upstream.authorizationUrl(SECRETS));
@@ -74,7 +74,7 @@ describe('addresses inside', () => {
     },
   );
 
-  it('are not opened by a public issuer that resolves there', async () => {
+  it('are not requested for a public issuer that resolves to them', async () => {
     const lookup = resolver(['127.0.0.1']);
     const { upstream } = upstreamFor(oidcEntry({ issuer: 'https://idp.example' }), {
       outbound: (options) => createOutbound({ ...options, lookup }),
@@ -84,8 +84,8 @@ describe('addresses inside', () => {
   });
 });
 
-describe('a provider with a certificate of its own', () => {
-  it('is trusted with the bundle of its configuration only', async () => {
+describe('a provider with a private certificate', () => {
+  it('is trusted only with the configured bundle', async () => {
     const authority = createAuthority('a test');
     let issuer = '';
     const { port } = await serve(

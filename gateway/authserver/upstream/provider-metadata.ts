@@ -20,7 +20,7 @@ export interface ProviderMetadataOptions extends OutboundFlags {
 }
 
 const MAX_AGE_MS = 3_600_000;
-/** Logins that come this soon after a failure share it. */
+/** Logins within this time after a failure fail with it. */
 const REST_MS = 1_000;
 const RETRY_PAUSES_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000];
 
@@ -34,14 +34,14 @@ const REASONS: Readonly<Record<UpstreamFault, string>> = {
 };
 
 /**
- * What an OpenID provider says of itself. A provider that is down when the gateway starts is asked again in the
- * background and by every login; one that goes down later is known from before. Logins share one flight.
+ * Metadata of an OpenID provider. When discovery fails at the start, it is retried in the background and by every login;
+ * later failures keep the known metadata. Concurrent logins share one request.
  */
 export class ProviderMetadata {
   readonly #options: ProviderMetadataOptions;
-  #found: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
+  #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
   #failure: { readonly error: UpstreamError; readonly at: number } | undefined;
-  #flight: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -49,22 +49,22 @@ export class ProviderMetadata {
     this.#options = options;
   }
 
-  /** Rejects with `UpstreamError`. */
+  /** Returns the metadata. Rejects with `UpstreamError`. */
   async current(): Promise<ServerMetadata> {
     const now = this.#options.now();
-    if (this.#found) {
-      if (now - this.#found.at >= MAX_AGE_MS && !this.#rests(now)) void this.#fly();
-      return this.#found.metadata;
+    if (this.#known) {
+      if (now - this.#known.at >= MAX_AGE_MS && !this.#hasJustFailed(now)) void this.#refresh();
+      return this.#known.metadata;
     }
-    if (!this.#rests(now)) await this.#fly();
-    return this.#foundOrThrow();
+    if (!this.#hasJustFailed(now)) await this.#refresh();
+    return this.#knownOrThrow();
   }
 
-  /** Asks in the background, again and again until it works once. */
+  /** Discovers the provider in the background, and retries until it succeeds once. */
   warmUp(tries = 0): void {
     const { retryPausesMs = RETRY_PAUSES_MS } = this.#options;
-    void this.#fly().then(() => {
-      if (this.#found !== undefined || this.#closed) return;
+    void this.#refresh().then(() => {
+      if (this.#known !== undefined || this.#closed) return;
       const pause = retryPausesMs[Math.min(tries, retryPausesMs.length - 1)] ?? REST_MS;
       this.#retry = setTimeout(() => {
         this.warmUp(tries + 1);
@@ -74,7 +74,7 @@ export class ProviderMetadata {
 
   status(): UpstreamStatus {
     const failure = this.#failure?.error;
-    const ready = this.#found !== undefined;
+    const ready = this.#known !== undefined;
     if (failure) return { ready, reason: REASONS[failure.fault], message: failure.message };
     return ready
       ? { ready }
@@ -86,31 +86,33 @@ export class ProviderMetadata {
     clearTimeout(this.#retry);
   }
 
-  #rests(now: number): boolean {
+  #hasJustFailed(now: number): boolean {
     return this.#failure !== undefined && now - this.#failure.at < REST_MS;
   }
 
-  #foundOrThrow(): ServerMetadata {
-    if (this.#found) return this.#found.metadata;
-    throw this.#failure?.error ?? new UpstreamError('unavailable', 'the metadata of the provider are not there yet');
+  #knownOrThrow(): ServerMetadata {
+    if (this.#known) return this.#known.metadata;
+    throw (
+      this.#failure?.error ?? new UpstreamError('unavailable', 'the metadata of the provider have not been fetched yet')
+    );
   }
 
-  /** Never rejects: how it went stands in the fields. */
-  #fly(): Promise<void> {
-    this.#flight ??= this.#load().finally(() => {
-      this.#flight = undefined;
+  /** Discovers the provider, at most once at a time. Never rejects: stores the result in the fields. */
+  #refresh(): Promise<void> {
+    this.#running ??= this.#load().finally(() => {
+      this.#running = undefined;
     });
-    return this.#flight;
+    return this.#running;
   }
 
   async #load(): Promise<void> {
     const { log, now, issuer } = this.#options;
     try {
-      this.#found = { metadata: await discover(this.#options), at: now() };
-      if (this.#failure) log.info('the identity provider answers again', { issuer });
+      this.#known = { metadata: await discover(this.#options), at: now() };
+      if (this.#failure) log.info('the identity provider is reachable again', { issuer });
       this.#failure = undefined;
     } catch (thrown) {
-      if (this.#closed) return; // it was cut off
+      if (this.#closed) return; // `close` has aborted it
       const error = faultOf(thrown, { what: 'discovery', status: undefined });
       const level = this.#failure?.error.message === error.message ? 'debug' : 'warn';
       log[level]('the identity provider cannot be discovered', {
@@ -142,29 +144,29 @@ async function discover(options: ProviderMetadataOptions): Promise<ServerMetadat
   }
 }
 
-/** The issuer must be identical, else the endpoints may be those of somebody else. @see RFC 8414 §3.3 */
+/** Returns the fault of the metadata. The issuer must be identical, or the endpoints may belong to another party. @see RFC 8414 §3.3 */
 function faultIn(metadata: ServerMetadata, options: ProviderMetadataOptions): string | undefined {
   const { issuer, insecureAllowHTTP = false } = options;
   if (metadata.issuer !== issuer) {
-    return 'name another spelling of the issuer: make issuer_url equal to it, character by character';
+    return 'spell the issuer differently: set issuer_url to exactly that text';
   }
   const { authorization_endpoint: authorization } = metadata;
-  if (typeof authorization !== 'string') return 'name no authorization_endpoint';
+  if (typeof authorization !== 'string') return 'have no authorization_endpoint';
   const [problem] = urlProblems(authorization, 'authorization_endpoint', insecureAllowHTTP);
-  if (problem) return `name an authorization_endpoint that no browser is sent to: ${problem.message}`;
+  if (problem) return `have an unusable authorization_endpoint: ${problem.message}`;
   const twice = reservedInQuery(authorization);
-  if (twice !== undefined) return `name an authorization_endpoint whose query holds ${twice}`;
+  if (twice !== undefined) return `have an authorization_endpoint whose query contains ${twice}`;
   const policy = policyFor(issuer, options);
   for (const member of ['token_endpoint', 'jwks_uri'] as const) {
     const url = metadata[member];
-    if (typeof url !== 'string') return `name no ${member}`;
+    if (typeof url !== 'string') return `have no ${member}`;
     const refused = checkOutboundUrl(url, policy);
-    if (refused) return `name a ${member} that is not called: ${refused.message}`;
+    if (refused) return `have an unusable ${member}: ${refused.message}`;
   }
   return shapeFaultIn(metadata);
 }
 
-/** Members that may be absent, and that openid-client takes as they come. */
+/** Returns the fault of optional members, which openid-client does not check. */
 function shapeFaultIn(metadata: Readonly<Record<string, unknown>>): string | undefined {
   const isText = (value: unknown): boolean => typeof value === 'string';
   const lists = ['token_endpoint_auth_methods_supported', 'scopes_supported'];
@@ -172,8 +174,8 @@ function shapeFaultIn(metadata: Readonly<Record<string, unknown>>): string | und
     const value = metadata[name];
     return value !== undefined && !(Array.isArray(value) && value.every(isText));
   });
-  if (badList !== undefined) return `have a ${badList} that is no list of texts`;
+  if (badList !== undefined) return `have a ${badList} that is not a list of texts`;
   const texts = ['userinfo_endpoint', 'revocation_endpoint'];
   const badText = texts.find((name) => metadata[name] !== undefined && !isText(metadata[name]));
-  return badText === undefined ? undefined : `have a ${badText} that is no text`;
+  return badText === undefined ? undefined : `have a ${badText} that is not a text`;
 }

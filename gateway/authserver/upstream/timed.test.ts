@@ -3,7 +3,7 @@ import { openidProvider, raw, SECRETS } from './testdata/scripted-provider.ts';
 import { oidcEntry, upstreamError, upstreamFor } from './testdata/upstream-under-test.ts';
 import { timed, type UpstreamUse } from './timed.ts';
 
-it('each use of a provider is told once, with how it ended and how long it took', async () => {
+it('reports each operation once, with outcome and duration', async () => {
   const provider = await openidProvider({ revocation_endpoint: 'http://127.0.0.1:9/revoke' });
   const { upstream, now, advance } = upstreamFor(oidcEntry(provider));
   const uses: UpstreamUse[] = [];
@@ -36,7 +36,7 @@ it('each use of a provider is told once, with how it ended and how long it took'
   expect(uses.map(({ seconds }) => seconds)).toEqual([3, 3, 0, 0, 0]);
 });
 
-it('a provider is otherwise as it was', async () => {
+it('keeps all other members of the provider', async () => {
   const { upstream, now } = upstreamFor(oidcEntry(await openidProvider()));
   const measured = timed(upstream, () => undefined, now);
   expect([measured.name, measured.clientId, measured.host]).toEqual([upstream.name, upstream.clientId, upstream.host]);

@@ -1,18 +1,18 @@
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** One use of a provider, however it ended. */
+/** Operation at a provider, successful or not. */
 export interface UpstreamUse {
   readonly provider: string;
   readonly operation: 'login' | 'refresh' | 'revoke';
-  /** `ok`, the fault of a login, the outcome of a refresh, or whether something was revoked. */
+  /** `ok`, the fault of a login, the outcome of a refresh, `revoked` or `not_revoked`. */
   readonly outcome: string;
   readonly seconds: number;
 }
 
 export type ObserveUpstream = (use: UpstreamUse) => void;
 
-/** The same provider; how long it takes is told. @param now ms. */
+/** Returns the provider with its operations timed and reported to `observe`. @param now ms. */
 export function timed(upstream: Upstream, observe: ObserveUpstream, now: () => number): Upstream {
   const { name, clientId, host } = upstream;
   const measured = measuredBy(name, observe, now);

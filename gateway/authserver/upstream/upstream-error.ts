@@ -1,12 +1,12 @@
 export type UpstreamFault =
-  | 'denied' // the user or the provider said no
+  | 'denied' // the user or the provider denied the request
   | 'mixed_up' // the callback belongs to another provider
-  | 'rejected' // the provider does not take the code
-  | 'misconfigured' // the operator must mend it: client, scopes, a secret file, a URL
-  | 'bad_reply' // a reply that is not what the standards say, or not to be trusted
-  | 'unavailable'; // the provider cannot be asked now
+  | 'rejected' // the provider rejects the code
+  | 'misconfigured' // the configuration is wrong: client, scopes, a secret file, a URL
+  | 'bad_reply' // the reply violates the standards or cannot be trusted
+  | 'unavailable'; // the provider cannot be reached now
 
-/** `page`: the flow cannot be trusted, so that nothing is redirected. Else the error of the authorization response. */
+/** `page`: an error page without a redirect, because the flow cannot be trusted. Otherwise the error for the client. */
 export type ClientAnswer = 'page' | 'access_denied' | 'server_error' | 'temporarily_unavailable';
 
 const ANSWERS: Readonly<Record<UpstreamFault, ClientAnswer>> = {
@@ -18,37 +18,37 @@ const ANSWERS: Readonly<Record<UpstreamFault, ClientAnswer>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** What the client may be told of a fault; all else is for the log. @see RFC 6749 §4.1.2.1 */
+/** Returns the error that the client receives for a fault; details are for the log. @see RFC 6749 §4.1.2.1 */
 export const clientAnswer = (fault: UpstreamFault): ClientAnswer => ANSWERS[fault];
 
 interface Facts {
   readonly providerError?: string | undefined;
-  readonly providerSays?: string | undefined;
+  readonly providerDescription?: string | undefined;
 }
 
-/** A leg failed. `message` is for the log and holds nothing that the provider wrote. */
+/** A leg failed. `message` is for the log and contains no text of the provider. */
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
   /** Error code of the provider, for the log. */
   readonly providerError: string | undefined;
-  /** Its description, for the log: cleaned and cut. Never for the client. */
-  readonly providerSays: string | undefined;
-  constructor(fault: UpstreamFault, message: string, { providerError, providerSays }: Facts = {}) {
+  /** Error description of the provider, for the log only: cleaned and truncated. */
+  readonly providerDescription: string | undefined;
+  constructor(fault: UpstreamFault, message: string, { providerError, providerDescription }: Facts = {}) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
     this.providerError = errorCode(providerError);
-    this.providerSays = providerSays === undefined ? undefined : cleaned(providerSays);
+    this.providerDescription = providerDescription === undefined ? undefined : cleaned(providerDescription);
   }
 }
 
-/** RFC 6749 §4.1.2.1, as far as it can be shown in a log. */
+/** Returns an error code (RFC 6749 §4.1.2.1) without characters that must not be logged. */
 export const errorCode = (text: unknown): string | undefined =>
   typeof text === 'string' && /^[\x21\x23-\x5B\x5D-\x7E]{1,64}$/u.test(text) ? text : undefined;
 
 const MAX_DESCRIPTION = 200;
 
-/** Some providers repeat the code or the token that they do not like. */
+/** Long words are removed, since some providers repeat the rejected code or token. */
 const LIKE_A_TOKEN = /[\w.~+/=-]{20,}/gu;
 
 const cleaned = (text: string): string =>

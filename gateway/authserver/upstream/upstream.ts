@@ -7,29 +7,29 @@ import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** What a provider gave for a code or a refresh token. */
+/** Upstream tokens that a provider issued for a code or a refresh token. */
 export interface UpstreamGrant {
   readonly accessToken: Secret;
   readonly refreshToken?: Secret | undefined;
   readonly idToken?: Secret | undefined;
-  /** ms since the epoch; undefined: does not expire. */
+  /** ms since the epoch; undefined when the token does not expire. */
   readonly expiresAt?: number | undefined;
   /** ms since the epoch. */
   readonly idTokenExpiresAt?: number | undefined;
-  /** Space-separated; undefined when the provider said nothing. */
+  /** Granted scopes, separated by spaces; undefined when the provider did not list them. */
   readonly scope?: string | undefined;
 }
 
-/** Who has logged in, as the provider says. */
+/** Identity of the user according to the provider. */
 export interface UpstreamIdentity {
   readonly subject: string;
-  /** The provider names nobody: the subject is made up, and another one at each login. */
+  /** The provider does not identify users: the subject is generated, and different at each login. */
   readonly synthetic: boolean;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
   /**
-   * Whatever else the provider says of the user, in its ID token or its userinfo: not checked, for rules of the operator.
-   * Empty where that would be a token reply, which holds secrets.
+   * All claims of the ID token or of userinfo, unchecked, for rules in the configuration. Empty when the identity is from a
+   * token reply, which contains secrets.
    */
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -39,7 +39,7 @@ export interface UpstreamLogin {
   readonly identity: UpstreamIdentity;
 }
 
-/** Secrets of one leg, made anew for it. */
+/** Secrets of one leg, generated for it. */
 export interface LegSecrets {
   /** 128 bits or more. */
   readonly state: string;
@@ -47,16 +47,16 @@ export interface LegSecrets {
   readonly codeVerifier: string;
   /** OpenID Connect Core §3.1.2.1; unused by a plain OAuth 2.0 provider. */
   readonly nonce: string;
-  /** As `redirectUri()` said when the leg began; undefined: the shared one. */
+  /** Result of `redirectUri()` when the leg started; undefined for the shared one. */
   readonly redirectUri?: string | undefined;
 }
 
 export interface AuthorizationRequest extends LegSecrets {
-  /** The user shall authenticate although the provider remembers them; OpenID Connect only. */
+  /** The provider must authenticate the user even if it has a session; OpenID Connect only. */
   readonly forceLogin?: boolean | undefined;
 }
 
-/** Parameters of the callback, each given at most once; `state` has led here and was consumed. */
+/** Parameters of the callback, each given at most once, without `state`, which selected the leg. */
 export interface Callback {
   readonly code?: string | undefined;
   readonly iss?: string | undefined;
@@ -66,22 +66,22 @@ export interface Callback {
 
 export interface RefreshRequest {
   readonly grant: UpstreamGrant;
-  /** Of the login that the grant comes from. */
+  /** Subject of the login that the grant belongs to. */
   readonly subject: string;
 }
 
 export type RefreshOutcome =
-  /** Whole: what the reply left out is taken over from the old grant. */
+  /** New grant; tokens that the reply omits are copied from the old one. */
   | { readonly outcome: 'refreshed'; readonly grant: UpstreamGrant; readonly rotated: boolean }
-  /** The grant has ended: only another login helps. */
+  /** The grant has ended: the user must log in again. */
   | { readonly outcome: 'dead'; readonly reason: string }
   /**
-   * Later it may work. `rotated` stands in for the refresh token, which is used up: store it at once, with nothing else
-   * of the reply, as its ID token could not be verified.
+   * The refresh may succeed later. `rotated` replaces the refresh token, which is used up: store it at once, but nothing
+   * else of the reply, since its ID token could not be verified.
    */
   | { readonly outcome: 'unavailable'; readonly reason: string; readonly rotated?: Secret | undefined };
 
-/** Whether the provider can be asked now. */
+/** Readiness of a provider. */
 export interface UpstreamStatus {
   readonly ready: boolean;
   /** CamelCase, for `/status`. */
@@ -89,65 +89,65 @@ export interface UpstreamStatus {
   readonly message?: string;
 }
 
-/** A provider towards which the authorization server is a client. */
+/** Identity provider of which the authorization server is a client. */
 export interface Upstream {
   readonly name: string;
-  /** Refresh tokens are worth nothing to another client: kept with them, compared before they are used. */
+  /** Client id at the provider. Stored with refresh tokens and compared before use: they are valid for this client only. */
   readonly clientId: string;
-  /** Where its pages are, for people. */
+  /** Host of the provider's pages, for display. */
   readonly host: string;
-  /** Redirect URI, to be registered at the provider. Rejects with `UpstreamError`. */
+  /** Returns the redirect URI to register at the provider. Rejects with `UpstreamError`. */
   redirectUri(): Promise<string>;
-  /** Where the user's browser goes. Rejects with `UpstreamError`. */
+  /** Returns the URL to which the user is redirected. Rejects with `UpstreamError`. */
   authorizationUrl(request: AuthorizationRequest): Promise<string>;
-  /** Judges the callback, exchanges the code, finds out who it is. Rejects with `UpstreamError`. */
+  /** Checks the callback, exchanges the code and identifies the user. Rejects with `UpstreamError`. */
   login(callback: Callback, secrets: LegSecrets): Promise<UpstreamLogin>;
-  /** Never rejects. Asked once: a refresh token may be good for one use only. */
+  /** Refreshes a grant with one request, since a refresh token may be valid for one use only. Never rejects. */
   refresh(request: RefreshRequest): Promise<RefreshOutcome>;
-  /** Best effort, 5 s at most. False: not revoked. Never rejects. */
+  /** Tries to revoke a grant within 5 s. Returns false when it is not revoked. Never rejects. */
   revoke(grant: UpstreamGrant): Promise<boolean>;
-  /** Gets ready in the background what the first login will need. */
+  /** Fetches metadata for the first login in the background. */
   warmUp(): void;
   status(): UpstreamStatus;
-  /** Running requests fail. */
+  /** Closes the provider; running requests fail. */
   close(): Promise<void>;
 }
 
-/** What providers get from outside. */
+/** Dependencies of every provider. */
 export interface UpstreamDeps {
   readonly name: string;
-  /** `<issuer>/oauth/callback`, used where the configuration names no other. */
+  /** Default redirect URI: `<issuer>/oauth/callback`. */
   readonly redirectUri: string;
-  /** Takes the place of `redirectUri` where the provider sends no `iss`; absent for the first provider. */
+  /** Redirect URI for a provider that does not send `iss`; absent for the first provider. */
   readonly ownRedirectUri?: string | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   /** Every request goes through a guard of its own policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
-  /** Content of a secret file as it is now. Throws an Error that names the file. */
+  /** Returns the current content of a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
   readonly readEnvironment?: ((name: string) => string | undefined) | undefined;
-  /** Of each request, ms; 10,000 when absent. */
+  /** Timeout of each request, ms; 10,000 when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Pauses of the warm-up, ms, the last one for ever. */
+  /** Pauses between the attempts of `warmUp`, ms; the last one repeats. */
   readonly retryPausesMs?: readonly number[] | undefined;
 }
 
-/** What `resolve` of a type of provider may look at, and where it reports mistakes. */
+/** Facts that `resolve` of a provider may read, and its outlet for problems. */
 export interface UpstreamScope extends VariantScope {
-  /** Path of the file in which the bundle at `path` will stand; undefined without one. */
+  /** Returns the path of the file for the bundle at `path`; undefined without one. */
   bundleFile(ref: BundleRef | undefined, path: string): string | undefined;
 }
 
-/** A type of provider: its fields, its rules, its act. */
+/** Type of provider: fields, rules and implementation. */
 export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
   Variant<Type, Spec, Config, UpstreamDeps, Upstream>,
   'resolve'
 > {
   readonly rules: readonly Rule[];
   resolve(spec: Static<Spec>, scope: UpstreamScope): Static<Config>;
-  /** What the schema of `config` cannot say. Paths start at the configuration of this type. */
+  /** Lists the problems that the schema of `config` cannot express. Paths start at the configuration of this type. */
   check(config: Static<Config>): Problem[];
 }
 

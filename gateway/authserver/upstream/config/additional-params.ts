@@ -1,7 +1,7 @@
 import type { Problem } from '../../../contract/problem.ts';
 import { rule, type Rule } from '../../../contract/rule.ts';
 
-/** Parameters of an authorization request that the gateway sets itself, or that change what it asks for. */
+/** Reserved parameters of authorization requests: the gateway sets them, or depends on their defaults. */
 const AUTHORIZATION: readonly string[] = [
   'client_id',
   'client_secret',
@@ -21,7 +21,7 @@ const AUTHORIZATION: readonly string[] = [
   'state',
 ];
 
-/** Parameters of a token request that the gateway sets itself, or that say who asks. */
+/** Reserved parameters of token requests: the gateway sets them, or they identify the client. */
 const TOKEN: readonly string[] = [
   'assertion',
   'client_assertion',
@@ -46,7 +46,7 @@ const reservedRule = (member: string, reserved: readonly string[]): Rule =>
     check: (self) => !Object.keys(self).some((name) => reserved.includes(name)),
   });
 
-/** For the parameters that a resource adds to requests. */
+/** Rules for additional parameters in a resource. */
 export const parameterRules: readonly Rule[] = [
   reservedRule('additionalAuthorizationParams', AUTHORIZATION),
   reservedRule('additionalTokenParams', TOKEN),
@@ -59,7 +59,7 @@ interface Additional {
   readonly additional_token_params?: Parameters | undefined;
 }
 
-/** What is wrong with the parameters that a configuration adds to requests. */
+/** Lists the problems of additional parameters in a configuration. */
 export const parameterProblems = (config: Additional): Problem[] => [
   ...problemsOf('additional_authorization_params', AUTHORIZATION, config.additional_authorization_params),
   ...problemsOf('additional_token_params', TOKEN, config.additional_token_params),
@@ -69,21 +69,23 @@ function problemsOf(at: string, reserved: readonly string[], parameters: Paramet
   const problem = (path: string, message: string): Problem => ({ reason: 'InvalidValue', path, message });
   const names = Object.keys(parameters);
   return [
-    ...(names.length > MAX_PARAMETERS ? [problem(at, `give at most ${String(MAX_PARAMETERS)} parameters`)] : []),
+    ...(names.length > MAX_PARAMETERS ? [problem(at, `set at most ${String(MAX_PARAMETERS)} parameters`)] : []),
     ...names
       .filter((name) => reserved.includes(name))
       .map((name) => problem(`${at}.${name}`, 'the gateway sets this parameter itself: remove it')),
     ...names
       .filter((name) => name === '' || name.length + (parameters[name] ?? '').length > MAX_LENGTH)
-      .map((name) => problem(`${at}.${name}`, `a parameter has a name, and at most ${String(MAX_LENGTH)} characters`)),
+      .map((name) =>
+        problem(`${at}.${name}`, `a parameter must have a name, and at most ${String(MAX_LENGTH)} characters`),
+      ),
   ];
 }
 
-/** A parameter of ours that the query of an authorization endpoint holds already: providers would get it twice. */
+/** Returns a reserved parameter in the query of an authorization endpoint, which the provider would receive twice. */
 export const reservedInQuery = (endpoint: string): string | undefined =>
   [...(URL.parse(endpoint)?.searchParams.keys() ?? [])].find((name) => AUTHORIZATION.includes(name));
 
-/** `prompt` of OpenID Connect Core §3.1.2.1: a set of words, of which `none` stands alone. */
+/** Adds `login` to `prompt`, which is a set of words or `none` alone (OpenID Connect Core §3.1.2.1). */
 export function withLoginPrompt(parameters: Readonly<Record<string, string>>): Record<string, string> {
   const words = (parameters['prompt'] ?? '').split(' ').filter((word) => word !== '' && word !== 'none');
   return { ...parameters, prompt: [...new Set(['login', ...words])].join(' ') };

@@ -8,7 +8,7 @@ import { userInfoProblems } from './userinfo-config.ts';
 
 const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
 
-/** What the schema cannot say. */
+/** Lists the problems that the schema cannot express. */
 export function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
   const { token_response_mapping: mapping, identity_from_token: identity, userinfo } = given;
   const insecure = given.insecure_allow_http === true;

@@ -8,11 +8,11 @@ export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
 
 export function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
   if (scopes === undefined || scopes.includes('openid')) return [];
-  const message = 'an OpenID provider gives no ID token without the scope openid: add it, or use type oauth2';
+  const message = 'an OpenID provider returns no ID token without the scope openid: add it, or use type oauth2';
   return [{ reason: 'InvalidValue', path: 'scopes', message }];
 }
 
-/** What the schema cannot say. */
+/** Lists the problems that the schema cannot express. */
 export function oidcProblems(given: OidcProviderConfig): Problem[] {
   const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
   const insecure = given.insecure_allow_http === true;
@@ -22,12 +22,12 @@ export function oidcProblems(given: OidcProviderConfig): Problem[] {
       ? [problem('MissingField', 'issuer_url', 'set issuer_url')]
       : urlProblems(issuer, 'issuer_url', insecure)),
     ...(issuer?.includes('?') === true
-      ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove everything from the ? on')]
+      ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove the ? and everything after it')]
       : []),
     ...commonProblems(given),
     ...scopeProblems(given.scopes),
     ...(claim !== undefined && !new RegExp(CLAIM_PATTERN, 'u').test(claim)
-      ? [problem('InvalidValue', 'subject_claim', 'a claim is a name of letters, digits and underscores')]
+      ? [problem('InvalidValue', 'subject_claim', 'a claim name has letters, digits and underscores only')]
       : []),
     ...(override ? userInfoProblems(override, insecure) : []).map((found) => ({
       ...found,

@@ -5,11 +5,13 @@ import type { ProviderConfig } from '../../../contract/run-config-upstreams.ts';
 import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
 import { safeUrl, rule, type Rule } from '../../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';
+import { ClientAuthentication } from '../protocol/client-authentication.ts';
+import { CodeClient, type CodeClientOptions } from '../protocol/code-client.ts';
 import { Guards } from '../protocol/guards.ts';
 import type { UpstreamDeps, UpstreamScope } from '../upstream.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 
-/** What every type of provider has, in a resource. */
+/** Fields that all types of providers have in a resource. */
 export const commonSpec = {
   clientSecretRef: secretKeyRef('Client secret. Absent for a public client.'),
   scopes: texts('Scopes to request.', { maxItems: 64, ...ATOMIC }),
@@ -62,7 +64,7 @@ export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
 
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 
-/** What the schema cannot say of its own configuration. */
+/** Lists the problems of the common fields that the schema cannot express. */
 export function commonProblems(config: ProviderConfig): Problem[] {
   const { client_secret_file: file, client_secret_env_var: variable } = config;
   const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
@@ -76,25 +78,25 @@ export function commonProblems(config: ProviderConfig): Problem[] {
     ...redirectProblems(config.redirect_uri),
     ...(config.scopes ?? [])
       .filter((scope) => !SCOPE_TOKEN.test(scope))
-      .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one item each')),
+      .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one scope per item')),
     ...parameterProblems(config),
   ];
 }
 
-/** http is for the browser to judge here: loopback hosts, and clusters behind their own flag of the issuer. */
+/** Checks the redirect URI. Allows http, since the gateway never calls this URL; the issuer has its own check. */
 function redirectProblems(redirectUri: string | undefined): Problem[] {
   if (redirectUri === undefined) return [];
   const problems = urlProblems(redirectUri, 'redirect_uri', true);
   if (problems.length > 0) return problems;
   const url = new URL(redirectUri);
   if (url.search === '' && !redirectUri.includes('?') && url.href === redirectUri) return [];
-  const message = `it is compared character by character: write ${url.origin}${url.pathname}, without a query`;
+  const message = `providers compare the exact text: write ${url.origin}${url.pathname}, without a query`;
   return [{ reason: 'InvalidValue', path: 'redirect_uri', message }];
 }
 
 type Holder = Readonly<Record<string, { readonly endpointUrl?: string } | boolean | undefined>>;
 
-/** `safeUrl` for the userinfo endpoint, whose flag stands in the block around it. */
+/** Returns the rule `safeUrl` for the userinfo endpoint; its flag is in the enclosing block. */
 export function safeUserInfoUrl(member: string): Rule {
   const inner = safeUrl('', 'endpointUrl');
   return rule<Holder>('', {
@@ -119,11 +121,27 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
-/** Redirect URI of a provider. @param saysIss its answers hold `iss`, as its metadata promise. */
+/** Creates the client of the code flow at a provider. */
+export const codeClientOf = (
+  config: ProviderConfig,
+  deps: UpstreamDeps,
+  { redirectUri, rules }: Pick<CodeClientOptions, 'redirectUri' | 'rules'>,
+): CodeClient =>
+  new CodeClient({
+    clientId: config.client_id ?? '',
+    redirectUri,
+    authentication: new ClientAuthentication(config, deps),
+    tokenParameters: config.additional_token_params,
+    rules,
+    timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    now: deps.now,
+  });
+
+/** Returns the redirect URI of a provider. @param sendsIss its metadata state that every callback has `iss`. */
 export const redirectUriOf = (
   { redirect_uri: configured }: ProviderConfig,
   { redirectUri, ownRedirectUri }: UpstreamDeps,
-  saysIss: boolean,
-): string => configured ?? (saysIss ? redirectUri : (ownRedirectUri ?? redirectUri));
+  sendsIss: boolean,
+): string => configured ?? (sendsIss ? redirectUri : (ownRedirectUri ?? redirectUri));
 
 export const DEFAULT_TIMEOUT_MS = 10_000;

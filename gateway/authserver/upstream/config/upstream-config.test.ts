@@ -15,14 +15,14 @@ const pathsOf = (problems: readonly Problem[]) => problems.map(({ path }) => pat
 const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
   ['an unknown type', { type: 'saml' }, ['type']],
   ['no block', { type: 'oidc' }, ['oidc_config']],
-  ['nothing in it', { type: 'oidc', oidc_config: {} }, ['oidc_config.issuer_url', 'oidc_config.client_id']],
-  ['an issuer in clear', oidcEntry({ issuer: 'http://idp.example' }), ['oidc_config.issuer_url']],
+  ['an empty block', { type: 'oidc', oidc_config: {} }, ['oidc_config.issuer_url', 'oidc_config.client_id']],
+  ['an http issuer', oidcEntry({ issuer: 'http://idp.example' }), ['oidc_config.issuer_url']],
   ['an issuer with a query', oidcEntry({ issuer: 'https://idp.example?x=1' }), ['oidc_config.issuer_url']],
   ['an issuer with a password', oidcEntry({ issuer: 'https://a:b@idp.example' }), ['oidc_config.issuer_url']],
   ['scopes without openid', oidcEntry(OIDC, { scopes: ['email'] }), ['oidc_config.scopes']],
-  ['two scopes in one', oidcEntry(OIDC, { scopes: ['openid email', 'openid'] }), ['oidc_config.scopes']],
+  ['two scopes in one item', oidcEntry(OIDC, { scopes: ['openid email', 'openid'] }), ['oidc_config.scopes']],
   [
-    'two secrets',
+    'a secret file and a secret variable',
     oidcEntry(OIDC, { client_secret_file: '/a', client_secret_env_var: 'A' }),
     ['oidc_config.client_secret_env_var'],
   ],
@@ -33,7 +33,7 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
     ['oidc_config.redirect_uri'],
   ],
   [
-    'a redirect URI in odd spelling',
+    'a redirect URI that is not normalised',
     oidcEntry(OIDC, { redirect_uri: 'https://G.example/a/../cb' }),
     ['oidc_config.redirect_uri'],
   ],
@@ -80,12 +80,12 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
     ['oauth2_config.authorization_endpoint', 'oauth2_config.token_endpoint'],
   ],
   [
-    'a token endpoint in clear',
+    'an http token endpoint',
     oauth2Entry(PLAIN, { token_endpoint: 'http://idp.example/t' }),
     ['oauth2_config.token_endpoint'],
   ],
   [
-    'a script for browsers',
+    'a javascript: authorization endpoint',
     oauth2Entry(PLAIN, { authorization_endpoint: 'javascript:alert(1)' }),
     ['oauth2_config.authorization_endpoint'],
   ],
@@ -118,7 +118,7 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
     ['oauth2_config.userinfo.field_mapping.subject_fields[1]'],
   ],
   [
-    'two ways to the user',
+    'userinfo and identity_from_token',
     oauth2Entry(PLAIN, {
       userinfo: { endpoint_url: 'https://x.example' },
       identity_from_token: { subject_path: 'id' },
@@ -128,7 +128,7 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
 ];
 
 describe('an entry of upstreams', () => {
-  it.each(REFUSED)('is refused with %s', (_name, entry, paths) => {
+  it.each(REFUSED)('is rejected with %s', (_name, entry, paths) => {
     const problems = upstreamProblems(entry);
     expect(pathsOf(problems)).toEqual(paths);
     for (const { message } of problems) expect(message.length).toBeGreaterThan(10);
@@ -138,15 +138,15 @@ describe('an entry of upstreams', () => {
   it.each([
     ['oidc', oidcEntry(OIDC)],
     ['oidc on loopback', oidcEntry({ issuer: 'http://127.0.0.1:4400' })],
-    ['oidc in clear, when that is allowed', oidcEntry({ issuer: 'http://idp.svc' }, { insecure_allow_http: true })],
+    ['http oidc, when that is allowed', oidcEntry({ issuer: 'http://idp.svc' }, { insecure_allow_http: true })],
     ['oauth2', oauth2Entry(PLAIN)],
     [
-      'a field named by a URL',
+      'a field whose name is a URL',
       oauth2Entry(PLAIN, {
         userinfo: { endpoint_url: 'https://x.example', field_mapping: { subject_fields: ['https://x.example/id'] } },
       }),
     ],
-  ])('is good: %s', (_name, entry) => {
+  ])('is accepted: %s', (_name, entry) => {
     expect(upstreamProblems(entry)).toEqual([]);
   });
 });
@@ -154,12 +154,12 @@ describe('an entry of upstreams', () => {
 describe('the variants', () => {
   type Shape = Readonly<Record<string, unknown>>;
 
-  it('have the fields that the kind has', () => {
+  it('have the fields of the kind', () => {
     const members = upstreamProviders.items.properties as Readonly<Record<string, unknown>>;
     for (const { type, spec } of UPSTREAMS) expect(spec).toEqual(members[`${type}Config`]);
   });
 
-  it('know all members of the run configuration', () => {
+  it('have all members of the run configuration', () => {
     const entry = EmbeddedAuthServerConfig.properties.upstreams.items.properties as unknown as Shape;
     for (const { type, config } of UPSTREAMS) {
       const { properties } = entry[`${type}_config`] as { properties: Shape };
@@ -167,7 +167,7 @@ describe('the variants', () => {
     }
   });
 
-  it('turn a resource into a configuration that has no problems', () => {
+  it('resolve a resource to a configuration without problems', () => {
     const problems: Problem[] = [];
     const checked: string[] = [];
     const scope = {

@@ -10,7 +10,7 @@ import { urlProblems } from '../../../contract/url-problems.ts';
 
 const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
 
-/** Of a resource. */
+/** Userinfo endpoint in a resource. */
 export const userInfoSpec = (description: string) =>
   block(description, {
     endpointUrl: HttpUrl('Userinfo endpoint.', { maxLength: 2048 }),
@@ -50,7 +50,7 @@ export function resolveUserInfo({ endpointUrl, httpMethod, additionalHeaders, fi
   } satisfies UserInfoConfig;
 }
 
-/** What the schema cannot say. Paths start at the block. */
+/** Lists the problems that the schema cannot express. Paths start at the block. */
 export function userInfoProblems(
   { endpoint_url: url, http_method: method, additional_headers: headers = {}, field_mapping = {} }: UserInfoConfig,
   insecure: boolean,
@@ -74,11 +74,11 @@ export function userInfoProblems(
   ];
 }
 
-/** A claim may be named by a URL, whose dots and slashes make no path. */
+/** Returns the fault of a field. A claim name may be a URL, whose dots do not separate a path. */
 const fieldFault = (field: string): string | undefined => (/^https?:\/\//u.test(field) ? undefined : pathFault(field));
 
 function headerFault(name: string, value: string): string | undefined {
-  if (!new RegExp(HEADER_NAME_PATTERN, 'u').test(name)) return 'this is no header name (RFC 9110 §5.1)';
+  if (!new RegExp(HEADER_NAME_PATTERN, 'u').test(name)) return 'this is not a header name (RFC 9110 §5.1)';
   if (isRestricted(name) || name.toLowerCase() === 'expect') return RESTRICTED_MESSAGE;
-  return isHeaderValue(value) ? undefined : 'the value holds a character that no header may hold';
+  return isHeaderValue(value) ? undefined : 'the value has a character that is not allowed in a header';
 }

@@ -12,10 +12,10 @@ import { fetchUserInfo, fieldsOf } from './userinfo.ts';
 type Profile = Pick<UpstreamIdentity, 'name' | 'email'>;
 type Claims = UpstreamIdentity['claims'];
 
-/** Scopes that make the discovered userinfo endpoint say more than `sub`. */
+/** Scopes for which the discovered userinfo endpoint returns more than `sub`. */
 const PROFILE_SCOPES: readonly string[] = ['profile', 'email'];
 
-/** Who an ID token is about. The subject is the ID token's; a userinfo endpoint adds name and e-mail address only. */
+/** Identity from an ID token. The subject is always that of the ID token; userinfo adds name and e-mail address only. */
 export class OidcIdentity {
   readonly #settings: Pick<OidcProviderConfig, 'subject_claim' | 'userinfo_override'>;
   readonly #guards: Guards;
@@ -29,7 +29,7 @@ export class OidcIdentity {
     this.#deps = deps;
   }
 
-  /** `claims` are those of a verified ID token. Rejects with `UpstreamError`. */
+  /** Returns the identity for the claims of a verified ID token. Rejects with `UpstreamError`. */
   async of(
     claims: IDToken,
     accessToken: Secret,
@@ -46,7 +46,7 @@ export class OidcIdentity {
     return { subject, synthetic: false, ...userInfo.profile, claims: { ...userInfo.claims, ...claims } };
   }
 
-  /** Whether the ID token of a refresh is of the same user; refreshes may leave out all but `sub` (OIDC Core §12.2). */
+  /** Returns true when the ID token of a refresh has the same user. It may contain `sub` only (OIDC Core §12.2). */
   isOf(claims: IDToken, { grant, subject }: RefreshRequest): boolean {
     const found = this.#subject(claims);
     if (found !== undefined) return found === subject;
@@ -60,7 +60,7 @@ export class OidcIdentity {
     return typeof value === 'string' ? subjectIn(claims, { ...STANDARD_FIELDS, subject: [claim] }) : undefined;
   }
 
-  /** Name and e-mail address by all that is said, and what userinfo says if it was asked. */
+  /** Returns name and e-mail address from all sources, and the userinfo document if it was fetched. */
   async #userInfo(
     claims: IDToken,
     accessToken: Secret,
@@ -81,7 +81,7 @@ export class OidcIdentity {
     const document = await this.#ask(url, this.#issuer, {}, accessToken).catch((error: unknown) => {
       if (!(error instanceof UpstreamError)) throw error;
       const { name: provider, log } = this.#deps;
-      log.warn('userinfo is not to be had, the login goes on without', { provider, cause: error.message });
+      log.warn('userinfo is unavailable, the login continues without it', { provider, cause: error.message });
     });
     if (!document) return { profile: known, claims: {} };
     return { profile: merged(known, ofSameUser(document, STANDARD_FIELDS, claims.sub)), claims: document };
@@ -94,10 +94,10 @@ export class OidcIdentity {
   }
 }
 
-/** What userinfo says, provided that it speaks of the user of the ID token. @see OpenID Connect Core §5.3.2 */
+/** Reads the userinfo document, which must have the subject of the ID token. @see OpenID Connect Core §5.3.2 */
 function ofSameUser(document: object, fields: IdentityFields, sub: string): Profile {
   if (subjectIn(document, fields) === sub) return profileIn(document, fields);
-  throw new UpstreamError('bad_reply', 'userinfo speaks of another subject than the ID token');
+  throw new UpstreamError('bad_reply', 'userinfo has another subject than the ID token');
 }
 
 const merged = (known: Profile, said: Profile): Profile => ({
@@ -105,7 +105,7 @@ const merged = (known: Profile, said: Profile): Profile => ({
   email: said.email ?? known.email,
 });
 
-/** `sub` of a JWT that was verified when it was stored. */
+/** Returns `sub` of a JWT that was verified when it was stored. */
 function subjectOfJwt(jwt: string): string | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString());

@@ -17,7 +17,6 @@ export interface UserInfoRequest {
   readonly timeoutMs: number;
 }
 
-/** Members of a JSON object. */
 type Document = Readonly<Record<string, unknown>>;
 
 export const fieldsOf = ({ field_mapping: mapping }: UserInfoConfig): IdentityFields => ({
@@ -26,7 +25,7 @@ export const fieldsOf = ({ field_mapping: mapping }: UserInfoConfig): IdentityFi
   email: mapping?.email_fields ?? STANDARD_FIELDS.email,
 });
 
-/** The JSON object that a provider says about the owner of a token. Rejects with `UpstreamError`. */
+/** Fetches the userinfo document for an access token. Rejects with `UpstreamError`. */
 export async function fetchUserInfo({
   url,
   accessToken,
@@ -37,7 +36,7 @@ export async function fetchUserInfo({
   const method = config.http_method === 'POST' ? 'POST' : 'GET';
   const headers = {
     accept: 'application/json',
-    'user-agent': 'vmcp', // GitHub answers nobody without one
+    'user-agent': 'vmcp', // GitHub requires one
     ...lowerCase(config.additional_headers ?? {}),
     authorization: `Bearer ${accessToken}`,
     ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
@@ -60,9 +59,9 @@ function objectIn(status: number, body: string): Document {
     const document = parseExactJson(body);
     if (isObject(document)) return document;
   } catch {
-    // told below: what stands there instead is nobody's business
+    // reported below, without the content
   }
-  throw new UpstreamError('bad_reply', `${WHAT} failed: the reply is no JSON object`);
+  throw new UpstreamError('bad_reply', `${WHAT} failed: the reply is not a JSON object`);
 }
 
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -7,7 +7,7 @@ export interface ClientSecretSource {
   readonly client_secret_env_var?: string | undefined;
 }
 
-/** Error codes that speak about the client's secret, of RFC 6749 §5.2, GitHub and Slack. */
+/** Error codes for a rejected client secret, of RFC 6749 §5.2, GitHub and Slack. */
 const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
   'invalid_client',
   'incorrect_client_credentials',
@@ -15,11 +15,11 @@ const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
   'invalid_client_id',
 ]);
 
-/** How we authenticate at one provider. The secret is read anew for every request. */
+/** Authentication of the gateway at one provider. Reads the secret for every request. */
 export class ClientAuthentication {
   readonly #source: ClientSecretSource;
   readonly #deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>;
-  /** Of a provider that does not say what it supports. */
+  /** Method for a provider that does not state what it supports. */
   #guess: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic';
 
   constructor(source: ClientSecretSource, deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>) {
@@ -28,8 +28,8 @@ export class ClientAuthentication {
   }
 
   /**
-   * Basic where it is supported (RFC 6749 §2.3.1 demands it), a public client where there is no secret.
-   * @param supported `token_endpoint_auth_methods_supported`; undefined: nobody says. Throws `UpstreamError`.
+   * Returns the client authentication: Basic if supported (RFC 6749 §2.3.1 requires it), none without a secret. Throws
+   * `UpstreamError`. @param supported `token_endpoint_auth_methods_supported`, if known.
    */
   using(supported: readonly string[] | undefined): ClientAuth {
     const secret = this.#secret();
@@ -50,15 +50,15 @@ export class ClientAuthentication {
         body.set('client_secret', secret);
       };
     }
-    const message = 'the provider takes neither client_secret_basic nor client_secret_post';
+    const message = 'the provider supports neither client_secret_basic nor client_secret_post';
     throw new UpstreamError('misconfigured', message);
   }
 
   /**
-   * Runs an operation at a provider that does not say which method it supports: once more with the secret in the form
-   * where it refused our Basic credentials. What worked is remembered.
+   * Runs an operation at a provider that does not state its methods. Repeats it with the secret in the form if the provider
+   * rejects Basic, and remembers the method that worked.
    */
-  async guessing<T>(operation: () => Promise<T>): Promise<T> {
+  async withFallback<T>(operation: () => Promise<T>): Promise<T> {
     const first = this.#guess;
     try {
       return await operation();
@@ -86,7 +86,7 @@ export class ClientAuthentication {
     const secret = file === undefined ? this.#deps.readEnvironment?.(variable ?? '') : this.#read(file);
     if (secret !== undefined && secret !== '') return secret;
     const place = file === undefined ? `environment variable ${String(variable)}` : `file ${file}`;
-    throw new UpstreamError('misconfigured', `the client secret is missing: the ${place} is empty or not there`);
+    throw new UpstreamError('misconfigured', `the client secret is missing: the ${place} is empty or missing`);
   }
 
   #read(file: string): string {
@@ -99,7 +99,7 @@ export class ClientAuthentication {
   }
 }
 
-/** RFC 6749 §2.3.1: each part form-encoded, then joined, then base64. */
+/** Returns the Basic header: each part form-encoded, joined by a colon, in base64 (RFC 6749 §2.3.1). */
 const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`;
 

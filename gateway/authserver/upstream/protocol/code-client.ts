@@ -10,7 +10,7 @@ import { Transport } from './transport.ts';
 import type { LegSecrets, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
-/** Loaded with the first login: the operator reads the variants too and needs no client. */
+/** Loaded by the first login, since the operator also imports the variants and needs no client. */
 let loaded: Promise<typeof openidClient> | undefined;
 const load = () => (loaded ??= import('openid-client'));
 type OpenidClient = typeof openidClient;
@@ -20,7 +20,7 @@ export interface CodeClientOptions {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly authentication: ClientAuthentication;
-  /** Sent with every request for tokens. */
+  /** Additional parameters of every token request. */
   readonly tokenParameters: Readonly<Record<string, string>> | undefined;
   readonly rules: ReplyRules;
   readonly timeoutMs: number;
@@ -28,16 +28,16 @@ export interface CodeClientOptions {
   readonly now: () => number;
 }
 
-/** Tokens that a provider gave, with what else can be learnt of its reply. */
+/** Tokens of a provider, with the claims and the reply that they came with. */
 export interface Granted {
   readonly grant: UpstreamGrant;
-  /** Of the verified ID token. */
+  /** Claims of the verified ID token. */
   readonly claims: openidClient.IDToken | undefined;
-  /** The token reply as it was received. */
+  /** Token reply as received. */
   readonly reply: unknown;
 }
 
-/** A refresh whose reply came, but whose ID token could not be verified as the keys were not to be had. */
+/** A refresh succeeded, but its ID token could not be verified because the keys are unavailable. */
 export class KeysUnavailable extends UpstreamError {
   readonly rotated: Secret | undefined;
   constructor(cause: UpstreamError, rotated: Secret | undefined) {
@@ -52,10 +52,10 @@ interface Session {
   readonly transport: Transport;
 }
 
-/** The code flow with PKCE, as a client of one provider, by openid-client. All methods reject with `UpstreamError`. */
+/** Client of one provider for the code flow with PKCE, based on openid-client. All methods reject with `UpstreamError`. */
 export class CodeClient {
   readonly #options: CodeClientOptions;
-  /** What addresses for browsers are made by: no secret is in it. */
+  /** Configurations without secrets, for authorization URLs. */
   readonly #ofBrowsers = new WeakMap<openidClient.ServerMetadata, openidClient.Configuration>();
   readonly #keys: ProviderKeys;
 
@@ -64,7 +64,7 @@ export class CodeClient {
     this.#keys = new ProviderKeys(options.timeoutMs);
   }
 
-  /** `parameters` beside `client_id`, `response_type`, `redirect_uri`, `state` and PKCE. */
+  /** Returns the authorization URL. `parameters` are added to `client_id`, `response_type`, `redirect_uri`, `state` and PKCE. */
   async authorizationUrl(
     { metadata }: Pick<Provider, 'metadata'>,
     { state, codeVerifier, redirectUri = this.#options.redirectUri }: LegSecrets,
@@ -94,18 +94,18 @@ export class CodeClient {
     callback.searchParams.set('code', code);
     callback.searchParams.set('state', state);
     const { authorization_response_iss_parameter_supported: promised, issuer } = provider.metadata;
-    if (promised === true) callback.searchParams.set('iss', issuer); // compared before
+    if (promised === true) callback.searchParams.set('iss', issuer); // `codeOf` has checked it
     const checks = {
       expectedState: state,
       pkceCodeVerifier: codeVerifier,
       ...(this.#options.rules.openid && { expectedNonce: nonce, idTokenExpected: true }),
     };
-    return this.#grant('the exchange of the code', provider, ({ openid, config }) =>
+    return this.#grant('the code exchange', provider, ({ openid, config }) =>
       openid.authorizationCodeGrant(config, callback, checks, this.#options.tokenParameters),
     );
   }
 
-  /** `scope` is left out where undefined. May reject with `KeysUnavailable`. */
+  /** Refreshes tokens. Sends no `scope` when it is undefined. May reject with `KeysUnavailable`. */
   refresh(provider: Provider, refreshToken: string, scope: string | undefined): Promise<Granted> {
     const parameters = { ...this.#options.tokenParameters, ...(scope !== undefined && { scope }) };
     return this.#grant('the refresh', provider, ({ openid, config }) =>
@@ -113,7 +113,7 @@ export class CodeClient {
     );
   }
 
-  /** RFC 7009. */
+  /** Revokes a token (RFC 7009). */
   async revoke(provider: Provider, token: string, hint: 'access_token' | 'refresh_token'): Promise<void> {
     await this.#run('the revocation', provider, ({ openid, config }) =>
       openid.tokenRevocation(config, token, { token_type_hint: hint }),
@@ -129,20 +129,21 @@ export class CodeClient {
     });
   }
 
-  /** openid-client has checked what the ID token claims; who wrote it, the signature says. */
+  /** Verifies the signature of the ID token; openid-client has checked its claims. */
   async #checkSignature(what: string, { id_token: idToken, refresh_token: rotated }: Reply, provider: Provider) {
     if (idToken === undefined) return;
     const genuine = await this.#keys.haveSigned(idToken, provider).catch((error: unknown) => {
       if (!(error instanceof UpstreamError)) throw error;
       throw new KeysUnavailable(error, rotated === undefined ? undefined : new Secret(rotated));
     });
-    if (!genuine) throw new UpstreamError('bad_reply', `${what} failed: no key of the provider signed the ID token`);
+    if (!genuine)
+      throw new UpstreamError('bad_reply', `${what} failed: the ID token is not signed by a key of the provider`);
   }
 
   #run<T>(what: string, provider: Provider, operation: (session: Session) => Promise<T>): Promise<T> {
     const once = () => this.#attempt(what, provider, operation);
     const { token_endpoint_auth_methods_supported: methods } = provider.metadata;
-    return methods ? once() : this.#options.authentication.guessing(once);
+    return methods ? once() : this.#options.authentication.withFallback(once);
   }
 
   async #attempt<T>(what: string, provider: Provider, operation: (session: Session) => Promise<T>): Promise<T> {
@@ -154,7 +155,7 @@ export class CodeClient {
     }
   }
 
-  /** A configuration per operation: the secret is the one of now, and replies do not mix. */
+  /** Creates a configuration per operation, so that it has the current secret and its own reply. */
   async #open({ metadata, outbound }: Provider): Promise<Session> {
     const openid = await load();
     const { clientId, authentication, rules, timeoutMs } = this.#options;
@@ -172,7 +173,7 @@ export class CodeClient {
 
   #grantOf(reply: Reply, claims: openidClient.IDToken | undefined): UpstreamGrant {
     if (reply.token_type.toLowerCase() !== 'bearer') {
-      throw new UpstreamError('bad_reply', 'the provider gave a token whose token_type is not Bearer');
+      throw new UpstreamError('bad_reply', 'the provider issued a token whose token_type is not Bearer');
     }
     const { expires_in: seconds, refresh_token: refreshToken, id_token: idToken } = reply;
     return {
@@ -186,8 +187,8 @@ export class CodeClient {
   }
 }
 
-/** The outbound guard judges every URL, and the configuration's own check the one that browsers are sent to. */
+/** Allows http in openid-client: the outbound guard checks every URL, and `check` the authorization endpoint. */
 function allowHttp(openid: OpenidClient, config: openidClient.Configuration): void {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it stands out, not because it goes
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated as a warning only, it is not to be removed
   openid.allowInsecureRequests(config);
 }

@@ -1,11 +1,11 @@
 import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
 import { errorCode, UpstreamError, type UpstreamFault } from '../upstream-error.ts';
 
-/** What is known of an operation that failed, besides the error. */
+/** Facts about a failed operation, besides the error. */
 export interface Circumstances {
-  /** Of the last reply; undefined when there was none. */
+  /** Status of the last reply; undefined without one. */
   readonly status: number | undefined;
-  /** What failed, such as `the exchange of the code`. */
+  /** Name of the operation, such as `the code exchange`. */
   readonly what: string;
 }
 
@@ -17,7 +17,7 @@ const FAULT_OF_OUTBOUND: Readonly<Record<OutboundFault, UpstreamFault>> = {
   redirect: 'bad_reply',
 };
 
-/** RFC 6749 §5.2, with the words of GitHub and Slack. Others speak about the code. */
+/** Faults by error code of RFC 6749 §5.2, GitHub and Slack. All other codes concern the authorization code. */
 const FAULT_OF_CODE: Readonly<Record<string, UpstreamFault>> = {
   invalid_client: 'misconfigured',
   invalid_scope: 'misconfigured',
@@ -32,7 +32,7 @@ const FAULT_OF_CODE: Readonly<Record<string, UpstreamFault>> = {
   slow_down: 'unavailable',
 };
 
-/** A failure of openid-client, of the guard or of our own. Quotes nothing of requests and replies. */
+/** Converts an error of openid-client or of the outbound guard. The message contains nothing from requests and replies. */
 export function faultOf(error: unknown, circumstances: Circumstances): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { what, status } = circumstances;
@@ -43,22 +43,22 @@ export function faultOf(error: unknown, circumstances: Circumstances): UpstreamE
   if (refusal) {
     const code = refusal.providerError;
     const known = code !== undefined && Object.hasOwn(FAULT_OF_CODE, code) ? FAULT_OF_CODE[code] : undefined;
-    return new UpstreamError(busy ? 'unavailable' : (known ?? 'rejected'), `${what} was refused`, refusal);
+    return new UpstreamError(busy ? 'unavailable' : (known ?? 'rejected'), `${what} was rejected`, refusal);
   }
   if (busy) return new UpstreamError('unavailable', `${what} failed: the provider answered ${String(status)}`);
   return new UpstreamError('bad_reply', `${what} failed: ${reasonOf(error)}`);
 }
 
-/** `error` and `error_description` of the reply (`ResponseBodyError` of openid-client). */
+/** Returns `error` and `error_description` of the reply (`ResponseBodyError` of openid-client). */
 function refusalIn(
   error: unknown,
-): { providerError: string | undefined; providerSays: string | undefined } | undefined {
+): { providerError: string | undefined; providerDescription: string | undefined } | undefined {
   if (!(error instanceof Error) || error.name !== 'ResponseBodyError') return undefined;
   const { error: code, error_description: says } = error as { error?: unknown; error_description?: unknown };
-  return { providerError: errorCode(code), providerSays: typeof says === 'string' ? says : undefined };
+  return { providerError: errorCode(code), providerDescription: typeof says === 'string' ? says : undefined };
 }
 
-/** openid-client wraps what oauth4webapi says; both say fixed words, while what lies below may quote a reply. */
+/** Returns the message of oauth4webapi or openid-client, which is constant. Deeper causes may quote a reply. */
 function reasonOf(error: unknown): string {
   const words = causesOf(error).filter((cause) => FIXED_WORDS.has(cause.name));
   return words.at(-1)?.message ?? 'unexpected';

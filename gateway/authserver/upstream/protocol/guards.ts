@@ -3,11 +3,11 @@ import { policyFor, type OutboundFlags, type OutboundPolicy } from '../../../out
 import type { UpstreamDeps } from '../upstream.ts';
 
 export interface GuardSettings extends OutboundFlags {
-  /** PEM bundle trusted beside the system's roots. */
+  /** PEM bundle trusted beside the system roots. */
   readonly caFile?: string | undefined;
 }
 
-/** The outbound guards of one provider: one per policy that its configured URLs ask for. */
+/** Outbound guards of one provider: one per policy that its configured URLs require. */
 export class Guards {
   readonly #settings: GuardSettings;
   readonly #deps: Pick<UpstreamDeps, 'outbound' | 'log'>;
@@ -19,7 +19,7 @@ export class Guards {
     this.#deps = deps;
   }
 
-  /** For a URL of the configuration, and for what the document behind it names. */
+  /** Returns the guard for a configured URL and for the URLs in the document behind it. */
   of(configuredUrl: string): Outbound {
     const known = this.#byUrl.get(configuredUrl);
     if (known) return known;

@@ -29,8 +29,8 @@ describe('the signature of an ID token', () => {
     ['cut off', (p) => p.idToken().slice(0, -2)],
     ['of a kid that is not in the set', (p) => p.idToken({}, { header: { kid: 'unknown' } })],
     ['by none', (p) => withSignature(p.idToken({}, { header: { alg: 'none' } }), '')],
-    ['by another algorithm than the key is for', (p) => p.idToken({}, { header: { alg: 'ES384' } })],
-    ['by RSA with a key of a curve', (p) => p.idToken({}, { header: { alg: 'RS256' } })],
+    ['by an algorithm that differs from that of the key', (p) => p.idToken({}, { header: { alg: 'ES384' } })],
+    ['by RSA with an EC key', (p) => p.idToken({}, { header: { alg: 'RS256' } })],
     [
       'by HMAC with the public key',
       (p) =>
@@ -38,11 +38,11 @@ describe('the signature of an ID token', () => {
           createHmac('sha256', JSON.stringify(p.key.publicJwk)).update(input).digest(),
         ),
     ],
-    ['with a header that must be understood', (p) => p.idToken({}, { header: { crit: ['x'], x: 1 } })],
-    ['in a text that is no token', () => 'no.jwt'],
+    ['with an unknown critical header', (p) => p.idToken({}, { header: { crit: ['x'], x: 1 } })],
+    ['in a text that is not a token', () => 'no.jwt'],
   ];
 
-  it.each(BAD)('is none of the provider: %s', async (_name, token) => {
+  it.each(BAD)('is rejected: %s', async (_name, token) => {
     const { provider, haveSigned } = await setUp();
     expect(await haveSigned(token(provider))).toBe(false);
     expect(await haveSigned(provider.idToken())).toBe(true);
@@ -52,14 +52,14 @@ describe('the signature of an ID token', () => {
   it.each([
     ['is for encryption', { use: 'enc' }],
     ['is for another algorithm', { alg: 'ES384' }],
-    ['may not verify', { key_ops: ['sign'] }],
-  ])('does not count by a key that %s', async (_name, members) => {
+    ['is not for verification', { key_ops: ['sign'] }],
+  ])('is rejected with a key that %s', async (_name, members) => {
     const { provider, haveSigned } = await setUp();
     provider.answers['jwks'] = json({ keys: [{ ...provider.key.publicJwk, ...members }] });
     expect(await haveSigned(provider.idToken())).toBe(false);
   });
 
-  it('does not count when two keys may have made it', async () => {
+  it('is rejected when two keys match', async () => {
     const { provider, haveSigned } = await setUp();
     const keys = [provider.key.publicJwk, other.publicJwk].map((jwk) => ({ ...jwk, kid: undefined }));
     provider.answers['jwks'] = json({ keys });
@@ -68,7 +68,7 @@ describe('the signature of an ID token', () => {
 });
 
 describe('the keys of a provider', () => {
-  it('are asked for again when a token names a new one, and not more often than each 30 s', async () => {
+  it('are fetched again for an unknown kid, at most every 30 s', async () => {
     const { provider, haveSigned } = await setUp();
     expect(await haveSigned(provider.idToken())).toBe(true);
     const key = newSigningKey('ES256', 'key-2');
@@ -80,7 +80,7 @@ describe('the keys of a provider', () => {
     expect(provider.to('jwks')).toHaveLength(2);
   });
 
-  it('are asked for again after 5 minutes, so that one that was withdrawn no longer counts', async () => {
+  it('are fetched again after 5 minutes, so that a withdrawn key becomes invalid', async () => {
     const { provider, haveSigned } = await setUp();
     expect(await haveSigned(provider.idToken())).toBe(true);
     provider.answers['jwks'] = json({ keys: [newSigningKey('ES256', 'key-2').publicJwk] });
@@ -88,7 +88,7 @@ describe('the keys of a provider', () => {
     expect(await haveSigned(provider.idToken())).toBe(false);
   });
 
-  it('are one request for many tokens', async () => {
+  it('are fetched once for many tokens', async () => {
     const { provider, haveSigned } = await setUp();
     await Promise.all(Array.from({ length: 20 }, () => haveSigned(provider.idToken())));
     expect(provider.to('jwks')).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('the keys of a provider', () => {
     ['404', raw(404, {}), 'bad_reply'],
     ['HTML', raw(200, { 'content-type': 'text/html' }, '<html>'), 'bad_reply'],
     ['no key set', json({}), 'bad_reply'],
-  ])('that answer with %s are not to be had, which is no verdict', async (_name, answer, fault) => {
+  ])('answered with %s are unavailable, which neither accepts nor rejects the token', async (_name, answer, fault) => {
     const { provider, haveSigned } = await setUp();
     provider.answers['jwks'] = answer;
     const error: unknown = await haveSigned(provider.idToken()).catch((thrown: unknown) => thrown);

@@ -4,15 +4,15 @@ import type { Provider } from './provider.ts';
 import { faultOf } from './fault-of.ts';
 import { MAX_DOCUMENT_BYTES } from './transport.ts';
 
-/** Loaded with the first login: the operator reads the variants too and verifies nothing. */
+/** Loaded by the first login, since the operator also imports the variants and verifies nothing. */
 let loaded: Promise<typeof jose> | undefined;
 const load = () => (loaded ??= import('jose'));
 
 const MAX_AGE_MS = 300_000;
-/** Between two fetches that signatures by unknown keys ask for. */
+/** Shortest time between two fetches because of unknown keys. */
 const COOLDOWN_MS = 30_000;
 
-/** Errors of jose that speak of a token, and not of the keys. */
+/** Errors of jose that concern the token and not the keys. */
 const NOT_GENUINE: ReadonlySet<string> = new Set([
   'ERR_JOSE_NOT_SUPPORTED',
   'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
@@ -21,7 +21,7 @@ const NOT_GENUINE: ReadonlySet<string> = new Set([
   'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
 ]);
 
-/** What one provider signs its ID tokens with: fetched when it is needed, imported once. @see OpenID Connect Core §10.1.1 */
+/** Keys of one provider for ID tokens, fetched when needed and imported once. @see OpenID Connect Core §10.1.1 */
 export class ProviderKeys {
   readonly #timeoutMs: number;
   #set: { readonly url: string; readonly find: jose.CompactVerifyGetKey } | undefined;
@@ -30,7 +30,7 @@ export class ProviderKeys {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether a key of the provider has signed this JWT. Rejects with `UpstreamError` when the keys cannot be had. */
+  /** Returns true when a key of the provider signed this JWT. Rejects with `UpstreamError` when the keys are unavailable. */
   async haveSigned(jwt: string, provider: Provider): Promise<boolean> {
     const library = await load();
     try {
@@ -38,7 +38,7 @@ export class ProviderKeys {
       return true;
     } catch (error) {
       if (error instanceof library.errors.JOSEError && NOT_GENUINE.has(error.code)) return false;
-      throw faultOf(error, { what: 'the use of the keys', status: undefined });
+      throw faultOf(error, { what: 'the import of the keys', status: undefined });
     }
   }
 
@@ -60,7 +60,7 @@ export class ProviderKeys {
 const fetchBy =
   (outbound: Outbound, timeoutMs: number): jose.FetchImplementation =>
   async (url) => {
-    const what = 'the fetch of the keys';
+    const what = 'the request for the keys';
     const headers = { accept: 'application/jwk-set+json, application/json' };
     const reply = await outbound
       .request({ url, method: 'GET', headers, maxBytes: MAX_DOCUMENT_BYTES, timeoutMs, followRedirects: true })

@@ -3,31 +3,31 @@ import { KeysUnavailable, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
-/** RFC 6749 §5.2, GitHub, Slack. */
+/** Error codes for an invalid refresh token, of RFC 6749 §5.2, GitHub and Slack. */
 const DEAD: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
-/** How `ask` ends, as an outcome. `sameSubject` judges the claims of an ID token that came along. */
+/** Runs `ask` and returns its outcome. `sameSubject` checks the claims of an ID token in the reply. */
 export async function refreshOutcome(
   { grant: old }: RefreshRequest,
   ask: (refreshToken: string) => Promise<Granted>,
   sameSubject: (claims: NonNullable<Granted['claims']>) => boolean,
 ): Promise<RefreshOutcome> {
-  if (!old.refreshToken) return { outcome: 'dead', reason: 'the provider gave no refresh token' };
+  if (!old.refreshToken) return { outcome: 'dead', reason: 'the provider issued no refresh token' };
   try {
     const { grant, claims } = await ask(old.refreshToken.reveal());
-    if (claims && !sameSubject(claims)) return { outcome: 'dead', reason: 'the ID token is of another subject' };
+    if (claims && !sameSubject(claims)) return { outcome: 'dead', reason: 'the ID token has another subject' };
     return { outcome: 'refreshed', grant: completed(grant, old), rotated: isRotated(grant.refreshToken, old) };
   } catch (error) {
     return failure(error, old);
   }
 }
 
-/** Scopes that providers grant without saying so: an ID token and a refresh token say it. */
+/** Scopes that providers grant without listing them: the ID token and the refresh token show it. */
 const UNSAID: readonly string[] = ['openid', 'offline_access'];
 
 /**
- * `scope` of a refresh, for providers that demand it. More than was granted would be refused, and none means all that
- * was granted (RFC 6749 §6), so that it is sent only where the two are known to be the same.
+ * Returns `scope` for a refresh, which some providers require. Scopes beyond the grant would be rejected, and without
+ * `scope` all granted ones apply (RFC 6749 §6). So it is sent only if all configured scopes are known to be granted.
  */
 export function refreshScope(
   { scopes = [], omit_scope_on_refresh: omit }: Pick<ProviderConfig, 'scopes' | 'omit_scope_on_refresh'>,
@@ -50,7 +50,7 @@ function failure(error: unknown, old: UpstreamGrant): RefreshOutcome {
 const isRotated = (refreshToken: UpstreamGrant['refreshToken'], old: UpstreamGrant): boolean =>
   refreshToken !== undefined && refreshToken.reveal() !== old.refreshToken?.reveal();
 
-/** A provider that leaves out refresh token, ID token or scope means the old ones (RFC 6749 §6, OpenID Core §12.2). */
+/** Adds the previous refresh token, ID token and scope when the reply omits them (RFC 6749 §6, OpenID Core §12.2). */
 const completed = (grant: UpstreamGrant, old: UpstreamGrant): UpstreamGrant => ({
   ...grant,
   refreshToken: grant.refreshToken ?? old.refreshToken,

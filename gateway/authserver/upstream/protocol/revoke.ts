@@ -5,7 +5,7 @@ import type { UpstreamDeps, UpstreamGrant } from '../upstream.ts';
 
 const LIMIT_MS = 5_000;
 
-/** Revokes the refresh token, with which the access token should go (RFC 7009 §2.1), and the access token. */
+/** Revokes the refresh token, which should also end the access token (RFC 7009 §2.1), and then the access token. */
 export async function revokeGrant(
   grant: UpstreamGrant,
   client: CodeClient,
@@ -15,7 +15,7 @@ export async function revokeGrant(
   const late = new AbortController();
   const failed = (error: unknown): false => {
     const cause = error instanceof Error ? error.message : 'unexpected';
-    log.warn('upstream tokens could not be revoked', { provider: name, cause });
+    log.warn('upstream tokens cannot be revoked', { provider: name, cause });
     return false;
   };
   const revoked = revokeBoth(grant, client, provider).catch(failed);

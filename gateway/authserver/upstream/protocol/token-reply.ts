@@ -10,14 +10,14 @@ export interface TokenPaths {
   readonly scope_path?: string | undefined;
 }
 
-/** How the replies of one token endpoint are read. */
+/** Rules for reading the replies of one token endpoint. */
 export interface ReplyRules {
   readonly mapping?: TokenPaths | undefined;
-  /** OpenID Connect: `id_token` is kept, and `token_type` must be there. */
+  /** OpenID Connect: keep `id_token`, and require `token_type`. */
   readonly openid: boolean;
 }
 
-/** A reply as RFC 6749 §5.1 (200) or §5.2 (400) wants it. */
+/** Reply in the form of RFC 6749 §5.1 (200) or §5.2 (400). */
 export interface StandardReply {
   readonly status: 200 | 400;
   readonly body: Readonly<Record<string, unknown>>;
@@ -25,14 +25,14 @@ export interface StandardReply {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Longer ones are taken for "does not expire", s. */
+/** Lifetimes beyond this mean that the token does not expire, s. */
 const MAX_LIFETIME_S = 100 * 365 * 86_400;
-/** What a header can carry (RFC 6750 §2.1 is narrower; providers are not). */
+/** Tokens that a header can carry. RFC 6750 §2.1 allows fewer characters, but providers use more. */
 const USABLE_TOKEN = /^[\x21-\x7E]{1,16384}$/u;
 
 /**
- * Brings the JSON of a 200 reply into the standard shape. Errors that came with 200 (Slack: `ok: false`; GitHub:
- * `error`) become 400. Members that nobody asks for are dropped. Undefined: no JSON object.
+ * Converts the JSON of a 200 reply to the standard form. Errors with status 200 (Slack: `ok: false`; GitHub: `error`)
+ * become 400. Drops unused members. Returns undefined when the document is not a JSON object.
  */
 export function standardReply(document: unknown, { mapping, openid }: ReplyRules): StandardReply | undefined {
   if (!isObject(document)) return undefined;
@@ -59,25 +59,25 @@ const textOf = (value: unknown): string | undefined =>
 const tokenOf = (value: unknown): string | undefined =>
   typeof value === 'string' && USABLE_TOKEN.test(value) ? value : undefined;
 
-/** Where a mapping says what the reply looks like, its `token_type` is not asked: Slack writes `bot`. */
+/** Returns `token_type`. With a mapping it is ignored, because Slack sends `bot`. */
 function tokenTypeOf(value: unknown, { mapping, openid }: ReplyRules): unknown {
   if (mapping) return 'Bearer';
   return value === undefined && !openid ? 'Bearer' : value;
 }
 
-/** A positive number, or, as some servers write it, a text of digits. */
+/** Returns a positive number. Some servers send it as a text of digits. */
 export function secondsOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/u.test(value) ? Number(value) : value;
   return typeof number === 'number' && number > 0 && number <= MAX_LIFETIME_S ? number : undefined;
 }
 
-/** Some servers write a list. */
+/** Returns the scopes as text. Some servers send a list. */
 function scopeOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return value.filter((one) => typeof one === 'string').join(' ') || undefined;
   return textOf(value);
 }
 
-/** RFC 6749 §5.2 of a reply that says so with 200. */
+/** Returns the error of RFC 6749 §5.2 in a reply with status 200. */
 function refusalIn(members: Members): Members | undefined {
   const error = own(members, 'error');
   const failed = own(members, 'ok') === false || own(members, 'success') === false;
@@ -89,5 +89,5 @@ function refusalIn(members: Members): Members | undefined {
   };
 }
 
-/** `error: 0`, `error: ""`, `error: null` and `error: false` say that all is well. */
+/** Returns false for `error: 0`, `error: ""`, `error: null` and `error: false`, which mean success. */
 const isError = (error: unknown): boolean => ![undefined, null, false, 0, ''].includes(error as never);

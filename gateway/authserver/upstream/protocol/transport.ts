@@ -11,17 +11,17 @@ const MAX_TOKEN_REPLY_BYTES = 1024 * 1024;
 export interface TransportOptions {
   readonly outbound: Outbound;
   readonly timeoutMs: number;
-  /** Replies of this URL are brought into the standard shape. */
+  /** URL whose replies are converted to the standard form. */
   readonly tokenEndpoint?: string | undefined;
   readonly rules: ReplyRules;
 }
 
-/** What openid-client fetches with for one operation: the outbound guard, and a memory of what came back. */
+/** `fetch` of openid-client for one operation: uses the outbound guard and records the reply. */
 export class Transport {
   readonly #options: TransportOptions;
-  /** Of the last reply; undefined when there was none. */
+  /** Status of the last reply; undefined without one. */
   status: number | undefined;
-  /** The 200 reply of the token endpoint as it was received, parsed. */
+  /** Parsed 200 reply of the token endpoint, as received. */
   tokenReply: unknown;
 
   constructor(options: TransportOptions) {
@@ -42,7 +42,8 @@ export class Transport {
       followRedirects: get,
     });
     this.status = reply.status;
-    if (reply.status < 200 || reply.status > 599) throw new OutboundError('unreachable', 'the status is none of HTTP');
+    if (reply.status < 200 || reply.status > 599)
+      throw new OutboundError('unreachable', 'the status is not a status of HTTP');
     return url === tokenEndpoint && reply.status === 200 ? this.#tokenResponse(reply) : responseOf(reply);
   };
 
@@ -55,13 +56,13 @@ export class Transport {
   }
 }
 
-/** A challenge beside an error hides the error from openid-client, so that only the content type is passed on. */
+/** Returns the reply with its content type as only header: a challenge would hide the error from openid-client. */
 const responseOf = ({ status, contentType, body }: OutboundReply): Response =>
   new JsonResponse(status, contentType, () => JSON.parse(body) as unknown).asResponse();
 
 /**
- * What openid-client looks at in a `Response`. It takes those of other makers by their tag: one of ours costs a tenth of
- * one with streams behind it.
+ * Members of `Response` that openid-client reads. It recognises the class by its tag. An instance costs a tenth of a
+ * `Response` with streams.
  */
 class JsonResponse implements Pick<Response, 'status' | 'headers' | 'body' | 'bodyUsed' | 'json'> {
   readonly status: number;

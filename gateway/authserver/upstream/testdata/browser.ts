@@ -3,27 +3,27 @@ export interface Visited {
   readonly status: number;
   readonly headers: Headers;
   readonly page: string;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly location: string | undefined;
 }
 
-/** A browser as far as a login needs one: cookies, redirects, forms, each filled in with a user name and sent. */
+/** Minimal browser for logins: keeps cookies, follows redirects, and submits forms with a user name. */
 export class Browser {
-  /** One jar for all ports of a host, as in real ones. */
+  /** Cookies of a host, shared by all its ports as in real browsers. */
   readonly #cookies = new Map<string, string>();
   readonly #stopAt: string;
 
-  /** @param stopAt the URL at whose door it stops, unasked */
+  /** @param stopAt URL that it does not request: `login` ends there */
   constructor(stopAt: string) {
     this.#stopAt = stopAt;
   }
 
-  /** Names and values as they are sent. */
+  /** Cookies by name, with the values to send. */
   get cookies(): ReadonlyMap<string, string> {
     return this.#cookies;
   }
 
-  /** Where the way ends: the URL of the callback with its parameters. Consent is given where it is asked for. */
+  /** Logs in and approves consent. Returns the URL of the callback with its parameters. */
   async login(start: string, user: string): Promise<URL> {
     let next = { url: start, body: undefined as string | undefined };
     for (let steps = 0; steps < 30; steps += 1) {
@@ -31,10 +31,10 @@ export class Browser {
       const { location, page, url } = await this.visit(next.url, next.body);
       next = location === undefined ? this.fill(page, url, user) : { url: location, body: undefined };
     }
-    throw new Error('the login leads nowhere');
+    throw new Error('the login does not end');
   }
 
-  /** One request; a `body` is that of a form. Redirects are not followed. */
+  /** Sends one request, with `body` as form data, without following redirects. */
   async visit(url: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Visited> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -59,7 +59,7 @@ export class Browser {
     };
   }
 
-  /** The form of a page as it is sent: approved where there is a choice. */
+  /** Fills in the form of a page, and approves if there is a choice. */
   fill(page: string, url: string, user: string): { url: string; body: string } {
     const action = /<form[^>]* action="([^"]+)"/u.exec(page)?.[1];
     if (action === undefined) throw new Error(`no form on the page: ${page.slice(0, 500)}`);

@@ -11,22 +11,22 @@ export interface ProviderRequest {
   readonly form: URLSearchParams;
 }
 
-/** Writes the answer to one request, or never does. */
+/** Writes the reply to one request, or never replies. */
 export type Answer = (res: ServerResponse, request: ProviderRequest) => unknown;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A provider on a loopback port that answers as it is told. Ends with the test. */
+/** Provider on a loopback port with scripted replies. Stops with the test. */
 export interface ScriptedProvider {
   readonly issuer: string;
   readonly url: (endpoint: string) => string;
   readonly seen: ProviderRequest[];
-  /** By the last part of the path; what is missing answers 404. */
+  /** Replies by the last part of the path; 404 for missing ones. */
   readonly answers: Record<string, Answer>;
   readonly key: SigningKey;
-  /** A signed ID token; undefined leaves a claim out. */
+  /** Returns a signed ID token; an undefined claim is left out. */
   idToken(claims?: Claims, options?: { readonly key?: SigningKey; readonly header?: Claims }): string;
-  /** Requests to one endpoint. */
+  /** Returns the requests to one endpoint. */
   to(endpoint: string): ProviderRequest[];
   /** Stops listening; `start` listens again on the same port. */
   stop(): Promise<void>;
@@ -94,7 +94,7 @@ export async function scriptedProvider(): Promise<ScriptedProvider> {
   };
 }
 
-/** Metadata of `scriptedProvider` as OpenID Connect Discovery wants them. */
+/** Returns valid metadata of `scriptedProvider` (OpenID Connect Discovery). */
 export const metadataOf = ({ issuer, url }: ScriptedProvider, more: Claims = {}): Claims => ({
   issuer,
   authorization_endpoint: url('authorize'),
@@ -106,7 +106,7 @@ export const metadataOf = ({ issuer, url }: ScriptedProvider, more: Claims = {})
   ...more,
 });
 
-/** A provider that does all of OpenID Connect right. */
+/** Starts a conforming OpenID provider. */
 export async function openidProvider(more: Claims = {}): Promise<ScriptedProvider> {
   const provider = await scriptedProvider();
   provider.answers['openid-configuration'] = (res, request) => json(metadataOf(provider, more))(res, request);
