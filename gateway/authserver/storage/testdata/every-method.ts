@@ -1,7 +1,7 @@
 import type { Store } from '../store.ts';
 import { client, codeGrant, family, HOUR_MS, SPANS, attempt, upstreamRow, user } from './samples.ts';
 
-/** A call of every method of a store but `close`. */
+/** Returns a call of every method of a store except `close`. */
 export function everyMethod(store: Store): readonly (readonly [string, () => Promise<unknown>])[] {
   const made = family(Date.now());
   const lock = { name: 'up:tsid:github', fence: 'fence' };

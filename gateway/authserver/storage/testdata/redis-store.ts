@@ -9,7 +9,7 @@ import type { Fixture } from './fixture.ts';
 import { unique } from './samples.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
-/** What STORAGE.md asks an operator to allow. */
+/** Permissions that STORAGE.md lists. */
 export const PERMISSIONS =
   '-@all +get +set +del +pexpire +pttl +exists +sadd +srem +smembers +@sortedset +@hash +eval +evalsha +info +select';
 
@@ -27,7 +27,7 @@ export const settingsOf = (servers: KeyValueServers, over: Partial<KeyValueSetti
 
 export const single = (port: number): KeyValueServers => ({ kind: 'single', address: { host: '127.0.0.1', port } });
 
-/** A store that answers. */
+/** Opens a store and waits until it answers. */
 export async function redisStore(settings: KeyValueSettings, ring: readonly Uint8Array[] = secrets): Promise<Store> {
   const store = kvstoreStore(openKeyValueStore(settings, silent), createSealer(() => ring), Date.now);
   await eventually('the store answers', async () => {
@@ -37,7 +37,7 @@ export async function redisStore(settings: KeyValueSettings, ring: readonly Uint
   return store;
 }
 
-/** With a prefix of its own, so that tests share a server. */
+/** Opens a store with a unique prefix, so that tests can share a server. */
 export const redisFixture = async (
   servers: KeyValueServers,
   over: Partial<KeyValueSettings> = {},

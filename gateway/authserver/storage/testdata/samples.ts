@@ -45,7 +45,7 @@ export const codeGrant = (over: Partial<CodeGrant> = {}): CodeGrant => ({
   ...over,
 });
 
-/** @param now as the store's clock says: the family lives for 30 days. */
+/** Returns a family that expires after 30 days. @param now clock of the store. */
 export const family = (now: number, over: Partial<Family> = {}): Family => ({
   ...authorization,
   tsid: unique(),

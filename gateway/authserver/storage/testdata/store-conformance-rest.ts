@@ -5,7 +5,7 @@ import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
 import { client, HOUR_MS, unique, upstreamRow, user } from './samples.ts';
 
 export function clientConformance(current: () => Fixture): void {
-  it('keeps a client as it registered, and does not register it twice', async () => {
+  it('stores a client unchanged, and does not register it twice', async () => {
     const { clients } = current().store;
     const known = client({ secretHash: unique(), registrationTokenHash: unique() });
     expect(await clients.register(known, HOUR_MS, 10)).toEqual({ kind: 'registered' });
@@ -15,7 +15,7 @@ export function clientConformance(current: () => Fixture): void {
     expect(await clients.get(unique())).toBeUndefined();
   });
 
-  it('registers no more clients than may be, pushes nobody out, and says when there is room', async () => {
+  it('rejects a client at the limit, keeps all others, and returns when there is room', async () => {
     const { store, elapse } = current();
     const [soonGone, staying] = [client(), client()];
     await store.clients.register(soonGone, SHORT_MS, 2);
@@ -33,7 +33,7 @@ export function clientConformance(current: () => Fixture): void {
     expect(await store.clients.get(staying.client_id)).toEqual(staying);
   });
 
-  it('makes room at the limit by the oldest client that nobody has used, once it is old enough', async () => {
+  it('replaces the oldest unused client at the limit once it is old enough', async () => {
     const { store, elapse } = current();
     const [used, oldest, newer] = [client(), client(), client()];
     const register = (each: Client) => store.clients.register(each, HOUR_MS, 3, SHORT_MS);
@@ -50,14 +50,14 @@ export function clientConformance(current: () => Fixture): void {
     expect(await store.clients.count()).toBe(3);
   });
 
-  it('holds the limit when many register at once', async () => {
+  it('keeps to the limit with concurrent registrations', async () => {
     const { clients } = current().store;
     const answers = await Promise.all(Array.from({ length: 30 }, () => clients.register(client(), HOUR_MS, 7)));
     expect(answers.filter(({ kind }) => kind === 'registered')).toHaveLength(7);
     expect(await clients.count()).toBe(7);
   });
 
-  it('lets a client live on when it is used, and die when it is not', async () => {
+  it('keeps a client while it is renewed, and expires it otherwise', async () => {
     const { store, elapse } = current();
     const [used, unused] = [client(), client()];
     for (const each of [used, unused]) await store.clients.register(each, SHORT_MS, 0);
@@ -69,7 +69,7 @@ export function clientConformance(current: () => Fixture): void {
     expect(await store.clients.count()).toBe(1);
   });
 
-  it('forgets a client that is deleted', async () => {
+  it('deletes a client', async () => {
     const { clients } = current().store;
     const known = client();
     await clients.register(known, HOUR_MS, 0);
@@ -79,7 +79,7 @@ export function clientConformance(current: () => Fixture): void {
     expect(await clients.count()).toBe(0);
   });
 
-  it('keeps a copy of a metadata document without counting it, and replaces it', async () => {
+  it('stores and replaces a copy of a metadata document without counting it', async () => {
     const { clients } = current().store;
     const document = client({ client_id: 'https://client.example/{metadata}', source: 'document' });
     await clients.put(document, HOUR_MS);
@@ -88,7 +88,7 @@ export function clientConformance(current: () => Fixture): void {
     expect(await clients.count()).toBe(0);
   });
 
-  it('lets a copy live as long as it was used for, and an unused one no longer than it is kept for', async () => {
+  it('keeps the extended lifetime of a used copy, and expires an unused one', async () => {
     const { store, elapse } = current();
     const [used, unused] = [client({ source: 'document' }), client({ source: 'document' })];
     for (const each of [used, unused]) await store.clients.put(each, SHORT_MS);
@@ -101,7 +101,7 @@ export function clientConformance(current: () => Fixture): void {
 }
 
 export function userConformance(current: () => Fixture): void {
-  it('makes one user of a provider and subject, however many logins run at once', async () => {
+  it('creates one user per provider and subject with concurrent logins', async () => {
     const { users } = current().store;
     const subject = unique();
     const resolved = await Promise.all(Array.from({ length: 50 }, () => users.resolve(user({ subject }))));
@@ -112,7 +112,7 @@ export function userConformance(current: () => Fixture): void {
     expect(await users.get(unique())).toBeUndefined();
   });
 
-  it('links no users of two providers, nor pairs that would read alike', async () => {
+  it('does not link users of two providers, or pairs with the same concatenation', async () => {
     const { users } = current().store;
     const subject = unique();
     const pairs = [
@@ -128,7 +128,7 @@ export function userConformance(current: () => Fixture): void {
 }
 
 export function upstreamConformance(current: () => Fixture): void {
-  it('keeps the tokens of a login by provider, and forgets one or all of them', async () => {
+  it('stores the upstream tokens of a login by provider, and deletes one or all of them', async () => {
     const { upstreamTokens } = current().store;
     const tsid = unique();
     const [github, slack] = [upstreamRow({ tsid }), upstreamRow({ tsid, provider: 'slack' })];
@@ -145,7 +145,7 @@ export function upstreamConformance(current: () => Fixture): void {
     await upstreamTokens.delete(tsid);
   });
 
-  it('lets the rows of a login at these providers live longer, never shorter, and makes none', async () => {
+  it('extends the rows of a login at these providers, shortens none and creates none', async () => {
     const { store, elapse } = current();
     const [tsid, other] = [unique(), unique()];
     const rows = [upstreamRow({ tsid }), upstreamRow({ tsid, provider: 'slack' })] as const;
@@ -162,7 +162,7 @@ export function upstreamConformance(current: () => Fixture): void {
     expect(await store.upstreamTokens.all(other)).toEqual([]);
   });
 
-  it('replaces a row for the holder of its lock only, and none that is gone', async () => {
+  it('replaces an existing row, and only for the holder of its lock', async () => {
     const { store, elapse } = current();
     const row = upstreamRow();
     const name = upstreamLock(row.tsid, row.provider);
@@ -183,7 +183,7 @@ export function upstreamConformance(current: () => Fixture): void {
     expect(await store.upstreamTokens.all(row.tsid)).toEqual([]);
   });
 
-  it('lets a row that is replaced end when the one before would have', async () => {
+  it('keeps the expiry of a replaced row', async () => {
     const { store, elapse } = current();
     const row = upstreamRow();
     await store.upstreamTokens.put(row, SHORT_MS);
@@ -194,7 +194,7 @@ export function upstreamConformance(current: () => Fixture): void {
     expect(await store.upstreamTokens.get(row.tsid, row.provider)).toBeUndefined();
   });
 
-  it("knows the row of a user's latest login at a provider", async () => {
+  it("returns the row of a user's latest login at a provider", async () => {
     const { upstreamTokens } = current().store;
     const userId = unique();
     const [older, latest, elsewhere] = [
@@ -213,19 +213,19 @@ export function upstreamConformance(current: () => Fixture): void {
 }
 
 export function rateConformance(current: () => Fixture): void {
-  it('gives a lock to exactly one of many, and to the next when it is released or has run out', async () => {
+  it('grants a lock to one of several callers, and to the next when it is released or expires', async () => {
     const { store, elapse } = current();
     const name = unique();
     const [first, ...others] = (
       await Promise.all(Array.from({ length: 50 }, () => store.locks.acquire(name, HOUR_MS)))
     ).filter((lock) => lock !== undefined);
     expect(others).toEqual([]);
-    if (!first) throw new Error('nobody got the lock');
+    if (!first) throw new Error('no caller got the lock');
     expect(await store.locks.release({ name, fence: unique() })).toBe(false);
     expect(await store.locks.acquire(name, HOUR_MS)).toBeUndefined();
     expect(await store.locks.release(first)).toBe(true);
     const second = await store.locks.acquire(name, SHORT_MS);
-    if (!second) throw new Error('nobody got the lock that was released');
+    if (!second) throw new Error('no caller got the released lock');
     expect(second.fence).not.toBe(first.fence);
     expect(await store.locks.release(first)).toBe(false);
     expect(await store.locks.renew(first, HOUR_MS)).toBe(false);
@@ -234,7 +234,7 @@ export function rateConformance(current: () => Fixture): void {
     expect(await store.locks.acquire(name, HOUR_MS)).toBeDefined();
   });
 
-  it('holds a lock that is renewed for longer', async () => {
+  it('extends a renewed lock', async () => {
     const { store, elapse } = current();
     const name = unique();
     const lock = await store.locks.acquire(name, SHORT_MS);
@@ -245,7 +245,7 @@ export function rateConformance(current: () => Fixture): void {
     expect(await store.locks.release(lock)).toBe(true);
   });
 
-  it('lets so many uses of a bucket through at once, then as fast as they come back', async () => {
+  it('allows a full bucket of uses at once, then one use per refill', async () => {
     const { store, elapse } = current();
     const limit = { capacity: 3, perSecond: 1_000 / SHORT_MS };
     const key = '2001:db8::/64 {tag} ip';
@@ -259,7 +259,7 @@ export function rateConformance(current: () => Fixture): void {
     expect(later.some(({ allowed }) => allowed)).toBe(true);
   });
 
-  it('says how long a bucket that is empty needs', async () => {
+  it('returns the time until an empty bucket allows a use', async () => {
     const { store } = current();
     const limit = { capacity: 1, perSecond: 1 / 60 };
     await store.rates.take('register', 'key', limit);

@@ -7,7 +7,7 @@ import { codeGrant, family, HOUR_MS, SPANS, attempt, unboundAttempt, unique } fr
 const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
 
-/** What every storage backend must do. A backend is finished when this passes. */
+/** Tests that every store must pass. */
 export function storeConformance(name: string, open: () => Promise<Fixture>): void {
   describe(`${name} store`, () => {
     let fixture: Fixture;
@@ -17,7 +17,7 @@ export function storeConformance(name: string, open: () => Promise<Fixture>): vo
     afterEach(() => fixture.store.close());
     const current = (): Fixture => fixture;
 
-    it('says that it is there', () => fixture.store.health());
+    it('resolves health', () => fixture.store.health());
     loginAttemptConformance(current);
     codeConformance(current);
     familyConformance(current);
@@ -97,7 +97,7 @@ function loginAttemptConformance(current: () => Fixture): void {
 }
 
 function codeConformance(current: () => Fixture): void {
-  it('gives a code to exactly one of many concurrent takers and tells the others its family (RFC 6749 §4.1.2)', async () => {
+  it('returns a code to exactly one of several concurrent callers, and its family to the others (RFC 6749 §4.1.2)', async () => {
     const { codes } = current().store;
     const [code, grant] = [unique(), codeGrant()];
     expect(await codes.put(code, grant, HOUR_MS)).toBe(true);
@@ -107,7 +107,7 @@ function codeConformance(current: () => Fixture): void {
     expect(taken.filter(({ kind }) => kind !== 'taken')).toEqual(Array.from({ length: 49 }, () => used));
   });
 
-  it('forgets a code when its time is over, the mark of a used one when its own is', async () => {
+  it('expires a code after its lifetime, and the mark of a used code after its own', async () => {
     const { store, elapse } = current();
     const [late, used] = [unique(), unique()];
     await store.codes.put(late, codeGrant(), SHORT_MS);
@@ -119,7 +119,7 @@ function codeConformance(current: () => Fixture): void {
     expect(await store.codes.take(unique(), HOUR_MS)).toEqual({ kind: 'unknown' });
   });
 
-  it('does not write over a code', async () => {
+  it('does not overwrite a code', async () => {
     const { codes } = current().store;
     const [code, grant] = [unique(), codeGrant()];
     await codes.put(code, grant, HOUR_MS);
@@ -129,7 +129,7 @@ function codeConformance(current: () => Fixture): void {
 }
 
 function familyConformance(current: () => Fixture): void {
-  it('makes a family with its token and its liveness, once', async () => {
+  it('creates a family with its token and its liveness, once', async () => {
     const { store, now } = current();
     const [made, token] = [family(now()), unique()];
     expect(await store.families.create(made, token, SPANS)).toBe(true);
@@ -146,7 +146,7 @@ function familyConformance(current: () => Fixture): void {
     expect(await store.live.get(unique())).toBeUndefined();
   });
 
-  it('makes a family that has no refresh token', async () => {
+  it('creates a family without a refresh token', async () => {
     const { store, now } = current();
     const made = family(now());
     expect(await store.families.create(made, undefined, SPANS)).toBe(true);
@@ -155,7 +155,7 @@ function familyConformance(current: () => Fixture): void {
     expect(await store.live.get(made.tsid)).toBeDefined();
   });
 
-  it('lists the families of a user and of a client while they live', async () => {
+  it('lists the active families of a user and of a client', async () => {
     const { store, now } = current();
     const login = { userId: unique(), authTime: 0 };
     const [first, second, other] = [
@@ -172,7 +172,7 @@ function familyConformance(current: () => Fixture): void {
     expect(await store.families.ofUser(unique())).toEqual([]);
   });
 
-  it('lets a family die of disuse, and at its end however busy it is', async () => {
+  it('expires an unused family, and a used one at its end', async () => {
     const { store, now, elapse } = current();
     const [idle, busy] = [family(now()), family(now(), { expiresAt: now() + SHORT_MS })];
     const [idleToken, busyToken] = [unique(), unique()];
@@ -191,8 +191,8 @@ function familyConformance(current: () => Fixture): void {
   });
 }
 
-/** A family with one refresh token. */
-async function founded({ store, now }: Fixture) {
+/** Creates a family with one refresh token. */
+async function newFamily({ store, now }: Fixture) {
   const [made, token] = [family(now()), unique()];
   await store.families.create(made, token, SPANS);
   const request = (presented: string, graceMs = 60_000): RotationRequest => ({
@@ -206,9 +206,9 @@ async function founded({ store, now }: Fixture) {
 }
 
 function rotationConformance(current: () => Fixture): void {
-  it('puts a successor in the place of a refresh token', async () => {
+  it('replaces a refresh token by its successor', async () => {
     const { families } = current().store;
-    const { made, token, request } = await founded(current());
+    const { made, token, request } = await newFamily(current());
     const first = request(token);
     expect(await families.rotate(first)).toEqual({ kind: 'rotated', family: made });
     expect(await families.find(token)).toEqual({ family: made, current: false });
@@ -216,9 +216,9 @@ function rotationConformance(current: () => Fixture): void {
     expect(await families.rotate(request(first.successor))).toEqual({ kind: 'rotated', family: made });
   });
 
-  it('gives concurrent refreshes with one token the same successor, and revokes nothing', async () => {
+  it('returns the same successor to concurrent refreshes with one token, and revokes nothing', async () => {
     const { families } = current().store;
-    const { made, token, request } = await founded(current());
+    const { made, token, request } = await newFamily(current());
     const requests = Array.from({ length: 50 }, () => request(token));
     const rotations = await Promise.all(requests.map((each) => families.rotate(each)));
     const winners = requests.filter((_, index) => rotations[index]?.kind === 'rotated');
@@ -229,9 +229,9 @@ function rotationConformance(current: () => Fixture): void {
     expect(await families.find(successor ?? '')).toEqual({ family: made, current: true });
   });
 
-  it('revokes the family when a token comes again outside of the window', async () => {
+  it('revokes the family when a token is presented again after the grace period', async () => {
     const { store, elapse } = current();
-    const { made, token, request } = await founded(current());
+    const { made, token, request } = await newFamily(current());
     const first = request(token, SHORT_MS);
     await store.families.rotate(first);
     expect((await store.families.rotate(request(token))).kind).toBe('replayed');
@@ -242,21 +242,21 @@ function rotationConformance(current: () => Fixture): void {
     expect(await store.families.rotate(request(first.successor))).toEqual({ kind: 'unknown' });
   });
 
-  it('has no window when the grace is 0, nor for the token before the previous one', async () => {
+  it('has no grace period when it is 0, nor for tokens before the previous one', async () => {
     const { families } = current().store;
-    const strict = await founded(current());
+    const strict = await newFamily(current());
     await families.rotate(strict.request(strict.token, 0));
     expect((await families.rotate(strict.request(strict.token))).kind).toBe('reused');
-    const lenient = await founded(current());
+    const lenient = await newFamily(current());
     const first = lenient.request(lenient.token);
     await families.rotate(first);
     await families.rotate(lenient.request(first.successor));
     expect((await families.rotate(lenient.request(lenient.token))).kind).toBe('reused');
   });
 
-  it('does not rotate a token of another family, nor one that nobody gave out', async () => {
+  it('does not rotate a token of another family or an unknown token', async () => {
     const { families } = current().store;
-    const [mine, theirs] = [await founded(current()), await founded(current())];
+    const [mine, theirs] = [await newFamily(current()), await newFamily(current())];
     expect(await families.rotate(mine.request(theirs.token))).toEqual({ kind: 'unknown' });
     expect(await families.rotate(mine.request(unique()))).toEqual({ kind: 'unknown' });
     expect(await families.rotate({ ...mine.request(mine.token), family: { id: unique(), tsid: unique() } })).toEqual({
@@ -266,7 +266,7 @@ function rotationConformance(current: () => Fixture): void {
     expect(await families.find(theirs.token)).toEqual({ family: theirs.made, current: true });
   });
 
-  it('keeps a used family longer than one that is not', async () => {
+  it('extends a family when it is used', async () => {
     const { store, elapse, now } = current();
     const spans = { idleMs: 2 * SHORT_MS, liveMs: 2 * SHORT_MS };
     const [made, token, successor] = [family(now()), unique(), unique()];
@@ -281,9 +281,9 @@ function rotationConformance(current: () => Fixture): void {
 }
 
 function revocationConformance(current: () => Fixture): void {
-  it('ends a family, its tokens and its liveness at once, and twice is once', async () => {
+  it('revokes a family, its tokens and its liveness at once; a second call changes nothing', async () => {
     const { store } = current();
-    const { made, token, request } = await founded(current());
+    const { made, token, request } = await newFamily(current());
     await store.families.revoke(made, HOUR_MS);
     await store.families.revoke(made, HOUR_MS);
     expect(await store.families.get(made.id)).toBeUndefined();
@@ -292,7 +292,7 @@ function revocationConformance(current: () => Fixture): void {
     expect(await store.families.rotate(request(token))).toEqual({ kind: 'unknown' });
   });
 
-  it('refuses to make a family that was revoked before: its code was presented twice', async () => {
+  it('does not create a family that was revoked before by a replay of its code', async () => {
     const { store, now } = current();
     const made = family(now());
     await store.families.revoke(made, HOUR_MS);
@@ -300,10 +300,10 @@ function revocationConformance(current: () => Fixture): void {
     expect(await store.live.get(made.tsid)).toBeUndefined();
   });
 
-  it('leaves nothing alive after a revocation that ran beside refreshes', async () => {
+  it('leaves nothing valid after a revocation concurrent with refreshes', async () => {
     const { store } = current();
     for (let round = 0; round < 10; round += 1) {
-      const { made, token, request } = await founded(current());
+      const { made, token, request } = await newFamily(current());
       const requests = Array.from({ length: 10 }, () => request(token));
       const refreshing = requests.map((each) => store.families.rotate(each));
       const revoking = store.families.revoke(made, HOUR_MS);

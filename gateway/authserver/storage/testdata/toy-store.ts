@@ -5,7 +5,7 @@ import { rule } from '../../../contract/rule.ts';
 import { memoryStore } from '../memory.ts';
 import { defineStore } from '../variant.ts';
 
-/** A store as a contributor may add it: this file holds everything about it. */
+/** Store as a contributor may add it: everything about it is in this file. */
 export const toyStore = defineStore({
   type: 'toyFolder',
   aliases: ['toyDisk'],
