@@ -76,13 +76,13 @@ export class ClientKeys {
 
   /** Returns older keys while newer ones cannot be fetched: token requests do not depend on the host of the keys. */
   async #current(url: string, spend: SpendFetch): Promise<KeySet> {
-    this.#admit(url);
+    this.#checkHost(url);
     const fetched = await this.#fetched.resolve(url, spend);
     return fetched.ok ? fetched.value : (this.#fetched.known(url) ?? fail(fetched));
   }
 
   async #renew(url: string, seen: KeySet, spend: SpendFetch): Promise<KeySet> {
-    await this.#fetched.flight(url); // a running fetch may have started before the key was published
+    await this.#fetched.running(url); // a running fetch may have started before the key was published
     const known = this.#fetched.known(url);
     if (known !== undefined && known !== seen) return known;
     const failed = this.#fetched.failure(url);
@@ -106,7 +106,7 @@ export class ClientKeys {
   }
 
   /** Throws when the configuration has denied the host since the document was read. */
-  #admit(url: string): void {
+  #checkHost(url: string): void {
     const problem = checkClientIdUrl(url, this.#options.hosts);
     if (problem !== undefined) throw new ClientKeysUnavailable('down', `jwks_uri ${problem}`);
   }

@@ -49,10 +49,10 @@ const MAX_CLIENT_ID_LENGTH = 2048;
 const MAX_STATE_BYTES = 2048;
 
 /** Reads the client id, before the client is looked up. A rejection is shown as a page. */
-export function clientIdOf(asked: RequestParameters): Outcome<string> {
-  const clientId = asked.one('client_id');
+export function clientIdOf(parameters: RequestParameters): Outcome<string> {
+  const clientId = parameters.one('client_id');
   if (clientId === undefined) return refused('client_id_missing');
-  if (asked.isDuplicated('client_id')) return refused('parameter_duplicated');
+  if (parameters.isDuplicated('client_id')) return refused('parameter_duplicated');
   return clientId.length <= MAX_CLIENT_ID_LENGTH ? accepted(clientId) : refused('client_id_too_long');
 }
 
@@ -60,85 +60,93 @@ export function clientIdOf(asked: RequestParameters): Outcome<string> {
  * Checks the request of a known client, and stops at the first violated rule. Redirects a rejection only after the
  * redirect URI is verified. @see RFC 6749 §4.1.2.1
  */
-export function checkAuthorizationRequest(asked: RequestParameters, rules: AuthorizationRules): AuthorizationOutcome {
-  const clientId = clientIdOf(asked);
+export function checkAuthorizationRequest(
+  parameters: RequestParameters,
+  rules: AuthorizationRules,
+): AuthorizationOutcome {
+  const clientId = clientIdOf(parameters);
   if (!clientId.ok) return toPage(clientId.reason);
-  const redirectUri = redirectUriOf(asked, rules);
+  const redirectUri = redirectUriOf(parameters, rules);
   if (!redirectUri.ok) return toPage(redirectUri.reason);
-  const answerTo = { redirectUri: redirectUri.value, state: stateToReturn(asked) };
-  const settled = runSteps(asked, rules);
+  const answerTo = { redirectUri: redirectUri.value, state: stateToReturn(parameters) };
+  const settled = runSteps(parameters, rules);
   if (!settled.ok) return { ok: false, refusal: { to: 'client', reason: settled.reason, ...answerTo } };
   return { ok: true, request: { clientId: clientId.value, ...answerTo, ...settled.value } };
 }
 
 const toPage = (reason: RefusalReason): AuthorizationOutcome => ({ ok: false, refusal: { to: 'page', reason } });
 
-function redirectUriOf(asked: RequestParameters, { client, matchesRedirectUri }: AuthorizationRules): Outcome<string> {
-  const requested = asked.one('redirect_uri');
+function redirectUriOf(
+  parameters: RequestParameters,
+  { client, matchesRedirectUri }: AuthorizationRules,
+): Outcome<string> {
+  const requested = parameters.one('redirect_uri');
   if (requested === undefined) return refused('redirect_uri_missing');
-  if (asked.isDuplicated('redirect_uri')) return refused('parameter_duplicated');
+  if (parameters.isDuplicated('redirect_uri')) return refused('parameter_duplicated');
   return matchesRedirectUri(client.redirect_uris, requested) ? accepted(requested) : refused('redirect_uri_mismatch');
 }
 
 /** Returns the state for a redirect; undefined when it is duplicated or too long. */
-function stateToReturn(asked: RequestParameters): string | undefined {
-  const state = asked.isDuplicated('state') ? undefined : asked.one('state');
+function stateToReturn(parameters: RequestParameters): string | undefined {
+  const state = parameters.isDuplicated('state') ? undefined : parameters.one('state');
   return state !== undefined && isShort(state) ? state : undefined;
 }
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= MAX_STATE_BYTES;
 
 /** Rule that rejects the request or determines some of its members. */
-type Step<Settled extends object> = (asked: RequestParameters, rules: AuthorizationRules) => Outcome<Settled>;
+type Step<Settled extends object> = (parameters: RequestParameters, rules: AuthorizationRules) => Outcome<Settled>;
 
 const NOTHING = accepted({});
 
-const noDuplicates: Step<object> = (asked) => (asked.duplicated.length > 0 ? refused('parameter_duplicated') : NOTHING);
+const noDuplicates: Step<object> = (parameters) =>
+  parameters.duplicated.length > 0 ? refused('parameter_duplicated') : NOTHING;
 
-const noRequestObject: Step<object> = (asked) => {
-  if (asked.one('request') !== undefined) return refused('request_object');
-  return asked.one('request_uri') === undefined ? NOTHING : refused('request_uri');
+const noRequestObject: Step<object> = (parameters) => {
+  if (parameters.one('request') !== undefined) return refused('request_object');
+  return parameters.one('request_uri') === undefined ? NOTHING : refused('request_uri');
 };
 
-const responseType: Step<object> = (asked) =>
-  asked.one('response_type') === 'code' ? NOTHING : refused('response_type');
+const responseType: Step<object> = (parameters) =>
+  parameters.one('response_type') === 'code' ? NOTHING : refused('response_type');
 
-const responseMode: Step<object> = (asked) =>
-  (asked.one('response_mode') ?? 'query') === 'query' ? NOTHING : refused('response_mode');
+const responseMode: Step<object> = (parameters) =>
+  (parameters.one('response_mode') ?? 'query') === 'query' ? NOTHING : refused('response_mode');
 
-const proofKey: Step<Pick<AuthorizationRequest, 'codeChallenge'>> = (asked) => {
-  const challenge = readChallenge(asked.one('code_challenge'), asked.one('code_challenge_method'));
+const proofKey: Step<Pick<AuthorizationRequest, 'codeChallenge'>> = (parameters) => {
+  const challenge = readChallenge(parameters.one('code_challenge'), parameters.one('code_challenge_method'));
   return challenge.ok ? accepted({ codeChallenge: challenge.value }) : challenge;
 };
 
-const stateLength: Step<object> = (asked) => (isShort(asked.one('state') ?? '') ? NOTHING : refused('state_too_long'));
+const stateLength: Step<object> = (parameters) =>
+  isShort(parameters.one('state') ?? '') ? NOTHING : refused('state_too_long');
 
-const scope: Step<Pick<AuthorizationRequest, 'scopes'>> = (asked, { client, scopesSupported }) => {
-  const scopes = requestedScopes(asked.one('scope'), {
+const scope: Step<Pick<AuthorizationRequest, 'scopes'>> = (parameters, { client, scopesSupported }) => {
+  const scopes = requestedScopes(parameters.one('scope'), {
     supported: scopesSupported,
     registered: client.scope.split(' '),
   });
   return scopes.ok ? accepted({ scopes: scopes.value }) : scopes;
 };
 
-const resource: Step<Pick<AuthorizationRequest, 'resource'>> = (asked, { audiences }) => {
-  const audience = resolveResource(asked.all('resource'), audiences);
+const resource: Step<Pick<AuthorizationRequest, 'resource'>> = (parameters, { audiences }) => {
+  const audience = resolveResource(parameters.all('resource'), audiences);
   return audience.ok ? accepted({ resource: audience.value }) : audience;
 };
 
-const nonce: Step<Pick<AuthorizationRequest, 'nonce'>> = (asked) => {
-  const value = asked.one('nonce');
+const nonce: Step<Pick<AuthorizationRequest, 'nonce'>> = (parameters) => {
+  const value = parameters.one('nonce');
   return isShort(value ?? '') ? accepted({ nonce: value }) : refused('nonce_too_long');
 };
 
 const PROMPTS = ['none', 'login', 'consent', 'select_account'];
 
 /** Rejects `none`, since browsers have no login at this server. @see OpenID Connect Core §3.1.2.1 */
-const prompt: Step<Pick<AuthorizationRequest, 'reauthenticate' | 'askConsent'>> = (asked) => {
-  const prompts = new Set((asked.one('prompt') ?? '').split(' ').filter((value) => value !== ''));
+const prompt: Step<Pick<AuthorizationRequest, 'reauthenticate' | 'askConsent'>> = (parameters) => {
+  const prompts = new Set((parameters.one('prompt') ?? '').split(' ').filter((value) => value !== ''));
   const none = prompts.has('none');
   if ([...prompts].some((value) => !PROMPTS.includes(value)) || (none && prompts.size > 1)) return refused('prompt');
-  const maxAge = asked.one('max_age');
+  const maxAge = parameters.one('max_age');
   if (maxAge !== undefined && !/^[0-9]{1,10}$/.test(maxAge)) return refused('max_age');
   if (none) return refused('login_required');
   const reauthenticate = prompts.has('login') || prompts.has('select_account') || maxAge !== undefined;
@@ -164,10 +172,10 @@ type Settling<Rule> = Rule extends Step<infer Members> ? (settled: Members) => v
 /** Members that all steps determine. */
 type Settled = Settling<(typeof STEPS)[number]> extends (settled: infer All) => void ? All : never;
 
-function runSteps(asked: RequestParameters, rules: AuthorizationRules): Outcome<Settled> {
+function runSteps(parameters: RequestParameters, rules: AuthorizationRules): Outcome<Settled> {
   const settled: Partial<Settled> = {};
   for (const step of STEPS) {
-    const outcome: Outcome<object> = step(asked, rules);
+    const outcome: Outcome<object> = step(parameters, rules);
     if (!outcome.ok) return outcome;
     Object.assign(settled, outcome.value);
   }

@@ -32,7 +32,7 @@ describe('code_verifier', () => {
     ['RFC 7636 appendix B', VERIFIER],
     ['all other characters', `${VERIFIER}.~`],
     ['128 characters', 'v'.repeat(128)],
-  ])('%s: is taken', async (_what, verifier) => {
+  ])('is accepted: %s', async (_what, verifier) => {
     const challenge = await calculatePKCECodeChallenge(verifier);
     expect(checkVerifier(challenge, verifier)).toEqual({ ok: true, value: true });
   });

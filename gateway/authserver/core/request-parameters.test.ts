@@ -10,8 +10,8 @@ describe('parameters of a request', () => {
   });
 
   it('are decoded as form data', () => {
-    const asked = parametersOf('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
-    expect([asked.one('scope'), asked.one('redirect_uri'), asked.one('state')]).toEqual([
+    const parameters = parametersOf('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
+    expect([parameters.one('scope'), parameters.one('redirect_uri'), parameters.one('state')]).toEqual([
       'a b',
       'https://x/cb?q=1',
       'é',
@@ -19,9 +19,13 @@ describe('parameters of a request', () => {
   });
 
   it('without a value are absent (RFC 6749 §3.1)', () => {
-    const asked = parametersOf('state=&resource=&resource=https%3A%2F%2Fa&nonce');
-    expect([asked.one('state'), asked.one('nonce'), asked.one('never')]).toEqual([undefined, undefined, undefined]);
-    expect(asked.all('resource')).toEqual(['https://a']);
+    const parameters = parametersOf('state=&resource=&resource=https%3A%2F%2Fa&nonce');
+    expect([parameters.one('state'), parameters.one('nonce'), parameters.one('never')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(parameters.all('resource')).toEqual(['https://a']);
   });
 
   it.each([

@@ -65,8 +65,8 @@ const MALFORMED = [
 ];
 
 describe('resource of an authorization request', () => {
-  it.each(SAME)('%s is the audience %s', (asked, audience) => {
-    expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: true, value: audience });
+  it.each(SAME)('%s resolves to the audience %s', (requested, audience) => {
+    expect(resolveResource([requested], AUDIENCES)).toEqual({ ok: true, value: audience });
   });
 
   it('returns the configured spelling for all equivalent ones', () => {
@@ -76,12 +76,12 @@ describe('resource of an authorization request', () => {
     });
   });
 
-  it.each(UNKNOWN)('%j is not a resource of this server', (asked) => {
-    expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: false, reason: 'resource_unknown' });
+  it.each(UNKNOWN)('%j is not a resource of this server', (requested) => {
+    expect(resolveResource([requested], AUDIENCES)).toEqual({ ok: false, reason: 'resource_unknown' });
   });
 
-  it.each(MALFORMED)('%j is not a valid resource', (asked) => {
-    expect(resolveResource([asked], AUDIENCES)).toEqual({ ok: false, reason: 'resource_malformed' });
+  it.each(MALFORMED)('%j is not a valid resource', (requested) => {
+    expect(resolveResource([requested], AUDIENCES)).toEqual({ ok: false, reason: 'resource_malformed' });
   });
 
   it('may be absent when there is only one', () => {
@@ -96,20 +96,20 @@ describe('resource of an authorization request', () => {
 });
 
 describe('resource at the token endpoint', () => {
-  it.each(SAME)('%s is the granted %s', (asked, granted) => {
-    expect(checkSameResource([asked], granted)).toEqual({ ok: true, value: granted });
+  it.each(SAME)('%s is equal to the granted %s', (requested, granted) => {
+    expect(checkSameResource([requested], granted)).toEqual({ ok: true, value: granted });
   });
 
   it('may be absent', () => {
     expect(checkSameResource([], PATHED)).toEqual({ ok: true, value: PATHED });
   });
 
-  it.each([...UNKNOWN, ORIGIN])('%j was not granted', (asked) => {
-    expect(checkSameResource([asked], PATHED)).toEqual({ ok: false, reason: 'resource_changed' });
+  it.each([...UNKNOWN, ORIGIN])('%j was not granted', (requested) => {
+    expect(checkSameResource([requested], PATHED)).toEqual({ ok: false, reason: 'resource_changed' });
   });
 
-  it.each(MALFORMED)('%j is not a valid resource', (asked) => {
-    expect(checkSameResource([asked], PATHED)).toEqual({ ok: false, reason: 'resource_malformed' });
+  it.each(MALFORMED)('%j is not a valid resource', (requested) => {
+    expect(checkSameResource([requested], PATHED)).toEqual({ ok: false, reason: 'resource_malformed' });
   });
 
   it('must occur only once', () => {

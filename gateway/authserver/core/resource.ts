@@ -24,8 +24,8 @@ function canonical(resource: string): string | undefined {
  * Returns the audience for `resource` in its configured spelling; without `resource`, the only audience.
  * @see RFC 8707 §2
  */
-export function resolveResource(asked: readonly string[], audiences: readonly string[]): Outcome<string> {
-  const [named, second] = asked;
+export function resolveResource(requested: readonly string[], audiences: readonly string[]): Outcome<string> {
+  const [named, second] = requested;
   if (second !== undefined) return refused('resource_multiple');
   if (named === undefined) {
     const [only, other] = audiences;
@@ -38,8 +38,8 @@ export function resolveResource(asked: readonly string[], audiences: readonly st
 }
 
 /** Checks that `resource` at the token endpoint is absent or equal to the granted one. @see RFC 8707 §2.2 */
-export function checkSameResource(asked: readonly string[], granted: string): Outcome<string> {
-  const [named, second] = asked;
+export function checkSameResource(requested: readonly string[], granted: string): Outcome<string> {
+  const [named, second] = requested;
   if (second !== undefined) return refused('resource_multiple');
   if (named === undefined) return accepted(granted);
   const wanted = canonical(named);

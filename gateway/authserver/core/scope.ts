@@ -23,19 +23,19 @@ export function requestedScopes(
   text: string | undefined,
   { supported, registered }: ScopeRules,
 ): Outcome<readonly string[]> {
-  const asked = parseScope(text);
-  if (!asked.ok) return asked;
+  const requested = parseScope(text);
+  if (!requested.ok) return requested;
   const allowed = registered.filter((scope) => supported.includes(scope));
-  if (asked.value.length === 0) return accepted(allowed);
-  return isSubset(asked.value, allowed) ? asked : refused('scope_unknown');
+  if (requested.value.length === 0) return accepted(allowed);
+  return isSubset(requested.value, allowed) ? requested : refused('scope_unknown');
 }
 
 /** Returns the scopes of the next access token: the granted ones, or the requested subset. @see RFC 6749 §6 */
 export function narrowedScopes(text: string | undefined, granted: readonly string[]): Outcome<readonly string[]> {
-  const asked = parseScope(text);
-  if (!asked.ok) return asked;
-  if (asked.value.length === 0) return accepted(granted);
-  return isSubset(asked.value, granted) ? asked : refused('scope_widened');
+  const requested = parseScope(text);
+  if (!requested.ok) return requested;
+  if (requested.value.length === 0) return accepted(granted);
+  return isSubset(requested.value, granted) ? requested : refused('scope_widened');
 }
 
 const isSubset = (part: readonly string[], whole: readonly string[]): boolean =>

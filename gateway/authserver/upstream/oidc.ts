@@ -143,7 +143,7 @@ class OidcUpstream implements Upstream {
       request,
       async (refreshToken) =>
         this.#client.refresh(await this.#provider(), refreshToken, refreshScope(this.#settings, request.grant)),
-      (claims) => this.#identity.isOf(claims, request),
+      (claims) => this.#identity.hasSameUser(claims, request),
     );
   }
 

@@ -56,15 +56,15 @@ const measuredBy =
     outcomeOf: (result: T) => string,
   ): Promise<T> => {
     const began = now();
-    const tell = (outcome: string): void => {
+    const report = (outcome: string): void => {
       observe({ provider, operation, outcome, seconds: (now() - began) / 1_000 });
     };
     try {
       const result = await ask();
-      tell(outcomeOf(result));
+      report(outcomeOf(result));
       return result;
     } catch (error) {
-      tell(error instanceof UpstreamError ? error.fault : 'fault');
+      report(error instanceof UpstreamError ? error.fault : 'fault');
       throw error;
     }
   };

@@ -34,7 +34,7 @@ export interface FetchedDocumentsOptions<Value> {
 export class FetchedDocuments<Value> {
   readonly #options: FetchedDocumentsOptions<Value>;
   readonly #cache: DocumentCache<Value>;
-  readonly #flights = new Map<string, Promise<Fetched<Value>>>();
+  readonly #running = new Map<string, Promise<Fetched<Value>>>();
 
   constructor(options: FetchedDocumentsOptions<Value>) {
     this.#options = options;
@@ -43,13 +43,13 @@ export class FetchedDocuments<Value> {
 
   /** Returns a fresh document, fetched if necessary. Failures of the host never cause a rejection. */
   async resolve(url: string, spend: SpendFetch): Promise<Fetched<Value>> {
-    return this.#settled(url) ?? this.#paid(url, spend, () => this.#settled(url));
+    return this.#settled(url) ?? this.#startPaid(url, spend, () => this.#settled(url));
   }
 
   /** Fetches a document again even if it is fresh, but not within 30 s of a failure. */
   async renew(url: string, spend: SpendFetch): Promise<Fetched<Value>> {
-    const settled = () => this.failure(url) ?? this.#flights.get(url);
-    return settled() ?? this.#paid(url, spend, settled);
+    const settled = () => this.failure(url) ?? this.#running.get(url);
+    return settled() ?? this.#startPaid(url, spend, settled);
   }
 
   /** Returns a cached document whose lifetime has not passed. */
@@ -63,8 +63,8 @@ export class FetchedDocuments<Value> {
   }
 
   /** Returns the running request. */
-  flight(url: string): Promise<Fetched<Value>> | undefined {
-    return this.#flights.get(url);
+  running(url: string): Promise<Fetched<Value>> | undefined {
+    return this.#running.get(url);
   }
 
   /** Returns the failure of the last request while it prevents another one. */
@@ -75,11 +75,11 @@ export class FetchedDocuments<Value> {
 
   #settled(url: string): Fetched<Value> | Promise<Fetched<Value>> | undefined {
     const value = this.fresh(url);
-    return value === undefined ? (this.failure(url) ?? this.#flights.get(url)) : { ok: true, value };
+    return value === undefined ? (this.failure(url) ?? this.#running.get(url)) : { ok: true, value };
   }
 
   /** Charges the budget, then checks `settled` again: a concurrent request may have finished. */
-  async #paid(
+  async #startPaid(
     url: string,
     spend: SpendFetch,
     settled: () => Fetched<Value> | Promise<Fetched<Value>> | undefined,
@@ -91,12 +91,12 @@ export class FetchedDocuments<Value> {
   #start(url: string): Promise<Fetched<Value>> | Fetched<Value> {
     const release = this.#options.from.slot(url);
     if (!release) return { ok: false, error: 'busy', reason: 'too many documents are being fetched' };
-    const flight = this.#fetch(url).finally(() => {
+    const request = this.#fetch(url).finally(() => {
       release();
-      this.#flights.delete(url);
+      this.#running.delete(url);
     });
-    this.#flights.set(url, flight);
-    return flight;
+    this.#running.set(url, request);
+    return request;
   }
 
   async #fetch(url: string): Promise<Fetched<Value>> {

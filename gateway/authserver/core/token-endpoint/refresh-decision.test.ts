@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { checkRefresh, loginEnd, type RefreshAsked } from './refresh-decision.ts';
+import { checkRefresh, loginEnd, type RequestedRefresh } from './refresh-decision.ts';
 import { wireError, type RefusalReason } from '../refusal.ts';
 
 const GRANTED = { clientId: 'client-1', scopes: ['openid', 'mcp'], resource: 'https://gateway.example/mcp' };
-const ASKED: RefreshAsked = { clientId: 'client-1', scope: undefined, resources: [] };
+const REQUESTED: RequestedRefresh = { clientId: 'client-1', scope: undefined, resources: [] };
 
 describe('a refresh request', () => {
-  it.each<[Partial<RefreshAsked>, string[]]>([
+  it.each<[Partial<RequestedRefresh>, string[]]>([
     [{}, ['openid', 'mcp']],
     [{ scope: 'mcp' }, ['mcp']],
     [{ resources: ['HTTPS://gateway.example:443/mcp'] }, ['openid', 'mcp']],
   ])('%j is granted', (changes, scopes) => {
-    expect(checkRefresh(GRANTED, { ...ASKED, ...changes })).toEqual({
+    expect(checkRefresh(GRANTED, { ...REQUESTED, ...changes })).toEqual({
       ok: true,
       value: { scopes, resource: GRANTED.resource },
     });
   });
 
-  it.each<[Partial<RefreshAsked>, RefusalReason, string]>([
+  it.each<[Partial<RequestedRefresh>, RefusalReason, string]>([
     [{ clientId: 'client-2' }, 'refresh_client', 'invalid_grant'],
     [{ clientId: 'client-2', scope: 'admin' }, 'refresh_client', 'invalid_grant'],
     [{ scope: 'mcp admin' }, 'scope_widened', 'invalid_scope'],
@@ -25,7 +25,7 @@ describe('a refresh request', () => {
     [{ resources: ['https://x.example/mcp'] }, 'resource_changed', 'invalid_target'],
     [{ resources: [GRANTED.resource, GRANTED.resource] }, 'resource_multiple', 'invalid_target'],
   ])('with %j is rejected: %s', (changes, reason, error) => {
-    expect(checkRefresh(GRANTED, { ...ASKED, ...changes })).toEqual({ ok: false, reason });
+    expect(checkRefresh(GRANTED, { ...REQUESTED, ...changes })).toEqual({ ok: false, reason });
     expect(wireError(reason)).toMatchObject({ status: 400, error });
   });
 });

@@ -10,7 +10,7 @@ export interface Granted {
   readonly resource: string;
 }
 
-export interface RefreshAsked {
+export interface RequestedRefresh {
   /** Authenticated client. */
   readonly clientId: string;
   readonly scope: string | undefined;
@@ -24,11 +24,14 @@ const MAX_LOGIN_MS = 30 * 24 * 3_600_000;
  * Determines scopes and resource of the next access token, before the refresh token is used up: a wrong scope or resource
  * does not cost the client its token. The grant itself does not change. @see RFC 6749 §6
  */
-export function checkRefresh(granted: Granted, asked: RefreshAsked): Outcome<Pick<Granted, 'scopes' | 'resource'>> {
-  if (granted.clientId !== asked.clientId) return refused('refresh_client');
-  const resource = checkSameResource(asked.resources, granted.resource);
+export function checkRefresh(
+  granted: Granted,
+  requested: RequestedRefresh,
+): Outcome<Pick<Granted, 'scopes' | 'resource'>> {
+  if (granted.clientId !== requested.clientId) return refused('refresh_client');
+  const resource = checkSameResource(requested.resources, granted.resource);
   if (!resource.ok) return resource;
-  const scopes = narrowedScopes(asked.scope, granted.scopes);
+  const scopes = narrowedScopes(requested.scope, granted.scopes);
   return scopes.ok ? accepted({ scopes: scopes.value, resource: resource.value }) : scopes;
 }
 

@@ -1,6 +1,6 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
 import type { Client } from '../client.ts';
-import { KEEP_AT_LEAST, texts, whole, type Records } from './sealed-records.ts';
+import { KEEP_AT_LEAST, texts, wholeMs, type Records } from './sealed-records.ts';
 import type { User } from '../records.ts';
 import type { Clients, Registration, Users } from '../store.ts';
 
@@ -88,17 +88,17 @@ export function kvstoreClients(records: Records): Clients {
   return {
     async register(client, ttlMs, max, keepMs = ttlMs): Promise<Registration> {
       const { client_id: clientId } = client;
-      const args = [clientId, JSON.stringify(client), whole(ttlMs), max, records.now(), whole(keepMs), keyOf('')];
+      const args = [clientId, JSON.stringify(client), wholeMs(ttlMs), max, records.now(), wholeMs(keepMs), keyOf('')];
       const [kind, ms] = texts(await records.run(REGISTER, [keyOf(clientId), ...indexes], ...args));
       if (kind === 'full') return { kind, retryAfterMs: Math.max(1, Number(ms)) };
       return { kind: kind === 'registered' ? 'registered' : 'exists' };
     },
     async put(client, ttlMs) {
-      await records.run(PUT, [keyOf(client.client_id)], JSON.stringify(client), whole(ttlMs));
+      await records.run(PUT, [keyOf(client.client_id)], JSON.stringify(client), wholeMs(ttlMs));
     },
     get: (clientId) => records.get<Client>(keyOf(clientId)),
     renew: async (clientId, ttlMs) =>
-      (await records.run(RENEW, [keyOf(clientId), ...indexes], clientId, whole(ttlMs), records.now())) === 1,
+      (await records.run(RENEW, [keyOf(clientId), ...indexes], clientId, wholeMs(ttlMs), records.now())) === 1,
     delete: async (clientId) => (await records.run(DELETE, [keyOf(clientId), ...indexes], clientId)) === 1,
     count: async () => Number(await records.run(COUNT, [index], records.now())),
   };

@@ -1,5 +1,5 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { sha256, texts, whole, type Records } from './sealed-records.ts';
+import { sha256, texts, wholeMs, type Records } from './sealed-records.ts';
 import type { CodeGrant, LoginAttempt } from '../records.ts';
 import type { Codes, OwnLoginAttempt, TakenCode, LoginAttempts } from '../store.ts';
 
@@ -85,7 +85,7 @@ export function kvstoreCodes(records: Records): Codes {
     async take(code, markerMs): Promise<TakenCode> {
       const key = records.key('code', sha256(code));
       const marker = records.key('usedcode', sha256(code));
-      const [kind, text = ''] = texts(await records.run(TAKE_CODE, [key, marker], whole(markerMs)));
+      const [kind, text = ''] = texts(await records.run(TAKE_CODE, [key, marker], wholeMs(markerMs)));
       const [id = '', tsid = '', sealed = ''] = text.split(' ');
       if (kind === 'used') return { kind, family: { id, tsid } };
       const grant = kind === 'taken' ? (records.unseal(key, sealed) as CodeGrant | undefined) : undefined;

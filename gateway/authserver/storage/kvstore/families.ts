@@ -1,5 +1,5 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { KEEP_AT_LEAST, sha256, texts, whole, type Records } from './sealed-records.ts';
+import { KEEP_AT_LEAST, sha256, texts, wholeMs, type Records } from './sealed-records.ts';
 import type { Family, FamilyRef, Liveness } from '../records.ts';
 import type { Families, FamilySpans, LivenessReader, Rotation, RotationRequest } from '../store.ts';
 
@@ -94,7 +94,7 @@ export function kvstoreFamilies(records: Records): { families: Families; live: L
       ofUser: (userId) => listed(parts.ofUser(userId)),
       ofClient: (clientId) => listed(parts.ofClient(clientId)),
       async revoke(ref, keepMs) {
-        await records.run(REVOKE, parts.keys(ref), whole(keepMs));
+        await records.run(REVOKE, parts.keys(ref), wholeMs(keepMs));
       },
     },
     live: { get: (tsid) => records.get<Liveness>(records.key('live', tsid)) },
@@ -114,7 +114,7 @@ async function create(records: Records, parts: FamilyKeys, { family, token, ...s
     CREATE,
     [familyKey, liveKey, ...indexes, ...tokenKeys],
     ...[records.seal(familyKey, family), token === undefined ? '' : sha256(token)],
-    ...[whole(parts.ttlMs(family, spans)), whole(spans.liveMs), parts.liveness(family)],
+    ...[wholeMs(parts.ttlMs(family, spans)), wholeMs(spans.liveMs), parts.liveness(family)],
     ...[`${family.id} ${family.tsid}`, Math.ceil(family.expiresAt), records.now()],
   );
   return created === 1;
@@ -132,7 +132,7 @@ async function rotate(records: Records, parts: FamilyKeys, request: RotationRequ
       ROTATE,
       [familyKey, liveKey, windowKey, parts.token(token), parts.token(successor)],
       ...[family.id, sha256(token), sha256(successor), records.seal(windowKey, successor)],
-      ...[Math.max(0, Math.ceil(graceMs)), whole(ttlMs), whole(liveMs), parts.liveness(family)],
+      ...[Math.max(0, Math.ceil(graceMs)), wholeMs(ttlMs), wholeMs(liveMs), parts.liveness(family)],
     ),
   );
   if (kind === 'rotated' || kind === 'reused') return { kind, family };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { sha256, whole, type Records } from './sealed-records.ts';
+import { sha256, wholeMs, type Records } from './sealed-records.ts';
 import { msPerUse, type Locks, type Rates } from '../store.ts';
 
 /** KEYS lock; ARGV fence. */
@@ -26,7 +26,7 @@ export function kvstoreLocks(records: Records): Locks {
       return (await records.set(records.key('lock', name), fence, ttlMs, 'NX')) ? { name, fence } : undefined;
     },
     renew: async ({ name, fence }, ttlMs) =>
-      (await records.run(RENEW, [records.key('lock', name)], fence, whole(ttlMs))) === 1,
+      (await records.run(RENEW, [records.key('lock', name)], fence, wholeMs(ttlMs))) === 1,
     release: async ({ name, fence }) => (await records.run(RELEASE, [records.key('lock', name)], fence)) === 1,
   };
 }

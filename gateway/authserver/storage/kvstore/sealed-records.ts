@@ -49,7 +49,7 @@ export class Records {
   /** Returns false when NX is set and the key exists. */
   async set(key: string, value: string, ttlMs: number, ...flags: readonly 'NX'[]): Promise<boolean> {
     if (ttlMs <= 0) return true;
-    return (await this.command('SET', key, value, 'PX', whole(ttlMs), ...flags)) === 'OK';
+    return (await this.command('SET', key, value, 'PX', wholeMs(ttlMs), ...flags)) === 'OK';
   }
 
   async command(name: string, ...args: readonly Argument[]): Promise<unknown> {
@@ -87,7 +87,7 @@ function parse(text: string | undefined): unknown {
 }
 
 /** Rounds up to whole milliseconds, at least one, as Redis requires. */
-export const whole = (ms: number): number => Math.max(1, Math.ceil(ms));
+export const wholeMs = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 /** Returns a list answer as texts, with '' for missing items. */
 export function texts(answer: unknown): string[] {

@@ -1,5 +1,5 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { KEEP_AT_LEAST, texts, whole, type Records } from './sealed-records.ts';
+import { KEEP_AT_LEAST, texts, wholeMs, type Records } from './sealed-records.ts';
 import type { UpstreamRow } from '../records.ts';
 import { upstreamLock, type UpstreamRows } from '../store.ts';
 
@@ -56,7 +56,7 @@ export function kvstoreUpstreamTokens(records: Records): UpstreamRows {
     },
     async extend(tsid, providers, ttlMs) {
       const keys = providers.map((provider) => rows.row(tsid, provider));
-      await records.run(EXTEND, [rows.index(tsid), ...keys], whole(ttlMs));
+      await records.run(EXTEND, [rows.index(tsid), ...keys], wholeMs(ttlMs));
     },
     async delete(tsid, provider) {
       const providers = provider === undefined ? await rows.providers(tsid) : [provider];
@@ -74,7 +74,7 @@ async function put(records: Records, rows: RowKeys, row: UpstreamRow, ttlMs: num
   await records.run(
     PUT,
     [key, rows.index(tsid), rows.logins(userId)],
-    ...[records.seal(key, row), whole(ttlMs), provider],
+    ...[records.seal(key, row), wholeMs(ttlMs), provider],
     ...[`${provider} ${tsid}`, storedAt, LOGINS_KEPT_MS, LOGINS_KEPT],
   );
 }

@@ -47,7 +47,7 @@ export class OidcIdentity {
   }
 
   /** Returns true when the ID token of a refresh has the same user. It may contain `sub` only (OIDC Core §12.2). */
-  isOf(claims: IDToken, { grant, subject }: RefreshRequest): boolean {
+  hasSameUser(claims: IDToken, { grant, subject }: RefreshRequest): boolean {
     const found = this.#subject(claims);
     if (found !== undefined) return found === subject;
     const before = grant.idToken === undefined ? undefined : subjectOfJwt(grant.idToken.reveal());
@@ -72,13 +72,13 @@ export class OidcIdentity {
     const url = override?.endpoint_url ?? discovered;
     if (override && url !== undefined) {
       const guardUrl = override.endpoint_url ?? this.#issuer;
-      const document = await this.#ask(url, guardUrl, override, accessToken);
+      const document = await this.#fetchUserInfo(url, guardUrl, override, accessToken);
       return { profile: merged(known, ofSameUser(document, fieldsOf(override), claims.sub)), claims: document };
     }
     const complete = known.name !== undefined && known.email !== undefined;
     if (url === undefined || complete || !scopes.some((scope) => PROFILE_SCOPES.includes(scope)))
       return { profile: known, claims: {} };
-    const document = await this.#ask(url, this.#issuer, {}, accessToken).catch((error: unknown) => {
+    const document = await this.#fetchUserInfo(url, this.#issuer, {}, accessToken).catch((error: unknown) => {
       if (!(error instanceof UpstreamError)) throw error;
       const { name: provider, log } = this.#deps;
       log.warn('userinfo is unavailable, the login continues without it', { provider, cause: error.message });
@@ -87,7 +87,7 @@ export class OidcIdentity {
     return { profile: merged(known, ofSameUser(document, STANDARD_FIELDS, claims.sub)), claims: document };
   }
 
-  #ask(url: string, guardUrl: string, config: UserInfoConfig, accessToken: Secret): Promise<Claims> {
+  #fetchUserInfo(url: string, guardUrl: string, config: UserInfoConfig, accessToken: Secret): Promise<Claims> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#deps;
     const outbound = this.#guards.of(guardUrl);
     return fetchUserInfo({ url, accessToken: accessToken.reveal(), config, outbound, timeoutMs });

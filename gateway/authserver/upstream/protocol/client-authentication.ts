@@ -31,7 +31,7 @@ export class ClientAuthentication {
    * Returns the client authentication: Basic if supported (RFC 6749 §2.3.1 requires it), none without a secret. Throws
    * `UpstreamError`. @param supported `token_endpoint_auth_methods_supported`, if known.
    */
-  using(supported: readonly string[] | undefined): ClientAuth {
+  authFor(supported: readonly string[] | undefined): ClientAuth {
     const secret = this.#secret();
     if (secret === undefined) {
       return (_server, { client_id }, body) => {

@@ -132,7 +132,7 @@ export class CodeClient {
   /** Verifies the signature of the ID token; openid-client has checked its claims. */
   async #checkSignature(what: string, { id_token: idToken, refresh_token: rotated }: Reply, provider: Provider) {
     if (idToken === undefined) return;
-    const genuine = await this.#keys.haveSigned(idToken, provider).catch((error: unknown) => {
+    const genuine = await this.#keys.hasSigned(idToken, provider).catch((error: unknown) => {
       if (!(error instanceof UpstreamError)) throw error;
       throw new KeysUnavailable(error, rotated === undefined ? undefined : new Secret(rotated));
     });
@@ -164,7 +164,7 @@ export class CodeClient {
       metadata,
       clientId,
       undefined,
-      authentication.using(metadata.token_endpoint_auth_methods_supported),
+      authentication.authFor(metadata.token_endpoint_auth_methods_supported),
     );
     config[openid.customFetch] = transport.fetch;
     allowHttp(openid, config);

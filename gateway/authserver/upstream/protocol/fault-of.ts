@@ -2,7 +2,7 @@ import { OutboundError, type OutboundFault } from '../../../outbound/outbound-er
 import { errorCode, UpstreamError, type UpstreamFault } from '../upstream-error.ts';
 
 /** Facts about a failed operation, besides the error. */
-export interface Circumstances {
+export interface FailedOperation {
   /** Status of the last reply; undefined without one. */
   readonly status: number | undefined;
   /** Name of the operation, such as `the code exchange`. */
@@ -33,9 +33,9 @@ const FAULT_OF_CODE: Readonly<Record<string, UpstreamFault>> = {
 };
 
 /** Converts an error of openid-client or of the outbound guard. The message contains nothing from requests and replies. */
-export function faultOf(error: unknown, circumstances: Circumstances): UpstreamError {
+export function faultOf(error: unknown, operation: FailedOperation): UpstreamError {
   if (error instanceof UpstreamError) return error;
-  const { what, status } = circumstances;
+  const { what, status } = operation;
   const outbound = causesOf(error).find((cause) => cause instanceof OutboundError);
   if (outbound) return new UpstreamError(FAULT_OF_OUTBOUND[outbound.kind], `${what} failed: ${outbound.message}`);
   const busy = status !== undefined && (status >= 500 || status === 429 || status === 408);
@@ -54,8 +54,11 @@ function refusalIn(
   error: unknown,
 ): { providerError: string | undefined; providerDescription: string | undefined } | undefined {
   if (!(error instanceof Error) || error.name !== 'ResponseBodyError') return undefined;
-  const { error: code, error_description: says } = error as { error?: unknown; error_description?: unknown };
-  return { providerError: errorCode(code), providerDescription: typeof says === 'string' ? says : undefined };
+  const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
+  return {
+    providerError: errorCode(code),
+    providerDescription: typeof description === 'string' ? description : undefined,
+  };
 }
 
 /** Returns the message of oauth4webapi or openid-client, which is constant. Deeper causes may quote a reply. */

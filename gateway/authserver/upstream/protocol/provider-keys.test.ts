@@ -12,7 +12,7 @@ async function setUp() {
   const outbound = createOutbound({ policy: policyFor(provider.issuer, {}) });
   const keys = new ProviderKeys(1_000);
   const metadata = metadataOf(provider) as { issuer: string };
-  return { provider, haveSigned: (jwt: string) => keys.haveSigned(jwt, { metadata, outbound }) };
+  return { provider, hasSigned: (jwt: string) => keys.hasSigned(jwt, { metadata, outbound }) };
 }
 
 afterEach(() => {
@@ -43,9 +43,9 @@ describe('the signature of an ID token', () => {
   ];
 
   it.each(BAD)('is rejected: %s', async (_name, token) => {
-    const { provider, haveSigned } = await setUp();
-    expect(await haveSigned(token(provider))).toBe(false);
-    expect(await haveSigned(provider.idToken())).toBe(true);
+    const { provider, hasSigned } = await setUp();
+    expect(await hasSigned(token(provider))).toBe(false);
+    expect(await hasSigned(provider.idToken())).toBe(true);
     expect(provider.to('jwks')).toHaveLength(1);
   });
 
@@ -54,43 +54,43 @@ describe('the signature of an ID token', () => {
     ['is for another algorithm', { alg: 'ES384' }],
     ['is not for verification', { key_ops: ['sign'] }],
   ])('is rejected with a key that %s', async (_name, members) => {
-    const { provider, haveSigned } = await setUp();
+    const { provider, hasSigned } = await setUp();
     provider.answers['jwks'] = json({ keys: [{ ...provider.key.publicJwk, ...members }] });
-    expect(await haveSigned(provider.idToken())).toBe(false);
+    expect(await hasSigned(provider.idToken())).toBe(false);
   });
 
   it('is rejected when two keys match', async () => {
-    const { provider, haveSigned } = await setUp();
+    const { provider, hasSigned } = await setUp();
     const keys = [provider.key.publicJwk, other.publicJwk].map((jwk) => ({ ...jwk, kid: undefined }));
     provider.answers['jwks'] = json({ keys });
-    expect(await haveSigned(provider.idToken({}, { header: { kid: undefined } }))).toBe(false);
+    expect(await hasSigned(provider.idToken({}, { header: { kid: undefined } }))).toBe(false);
   });
 });
 
 describe('the keys of a provider', () => {
   it('are fetched again for an unknown kid, at most every 30 s', async () => {
-    const { provider, haveSigned } = await setUp();
-    expect(await haveSigned(provider.idToken())).toBe(true);
+    const { provider, hasSigned } = await setUp();
+    expect(await hasSigned(provider.idToken())).toBe(true);
     const key = newSigningKey('ES256', 'key-2');
     provider.answers['jwks'] = json({ keys: [provider.key.publicJwk, key.publicJwk] });
-    expect(await haveSigned(provider.idToken({}, { key }))).toBe(false);
+    expect(await hasSigned(provider.idToken({}, { key }))).toBe(false);
     expect(provider.to('jwks')).toHaveLength(1);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
-    expect(await haveSigned(provider.idToken({}, { key }))).toBe(true);
+    expect(await hasSigned(provider.idToken({}, { key }))).toBe(true);
     expect(provider.to('jwks')).toHaveLength(2);
   });
 
   it('are fetched again after 5 minutes, so that a withdrawn key becomes invalid', async () => {
-    const { provider, haveSigned } = await setUp();
-    expect(await haveSigned(provider.idToken())).toBe(true);
+    const { provider, hasSigned } = await setUp();
+    expect(await hasSigned(provider.idToken())).toBe(true);
     provider.answers['jwks'] = json({ keys: [newSigningKey('ES256', 'key-2').publicJwk] });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 301_000 });
-    expect(await haveSigned(provider.idToken())).toBe(false);
+    expect(await hasSigned(provider.idToken())).toBe(false);
   });
 
   it('are fetched once for many tokens', async () => {
-    const { provider, haveSigned } = await setUp();
-    await Promise.all(Array.from({ length: 20 }, () => haveSigned(provider.idToken())));
+    const { provider, hasSigned } = await setUp();
+    await Promise.all(Array.from({ length: 20 }, () => hasSigned(provider.idToken())));
     expect(provider.to('jwks')).toHaveLength(1);
   });
 
@@ -100,9 +100,9 @@ describe('the keys of a provider', () => {
     ['HTML', raw(200, { 'content-type': 'text/html' }, '<html>'), 'bad_reply'],
     ['no key set', json({}), 'bad_reply'],
   ])('answered with %s are unavailable, which neither accepts nor rejects the token', async (_name, answer, fault) => {
-    const { provider, haveSigned } = await setUp();
+    const { provider, hasSigned } = await setUp();
     provider.answers['jwks'] = answer;
-    const error: unknown = await haveSigned(provider.idToken()).catch((thrown: unknown) => thrown);
+    const error: unknown = await hasSigned(provider.idToken()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UpstreamError);
     expect(error).toMatchObject({ fault });
   });

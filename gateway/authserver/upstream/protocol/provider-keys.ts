@@ -31,7 +31,7 @@ export class ProviderKeys {
   }
 
   /** Returns true when a key of the provider signed this JWT. Rejects with `UpstreamError` when the keys are unavailable. */
-  async haveSigned(jwt: string, provider: Provider): Promise<boolean> {
+  async hasSigned(jwt: string, provider: Provider): Promise<boolean> {
     const library = await load();
     try {
       await library.compactVerify(jwt, this.#find(provider, library));

@@ -23,7 +23,7 @@ export async function refreshOutcome(
 }
 
 /** Scopes that providers grant without listing them: the ID token and the refresh token show it. */
-const UNSAID: readonly string[] = ['openid', 'offline_access'];
+const UNLISTED_SCOPES: readonly string[] = ['openid', 'offline_access'];
 
 /**
  * Returns `scope` for a refresh, which some providers require. Scopes beyond the grant would be rejected, and without
@@ -34,7 +34,7 @@ export function refreshScope(
   { scope: said }: Pick<UpstreamGrant, 'scope'>,
 ): string | undefined {
   if (omit === true || said === undefined || scopes.length === 0) return undefined;
-  const granted = [...said.split(/[\s,]+/u), ...UNSAID];
+  const granted = [...said.split(/[\s,]+/u), ...UNLISTED_SCOPES];
   return scopes.every((scope) => granted.includes(scope)) ? scopes.join(' ') : undefined;
 }
 
