@@ -31,7 +31,7 @@ export function storeConformance(name: string, open: () => Promise<Fixture>): vo
 }
 
 function loginAttemptConformance(current: () => Fixture): void {
-  it('gives a login attempt to exactly one of many concurrent takers', async () => {
+  it('returns a taken login attempt to exactly one of several concurrent callers', async () => {
     const { loginAttempts } = current().store;
     const [handle, given] = [unique(), attempt()];
     expect(await loginAttempts.put(handle, given, HOUR_MS)).toBe(true);
@@ -41,7 +41,7 @@ function loginAttemptConformance(current: () => Fixture): void {
     expect(await loginAttempts.get(handle)).toBeUndefined();
   });
 
-  it('gives a leg that is under way to exactly one of many takers of its browser', async () => {
+  it('returns an attempt with a running leg to exactly one of several callers of its browser', async () => {
     const { loginAttempts } = current().store;
     const [handle, cookieHash] = [unique(), unique()];
     const given = attempt({ cookieHash });
@@ -53,7 +53,7 @@ function loginAttemptConformance(current: () => Fixture): void {
     expect(await loginAttempts.get(handle)).toBeUndefined();
   });
 
-  it('gives to no browser a login attempt in which no leg is under way', async () => {
+  it('does not let a browser take an attempt without a running leg', async () => {
     const { loginAttempts } = current().store;
     const { leg: _none, ...before } = attempt();
     for (const given of [before, unboundAttempt()]) {
@@ -66,7 +66,7 @@ function loginAttemptConformance(current: () => Fixture): void {
     expect(await loginAttempts.takeOwn(unique(), [])).toEqual({ kind: 'unknown' });
   });
 
-  it('keeps a login attempt as it is when its handle is used again', async () => {
+  it('does not overwrite a login attempt under the same handle', async () => {
     const { loginAttempts } = current().store;
     const [handle, given] = [unique(), attempt()];
     await loginAttempts.put(handle, given, HOUR_MS);
@@ -74,7 +74,7 @@ function loginAttemptConformance(current: () => Fixture): void {
     expect(await loginAttempts.take(handle)).toEqual(given);
   });
 
-  it('keeps a login attempt that belongs to no browser yet, and under the same handle the one that does', async () => {
+  it('stores an attempt without a browser, and after taking it the bound one under the same handle', async () => {
     const { loginAttempts } = current().store;
     const [handle, unbound] = [unique(), unboundAttempt()];
     await loginAttempts.put(handle, unbound, HOUR_MS);
@@ -86,7 +86,7 @@ function loginAttemptConformance(current: () => Fixture): void {
     expect(await loginAttempts.get(handle)).toEqual(bound);
   });
 
-  it('forgets a login attempt when its time is over, and knows none that was never put', async () => {
+  it('expires a login attempt after its lifetime, and returns undefined for an unknown handle', async () => {
     const { store, elapse } = current();
     const handle = unique();
     await store.loginAttempts.put(handle, attempt(), SHORT_MS);
