@@ -3,7 +3,7 @@ import { accepted, refused, type Outcome } from './refusal.ts';
 
 /** SHA-256 in base64url, always 43 characters. */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
-/** @see RFC 7636 §4.1 */
+/** Code verifier. @see RFC 7636 §4.1 */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /** Reads the challenge of an authorization request. Only S256 is accepted; an absent method means `plain`. @see RFC 7636 §4.3 */

@@ -1,6 +1,6 @@
 import { accepted, refused, type Outcome } from './refusal.ts';
 
-/** @see RFC 6749 §3.3 */
+/** Scope token. @see RFC 6749 §3.3 */
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /** Returns the scopes of a `scope` parameter in order, without duplicates; none for absent or blank text. */

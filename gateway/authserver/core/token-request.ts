@@ -21,7 +21,7 @@ export interface CodeRequest {
   readonly resources: readonly string[];
 }
 
-/** @see RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2 */
+/** Reads the parameters that redeem a code. @see RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2 */
 export function readCodeRequest(parameters: RequestParameters): Outcome<CodeRequest> {
   const code = parameters.one('code');
   if (code === undefined) return refused('code_missing');
@@ -39,7 +39,7 @@ export interface RefreshRequest {
   readonly resources: readonly string[];
 }
 
-/** @see RFC 6749 §6, RFC 8707 §2.2 */
+/** Reads the parameters of a refresh. @see RFC 6749 §6, RFC 8707 §2.2 */
 export function readRefreshRequest(parameters: RequestParameters): Outcome<RefreshRequest> {
   const refreshToken = parameters.one('refresh_token');
   if (refreshToken === undefined) return refused('refresh_token_missing');

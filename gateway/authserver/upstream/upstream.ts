@@ -41,11 +41,11 @@ export interface UpstreamLogin {
 
 /** Secrets of one leg, generated for it. */
 export interface LegSecrets {
-  /** 128 bits or more. */
+  /** `state` of the authorization request, at least 128 random bits. */
   readonly state: string;
-  /** RFC 7636 §4.1. */
+  /** PKCE code verifier (RFC 7636 §4.1). */
   readonly codeVerifier: string;
-  /** OpenID Connect Core §3.1.2.1; unused by a plain OAuth 2.0 provider. */
+  /** `nonce` (OpenID Connect Core §3.1.2.1); unused by plain OAuth 2.0 providers. */
   readonly nonce: string;
   /** Result of `redirectUri()` when the leg started; undefined for the shared one. */
   readonly redirectUri?: string | undefined;
@@ -106,7 +106,7 @@ export interface Upstream {
   refresh(request: RefreshRequest): Promise<RefreshOutcome>;
   /** Tries to revoke a grant within 5 s. Returns false when it is not revoked. Never rejects. */
   revoke(grant: UpstreamGrant): Promise<boolean>;
-  /** Fetches metadata for the first login in the background. */
+  /** Starts to fetch in the background what the first login needs, such as metadata. */
   warmUp(): void;
   status(): UpstreamStatus;
   /** Closes the provider; running requests fail. */

@@ -5,11 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../../outbound/fetch.ts';
 import { onEnd, resolver, serve, type TestServer } from '../../../outbound/testdata/servers.ts';
 import { ClientDocuments, type ClientDocumentsOptions } from './cimd.ts';
-import { ClientHosts } from './client-hosts.ts';
+import { ClientHosts, FetchSlots } from './client-hosts.ts';
 import type { HostPolicy } from './client-id-url.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
 import { maxAgeSeconds } from './document-cache.ts';
-import { FetchSlots } from './fetch-slots.ts';
 import { METADATA_RULES } from '../testdata/rules.ts';
 
 const DEVELOPMENT: HostPolicy = { allowedHosts: [], deniedHosts: [], allowLoopbackHttp: true };

@@ -1,7 +1,6 @@
 import type { Outbound, OutboundOptions, OutboundReply } from '../../../outbound/fetch.ts';
 import { OutboundError } from '../../../outbound/outbound-error.ts';
 import { isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
-import { FetchSlots } from './fetch-slots.ts';
 
 export interface ClientHostsOptions {
   readonly hosts: HostPolicy;
@@ -59,5 +58,32 @@ export class ClientHosts {
     const outbound = (isLoopbackUrl(url) && this.#development) || this.#outbound;
     const limits = { maxBytes, timeoutMs: TIMEOUT_MS, followRedirects: false };
     return outbound.request({ url, method: 'GET', headers: { accept: 'application/json' }, ...limits });
+  }
+}
+
+/** Limits running requests, in total and per host. A request without a slot fails at once. */
+export class FetchSlots {
+  readonly #overall: number;
+  readonly #perHost: number;
+  readonly #running = new Map<string, number>();
+  #total = 0;
+
+  constructor({ overall, perHost }: { readonly overall: number; readonly perHost: number }) {
+    this.#overall = overall;
+    this.#perHost = perHost;
+  }
+
+  /** Takes a slot and returns the function that releases it, to be called once; undefined when none is free. */
+  take(host: string): (() => void) | undefined {
+    const ofHost = this.#running.get(host) ?? 0;
+    if (this.#total >= this.#overall || ofHost >= this.#perHost) return undefined;
+    this.#total += 1;
+    this.#running.set(host, ofHost + 1);
+    return () => {
+      this.#total -= 1;
+      const left = (this.#running.get(host) ?? 1) - 1;
+      if (left > 0) this.#running.set(host, left);
+      else this.#running.delete(host);
+    };
   }
 }

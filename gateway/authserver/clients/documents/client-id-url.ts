@@ -8,7 +8,7 @@ export interface HostPolicy {
 }
 
 const MAX_LENGTH = 2048;
-/** RFC 3986 §2, without `#`. */
+/** Characters of a URI (RFC 3986 §2), without `#`. */
 const URL_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()*+,;=]|%[\da-f]{2})+$/iu;
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
 

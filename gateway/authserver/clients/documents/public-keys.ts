@@ -11,9 +11,9 @@ export interface PublicKeys {
 }
 
 const MAX_KEYS = 10;
-/** RFC 7518 §6.2.2, §6.3.2, §6.4 */
+/** Members of secret keys (RFC 7518 §6.2.2, §6.3.2, §6.4). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-/** RFC 7517 §4, RFC 7518 §6, RFC 8037 §2 */
+/** Members of public keys (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'use', 'key_ops', 'crv', 'x', 'y', 'n', 'e'];
 
 /** Reads the keys that a client has published. Rejects a set with a secret key, since it is compromised. */

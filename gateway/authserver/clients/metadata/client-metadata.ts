@@ -30,7 +30,7 @@ export type MetadataSource = 'registration' | 'document';
 const CONFIDENTIAL_METHODS: ReadonlySet<unknown> = new Set<AuthMethod>(['client_secret_basic', 'client_secret_post']);
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;
 
-/** @see RFC 7591 §2 */
+/** Reads the metadata of a client. @see RFC 7591 §2 */
 export function readMetadata(
   document: ReadonlyMap<string, unknown>,
   rules: MetadataRules,

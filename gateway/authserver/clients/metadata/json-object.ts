@@ -1,5 +1,6 @@
-/** Metadata has two levels, a key set four. */
 import { isObject } from '../../../contract/json.ts';
+
+/** Metadata has two levels, a key set four. */
 const MAX_DEPTH = 16;
 
 /** Parses a JSON object into a map, where `__proto__` is an ordinary name. Returns undefined for any other text. */

@@ -1,6 +1,6 @@
 import { displayText } from './display-text.ts';
 
-/** RFC 7591 §3.2.2 */
+/** Error codes of a registration (RFC 7591 §3.2.2). */
 export type RegistrationErrorCode = 'invalid_redirect_uri' | 'invalid_client_metadata' | 'invalid_software_statement';
 
 /** Problem with a member. `message` is ASCII without quotes (RFC 6749 §5.2) and repeats nothing from the client. */

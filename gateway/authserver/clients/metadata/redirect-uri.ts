@@ -18,7 +18,7 @@ export interface RedirectTarget {
 
 const MAX_LENGTH = 2048;
 export const MAX_URIS = 10;
-/** RFC 3986 §2, without `#` and `*`. */
+/** Characters of a URI: RFC 3986 §2, without `#` and `*`. */
 const URI_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()+,;=]|%[\da-f]{2})+$/iu;
 const ENCODED_CONTROL = /%(?:[01][\da-f]|7f)/iu;
 const AUTHORITY = /^[^:/?]+:\/\/([^/?]*)/u;

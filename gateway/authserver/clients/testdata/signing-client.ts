@@ -20,7 +20,7 @@ export interface Assertion {
   readonly key?: CryptoKey | KeyObject | Uint8Array;
 }
 
-/** Hosts a metadata document of a client that authenticates by its key, and the keys at `jwks_uri`. Ends with the test. */
+/** Starts a host with the metadata document of a client with a key, and its keys at `jwks_uri`. Stops with the test. */
 export async function signingClient(audience: string, { redirectUri = 'https://client.example/cb', inline = false } = {}) {
   const first = await newKey('k1');
   const state = { keys: [first] as readonly SigningKey[], up: true, cacheControl: 'max-age=60', extra: {} as object };

@@ -1,5 +1,6 @@
-/** The supported `client_assertion_type`. @see RFC 7523 §2.2 */
 import type { JsonObject } from '../../../contract/json.ts';
+
+/** The supported `client_assertion_type`. @see RFC 7523 §2.2 */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Reason why an assertion is rejected, for the log. */
@@ -40,7 +41,7 @@ const MAX_KID_LENGTH = 1024;
 /** Accepted values of `typ`. JWTs for other purposes have another one. */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
-/** @see RFC 7523 §3, OpenID Connect Core §9 */
+/** Reads the claims of an assertion and checks them. @see RFC 7523 §3, OpenID Connect Core §9 */
 export function readAssertionClaims(header: JsonObject, claims: JsonObject, rules: AssertionRules): AssertionReading {
   const { jti, exp } = claims;
   const problem = headerProblem(header, rules) ?? partyProblem(claims, rules) ?? timeProblem(claims, rules.now / 1_000);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 storeConformance('kvstore (one redis-server)', () => redisFixture(single(redis.port)));
 
-/** Two processes of one deployment. */
+/** Opens two stores with the same prefix, like two replicas. */
 async function replicas(): Promise<[Store, Store]> {
   const settings = settingsOf(single(redis.port));
   return [await redisStore(settings), await redisStore(settings)];
