@@ -26,6 +26,9 @@ const OUTSIDE = [
 /** Page of this repository that a comment cites. */
 const PAGE = /(?<![\w./-])docs\/[\w/-]+\.md/gu;
 
+/** Row of docs/threats.md that a test names, such as `row 17` or `rows 7 to 9`. */
+const ROWS = /\brows? (\d+)(?:(?:, | and | to )(\d+))?/gu;
+
 const linesOf = (file: string): string[] => readFileSync(join(ROOT, file), 'utf8').split('\n');
 const placesOf = (matches: (line: string) => boolean): string[] =>
   FILES.flatMap((file) =>
@@ -40,5 +43,14 @@ describe('citations', () => {
   it('name pages below docs/ that exist', () => {
     const isLost = (line: string): boolean => [...line.matchAll(PAGE)].some(([page]) => !existsSync(join(ROOT, page)));
     expect(placesOf(isLost)).toEqual([]);
+  });
+
+  it('name rows of docs/threats.md that exist', () => {
+    const table = readFileSync(join(ROOT, 'docs/threats.md'), 'utf8');
+    const rows = new Set([...table.matchAll(/^\| (\d+) /gmu)].map(([, row]) => row));
+    const isLost = (line: string): boolean =>
+      [...line.matchAll(ROWS)].some(([, ...cited]) => cited.some((row: string | undefined) => row && !rows.has(row)));
+    const tests = /^(?:e2e\/scenarios|gateway\/authserver)\/.*\.test\.ts:/u;
+    expect(placesOf(isLost).filter((place) => tests.test(place))).toEqual([]);
   });
 });
