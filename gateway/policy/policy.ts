@@ -83,7 +83,7 @@ export interface Viewer {
 /** Decides on the calls of one virtual server, in the gateway. */
 export interface Policy {
   /**
-   * Decides before the call takes a place at its backend. Policies run in the order of the registry, and the first that
+   * Decides before the call is queued at its backend. Policies run in the order of the registry, and the first that
    * does not allow the call ends it. A policy limits its own waits; one that throws or rejects denies the call.
    */
   decide(call: PolicyCall): Decision | Promise<Decision>;

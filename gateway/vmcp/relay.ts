@@ -5,7 +5,7 @@ import type { Answer } from './answers/answer.ts';
 import { errorMessage, resultMessage } from './message.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
-import { capabilityFor, type HeldCall } from './server-requests.ts';
+import { capabilityFor, type PausableCall } from './server-requests.ts';
 import type { Session } from './session.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -16,7 +16,7 @@ export interface BackendMessage {
   readonly message: Buffer;
   readonly envelope: Envelope;
   /** The call that the message belongs to, and its answer. */
-  readonly call?: HeldCall;
+  readonly call?: PausableCall;
   readonly answer?: Answer;
 }
 

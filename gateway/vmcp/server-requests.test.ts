@@ -7,7 +7,7 @@ function fixture() {
   const sent: string[] = [];
   const channel = { send: (message: Buffer) => sent.push(message.toString()) } as unknown as Channel;
   const requests = new ServerRequests();
-  const forward = (id: number, call?: { hold(): void; proceed(): void }): string | undefined => {
+  const forward = (id: number, call?: { pauseTimeout(): void; restartTimeout(): void }): string | undefined => {
     const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method: 'roots/list' }));
     return requests.forward(channel, message, scanEnvelope(message), call)?.toString();
   };
@@ -18,7 +18,7 @@ function fixture() {
   return { sent, requests, forward, answer };
 }
 
-const call = () => ({ hold: vi.fn(), proceed: vi.fn() });
+const call = () => ({ pauseTimeout: vi.fn(), restartTimeout: vi.fn() });
 
 it('sends the answer to the backend under its own id, once', () => {
   const { sent, forward, answer } = fixture();
@@ -43,11 +43,11 @@ it('accepts an answer after the call has ended, and no longer pauses the call', 
   const { sent, requests, forward, answer } = fixture();
   const ended = call();
   forward(0, ended);
-  expect(ended.hold).toHaveBeenCalledOnce();
+  expect(ended.pauseTimeout).toHaveBeenCalledOnce();
   requests.release(ended);
   expect(answer('vmcp-1')).toBe(true);
   expect(sent).toHaveLength(1);
-  expect(ended.proceed).not.toHaveBeenCalled();
+  expect(ended.restartTimeout).not.toHaveBeenCalled();
 });
 
 it('drops the oldest unanswered requests outside of calls', () => {

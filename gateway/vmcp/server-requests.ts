@@ -10,9 +10,9 @@ const CAPABILITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A call during which the backend sends requests. Its timeout is paused while the client answers one. */
-export interface HeldCall {
-  hold(): void;
-  proceed(): void;
+export interface PausableCall {
+  pauseTimeout(): void;
+  restartTimeout(): void;
 }
 
 interface Waiting {
@@ -22,7 +22,7 @@ interface Waiting {
   /** JSON text of the progress token in the backend's request. */
   readonly progressToken: string | undefined;
   /** Undefined when the request belongs to no running call. */
-  call: HeldCall | undefined;
+  call: PausableCall | undefined;
 }
 
 const MAX_WAITING = 100;
@@ -38,7 +38,7 @@ export class ServerRequests {
    * Returns the backend's request with an id of the gateway. Undefined when too many requests wait or the backend's id
    * is too long.
    */
-  forward(channel: Channel, message: Buffer, envelope: Envelope, call: HeldCall | undefined): Buffer | undefined {
+  forward(channel: Channel, message: Buffer, envelope: Envelope, call: PausableCall | undefined): Buffer | undefined {
     const { id } = envelope;
     if (id === undefined || (this.#waiting.size >= MAX_WAITING && !this.#makeRoom())) return undefined;
     const backendId = message.toString('utf8', id.start, id.end);
@@ -47,7 +47,7 @@ export class ServerRequests {
     this.#last += 1;
     const ownId = `"vmcp-${String(this.#last)}"`;
     this.#waiting.set(ownId, { channel, backendId, progressToken, call });
-    call?.hold();
+    call?.pauseTimeout();
     return splice(message, { start: 0, end: message.length }, id, ownId);
   }
 
@@ -57,7 +57,7 @@ export class ServerRequests {
     const waiting = ownId === undefined ? undefined : this.#waiting.get(ownId);
     if (ownId === undefined || id === undefined || waiting === undefined) return false;
     this.#waiting.delete(ownId);
-    waiting.call?.proceed();
+    waiting.call?.restartTimeout();
     waiting.channel.send(splice(body, { start: 0, end: body.length }, id, waiting.backendId));
     return true;
   }
@@ -72,7 +72,7 @@ export class ServerRequests {
   /**
    * Detaches a call that has ended. Its requests may still be answered: a backend may send requests outside of calls.
    */
-  release(call: HeldCall): void {
+  release(call: PausableCall): void {
     if (this.#waiting.size === 0) return;
     for (const waiting of this.#waiting.values()) if (waiting.call === call) waiting.call = undefined;
   }
@@ -88,7 +88,7 @@ export class ServerRequests {
     for (const [ownId, waiting] of this.#waiting) {
       if (waiting.channel !== channel || waiting.backendId !== backendId) continue;
       this.#waiting.delete(ownId);
-      waiting.call?.proceed();
+      waiting.call?.restartTimeout();
       return ownId;
     }
     return undefined;

@@ -1,5 +1,5 @@
 import type { Account } from './budgets/account.ts';
-import { SessionStreams } from './edge/event-stream.ts';
+import { SessionStreams } from './edge/session-streams.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';

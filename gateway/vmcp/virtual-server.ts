@@ -35,7 +35,7 @@ export interface VirtualServerDeps {
   readonly budgets: ByteBudgets;
   /** Called when a request, a reply or a call exceeds a budget. */
   readonly onOverBudget: (budget: Budget) => void;
-  /** Returns the reason why a process of another part of the program that serves this backend could not be started. */
+  /** Returns the reason why the process of a backend could not be started, where the gateway does not start it itself. */
   readonly launchProblem?: ((backend: string) => LaunchProblem | undefined) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;

@@ -113,7 +113,7 @@ describe('listPage', () => {
     ['with a negative count', encode({ k: 'tools', l: 'a', d: 'x', n: -1 })],
     ['with a broken count', encode({ k: 'tools', l: 'a', d: 'x', n: 0.5 })],
     ['too long', encode({ k: 'tools', l: 'a'.repeat(400), d: 'x' })],
-  ])('refuses a cursor that is %s', (_, cursor) => {
+  ])('rejects a cursor that is %s', (_, cursor) => {
     expect(listPage(view({ tools: ['a', 'b'] }), 'tools', cursor)).toMatchObject({ reason: 'BadCursor' });
   });
 

@@ -79,7 +79,7 @@ describe('matchesTemplate', () => {
     'x:{a:99999}',
     'x:{a,}',
     'x:{?}',
-  ])('%s is no template', (text) => {
+  ])('%s is not a template', (text) => {
     expect(parseUriTemplate(text)).toBeUndefined();
   });
 

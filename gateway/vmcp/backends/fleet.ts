@@ -1,39 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../../contract/fields.ts';
-import type { Operational, OutgoingEntry } from '../../contract/gateway-config.ts';
+import type { Operational } from '../../contract/gateway-config.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
-import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
 import type { LaunchProblem } from '../../workloads/runner/runner.ts';
-import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
+import { BackendError, type BackendFailure } from '../transport/channel.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { CatalogSource } from './catalog-source.ts';
 import { BackendRuntime } from './backend.ts';
+import { newFleetEntry, type FleetEntry } from './fleet-entry.ts';
 import type { ConfiguredBackend, FleetOptions } from './fleet-options.ts';
 import { discover } from './discover.ts';
-
-interface Member {
-  readonly runtime: BackendRuntime;
-  readonly auth: OutgoingEntry | undefined;
-  catalog: Catalog | undefined;
-  /** The channel that `catalog` was read from. */
-  channel: Channel | undefined;
-  /** True when a list has changed or could not be read: the next probe reads all lists. */
-  stale: boolean;
-  /** True while a timer waits to read an announced change. */
-  announced: boolean;
-  /** Warnings of the last discovery. */
-  warnings: readonly Warning[];
-  /** True when the backend has answered or has used up the time for it. */
-  settled: boolean;
-  /** Failed probes in a row. */
-  failures: number;
-  /** Reason why the process could not be started last. */
-  launch: LaunchProblem | undefined;
-}
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
 const FIRST_RETRY_MS = 250;
@@ -48,7 +28,7 @@ export class Fleet implements CatalogSource {
   /** Names of the backends with per-user credentials, sorted. */
   personal: readonly string[] = [];
   readonly #options: FleetOptions;
-  readonly #members = new Map<string, Member>();
+  readonly #entries = new Map<string, FleetEntry>();
   readonly #retiring = new Set<BackendRuntime>();
   readonly #waiting = new Set<() => void>();
   #monitor: Monitor | undefined;
@@ -63,24 +43,24 @@ export class Fleet implements CatalogSource {
   }
 
   runtime(name: string): BackendRuntime | undefined {
-    return this.#members.get(name)?.runtime;
+    return this.#entries.get(name)?.runtime;
   }
 
   /** Returns the MCP revision of the last channel to the backend. */
   revision(name: string): string | undefined {
-    return this.#members.get(name)?.channel?.facts.revision;
+    return this.#entries.get(name)?.channel?.facts.revision;
   }
 
   /** Catalogs of the backends that are advertised. */
   catalogs(): Catalog[] {
-    return [...this.#members.values()].flatMap((member) =>
-      member.catalog && this.isAdvertised(member.runtime.name) ? [member.catalog] : [],
+    return [...this.#entries.values()].flatMap((entry) =>
+      entry.catalog && this.isAdvertised(entry.runtime.name) ? [entry.catalog] : [],
     );
   }
 
   /** Returns the names of the backends whose items are missing. */
   unavailable(): string[] {
-    return [...this.#members].flatMap(([name, { runtime, catalog }]) =>
+    return [...this.#entries].flatMap(([name, { runtime, catalog }]) =>
       (runtime.credentials.perUser || catalog) && this.isAdvertised(name) ? [] : [name],
     );
   }
@@ -92,12 +72,12 @@ export class Fleet implements CatalogSource {
 
   /** Returns the names of the backends with a misconfigured credential. */
   misconfigured(): string[] {
-    return [...this.#members.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
+    return [...this.#entries.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
   }
 
   /** Returns the reason why the process of a backend could not be started. */
   launchProblem(name: string): LaunchProblem | undefined {
-    return this.#members.get(name)?.launch;
+    return this.#entries.get(name)?.launch;
   }
 
   checkNow(name: string): void {
@@ -109,15 +89,15 @@ export class Fleet implements CatalogSource {
    * a process again that had failed permanently.
    */
   replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {
-    const gone = [...this.#members].filter(
+    const gone = [...this.#entries].filter(
       ([, { runtime, auth, launch }]) =>
         !keepEqual ||
         launch?.permanent === true ||
         !backends.some((next) => isDeepStrictEqual(next, { config: runtime.config, auth })),
     );
-    for (const [name] of gone) this.#members.delete(name);
-    for (const backend of backends) if (!this.#members.has(backend.config.name)) this.#add(backend, operational);
-    this.personal = [...this.#members.values()]
+    for (const [name] of gone) this.#entries.delete(name);
+    for (const backend of backends) if (!this.#entries.has(backend.config.name)) this.#add(backend, operational);
+    this.personal = [...this.#entries.values()]
       .flatMap(({ runtime }) => (runtime.credentials.perUser ? [runtime.name] : []))
       .toSorted();
     this.#restartMonitor(operational);
@@ -147,7 +127,7 @@ export class Fleet implements CatalogSource {
 
   async close(): Promise<void> {
     this.#monitor?.close();
-    const runtimes = [...this.#retiring, ...[...this.#members.values()].map(({ runtime }) => runtime)];
+    const runtimes = [...this.#retiring, ...[...this.#entries.values()].map(({ runtime }) => runtime)];
     await Promise.all(runtimes.map((runtime) => runtime.close()));
   }
 
@@ -160,7 +140,7 @@ export class Fleet implements CatalogSource {
    * rejections.
    */
   async discoverFor(session: Session, name: string): Promise<Catalog> {
-    const { runtime } = this.#members.get(name) ?? {};
+    const { runtime } = this.#entries.get(name) ?? {};
     if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
     const signal = AbortSignal.timeout(runtime.timeoutMs);
     return runtime.runFor(session, async (channel, credential) => {
@@ -171,7 +151,7 @@ export class Fleet implements CatalogSource {
 
   /** Opens a backend for a session in the background. Later calls report the error, if any. */
   open(session: Session, name: string): void {
-    const { runtime } = this.#members.get(name) ?? {};
+    const { runtime } = this.#entries.get(name) ?? {};
     if (!runtime) return;
     Promise.resolve(runtime.channelOf(session)).catch((error: unknown) => {
       this.#options.log.debug('cannot open a backend', { backend: name, reason: failureOfError(error).kind });
@@ -198,25 +178,14 @@ export class Fleet implements CatalogSource {
       },
       onMessage,
     });
-    this.#members.set(config.name, {
-      runtime,
-      auth,
-      catalog: undefined,
-      channel: undefined,
-      stale: false,
-      announced: false,
-      warnings: [],
-      settled: false,
-      failures: 0,
-      launch: undefined,
-    });
+    this.#entries.set(config.name, newFleetEntry(runtime, auth));
   }
 
   #restartMonitor(operational: Operational): void {
     const before = this.#monitor;
     const failures = operational.failure_handling;
     this.#monitor = createMonitor({
-      backends: [...this.#members.keys()],
+      backends: [...this.#entries.keys()],
       intervalMs: durationMs(failures.health_check_interval),
       timeoutMs: durationMs(failures.health_check_timeout),
       unhealthyThreshold: failures.unhealthy_threshold,
@@ -244,26 +213,26 @@ export class Fleet implements CatalogSource {
   }
 
   async #probe(name: string, signal: AbortSignal): Promise<void> {
-    const member = this.#members.get(name);
-    if (!member) return;
+    const entry = this.#entries.get(name);
+    if (!entry) return;
     const settled = (): void => {
-      member.settled = true;
+      entry.settled = true;
       this.#settle();
     };
     signal.addEventListener('abort', settled, { once: true });
     try {
-      await this.#check(member, signal).catch((error: unknown) => {
-        member.runtime.dropOwn();
-        if (error instanceof BackendError && error.failure.kind === 'session_lost') return this.#check(member, signal);
+      await this.#check(entry, signal).catch((error: unknown) => {
+        entry.runtime.dropOwn();
+        if (error instanceof BackendError && error.failure.kind === 'session_lost') return this.#check(entry, signal);
         throw error;
       });
-      member.failures = 0;
-      member.launch = undefined;
+      entry.failures = 0;
+      entry.launch = undefined;
       settled();
     } catch (error) {
-      const failure = member.runtime.failureOf(error);
-      if (failure.kind === 'unauthenticated' && member.runtime.credentials.perUser) settled();
-      else this.#onProbeFailed(name, member, failure);
+      const failure = entry.runtime.failureOf(error);
+      if (failure.kind === 'unauthenticated' && entry.runtime.credentials.perUser) settled();
+      else this.#onProbeFailed(name, entry, failure);
       throw error instanceof BackendError ? error : new BackendError(failure);
     } finally {
       signal.removeEventListener('abort', settled);
@@ -274,63 +243,63 @@ export class Fleet implements CatalogSource {
    * Handles a failed probe. A backend that has never answered may be starting: it is probed again soon, later at the
    * usual interval.
    */
-  #onProbeFailed(name: string, member: Member, { kind, detail, launch }: BackendFailure): void {
+  #onProbeFailed(name: string, entry: FleetEntry, { kind, detail, launch }: BackendFailure): void {
     if (kind === 'cancelled') return;
-    member.failures += 1;
-    member.launch = launch ?? member.launch;
-    const isPermanent = member.launch?.permanent === true;
-    if (kind !== 'unavailable' || isPermanent || member.failures >= STARTING_FAILURES) {
-      member.settled = true;
+    entry.failures += 1;
+    entry.launch = launch ?? entry.launch;
+    const isPermanent = entry.launch?.permanent === true;
+    if (kind !== 'unavailable' || isPermanent || entry.failures >= STARTING_FAILURES) {
+      entry.settled = true;
       this.#settle();
     }
-    if (member.failures === 1)
+    if (entry.failures === 1)
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
-    if (isPermanent || member.catalog || member.runtime.credentials.perUser) return;
+    if (isPermanent || entry.catalog || entry.runtime.credentials.perUser) return;
     setTimeout(
       () => {
-        if (this.#members.get(name) === member) this.checkNow(name);
+        if (this.#entries.get(name) === entry) this.checkNow(name);
       },
-      FIRST_RETRY_MS * 2 ** Math.min(member.failures - 1, 5),
+      FIRST_RETRY_MS * 2 ** Math.min(entry.failures - 1, 5),
     ).unref();
   }
 
-  async #check(member: Member, signal: AbortSignal): Promise<void> {
-    const { runtime } = member;
+  async #check(entry: FleetEntry, signal: AbortSignal): Promise<void> {
+    const { runtime } = entry;
     const channel = await runtime.own();
     const timeoutMs = Math.min(runtime.timeoutMs, 30_000);
     const options = { signal, credential: await runtime.credentials.ofGateway() };
-    if (runtime.credentials.perUser || (member.channel === channel && !member.stale)) {
-      member.channel = channel;
+    if (runtime.credentials.perUser || (entry.channel === channel && !entry.stale)) {
+      entry.channel = channel;
       await ask(channel, 'ping', undefined, timeoutMs, options);
       return;
     }
-    member.stale = false;
+    entry.stale = false;
     const { catalog, warnings, complete } = await discover(runtime.name, channel, timeoutMs, options);
-    if (!isDeepStrictEqual(warnings, member.warnings)) {
+    if (!isDeepStrictEqual(warnings, entry.warnings)) {
       for (const { backend, reason, message } of warnings)
         this.#options.log.warn('problem in a list of a backend', { backend, reason, problem: message });
     }
-    member.warnings = warnings;
-    member.stale ||= !complete;
-    member.catalog = catalog;
-    member.channel = channel;
+    entry.warnings = warnings;
+    entry.stale ||= !complete;
+    entry.catalog = catalog;
+    entry.channel = channel;
     this.#options.onChange();
   }
 
   #listChanged(name: string): void {
-    const member = this.#members.get(name);
-    if (!member) return;
-    member.stale = true;
-    if (member.announced) return;
-    member.announced = true;
+    const entry = this.#entries.get(name);
+    if (!entry) return;
+    entry.stale = true;
+    if (entry.announced) return;
+    entry.announced = true;
     setTimeout(() => {
-      member.announced = false;
+      entry.announced = false;
       this.checkNow(name);
     }, LIST_CHANGED_DEBOUNCE_MS).unref();
   }
 
   #settle(): void {
-    this.#settled = [...this.#members.values()].every(({ settled }) => settled);
+    this.#settled = [...this.#entries.values()].every(({ settled }) => settled);
     if (this.#settled) for (const done of this.#waiting) done();
   }
 }

@@ -3,27 +3,16 @@ import type { Identity } from '../../contract/identity.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { QueuedCall } from '../budgets/call-gate.ts';
-import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
-import type { Challenge, Deny } from '../../policy/policy.ts';
+import type { Budget } from '../budgets/limits.ts';
 import type { EndedCall } from '../../telemetry/call-observer.ts';
+import { onCredential } from './late-credential.ts';
+import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
-
-/** A call that a policy rejected before it reached its backend. */
-export type PolicyRefusal =
-  | (Omit<Deny, 'verdict'> & { readonly kind: 'denied' })
-  | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' });
-
-/** Converts a failure into the answer that the client's method defines. */
-export type OnFailure = (
-  answer: Answer,
-  failure: BackendFailure | PolicyRefusal,
-  backend: Pick<BackendRuntime, 'name' | 'timeoutMs'>,
-) => void;
 
 /**
  * Forwards one client request to one backend: queues it while too many run, opens the session's channel when necessary,
@@ -162,12 +151,12 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     this.#handle?.resume();
   }
 
-  hold(): void {
-    this.#handle?.hold();
+  pauseTimeout(): void {
+    this.#handle?.pauseTimeout();
   }
 
-  proceed(): void {
-    this.#handle?.proceed();
+  restartTimeout(): void {
+    this.#handle?.restartTimeout();
   }
 
   /** Releases the body: the request can no longer be repeated. */
@@ -287,24 +276,17 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     }
   }
 
-  /** Waits for a credential no longer than for a reply. */
   #sendLater(channel: Channel, credential: Promise<CredentialHeaders>): void {
-    const { timeoutMs } = this.#request;
-    const timer = setTimeout(() => {
-      this.fail({ kind: 'timeout', detail: `no credential after ${String(timeoutMs)} ms` });
-    }, timeoutMs);
-    credential
-      .finally(() => {
-        clearTimeout(timer);
-      })
-      .then(
-        (late) => {
-          this.#sendWith(channel, late);
-        },
-        (error: unknown) => {
-          this.fail(this.#backend.failureOf(error));
-        },
-      );
+    onCredential(
+      credential,
+      this.#request.timeoutMs,
+      (late) => {
+        this.#sendWith(channel, late);
+      },
+      (error) => {
+        this.fail(this.#backend.failureOf(error));
+      },
+    );
   }
 
   #sendWith(channel: Channel, credential: CredentialHeaders | undefined): void {
@@ -347,15 +329,6 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   }
 }
 
-const TOO_LONG: BackendFailure = { kind: 'too_large', detail: 'longer than a policy allows' };
-
 function onQueuedTooLong(call: BackendCall): void {
   call.queuedTooLong();
 }
-
-const overloaded = (budget: Budget): BackendFailure => ({
-  kind: 'overloaded',
-  detail: `over the budget of ${budget}`,
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-  budget,
-});

@@ -94,7 +94,7 @@ describe('a policy', () => {
     );
   });
 
-  it('takes back the subscription that it denies', async () => {
+  it('removes the subscription when it denies the request', async () => {
     const { read, virtual } = await policedServer(deciding(DENY));
     expect(await read('resources/subscribe', { uri: 'shop:///stock' })).toEqual(DENIED);
     expect([...virtual.sessions.all()][0]?.subscriptions.has('shop:///stock')).toBe(false);

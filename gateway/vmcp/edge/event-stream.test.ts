@@ -2,7 +2,8 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Account, createByteBudgets } from '../budgets/account.ts';
-import { readEventId, SessionStreams } from './event-stream.ts';
+import { readEventId } from './event-stream.ts';
+import { SessionStreams } from './session-streams.ts';
 
 const account = (): Account => new Account('alice', createByteBudgets(), () => undefined);
 

@@ -87,7 +87,7 @@ describe('failures of a single caller', () => {
     expect(run(steps)).toBe(state);
   });
 
-  it('do not open the circuit when only its own process ends', () => {
+  it('do not open the circuit when only the process of that caller ends', () => {
     const isolated = { ...POLICY, isolated: true };
     expect(run(times(50, 'ann: unavailable'), isolated)).toBe('closed');
     expect(run(['ann: unavailable', 'ann: unavailable', 'bob: unavailable'], isolated)).toBe('open');

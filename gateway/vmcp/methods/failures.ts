@@ -1,4 +1,4 @@
-import type { OnFailure, PolicyRefusal } from '../calls/backend-call.ts';
+import type { OnFailure, PolicyRefusal } from '../calls/failure.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import { overBudget, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';

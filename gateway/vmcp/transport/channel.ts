@@ -109,9 +109,9 @@ export interface RequestHandle {
   /** Resumes after `part` returned false: the client's stream has drained. */
   resume(): void;
   /** Pauses `timeoutMs` while the backend waits for the client. */
-  hold(): void;
+  pauseTimeout(): void;
   /** Starts `timeoutMs` again from zero. */
-  proceed(): void;
+  restartTimeout(): void;
 }
 
 /** Longest pause of a timeout, ms: a user must read and type. */

@@ -256,24 +256,27 @@ describe('messages of the backend', () => {
     ['principal', 'timed out'],
     ['principal', 'answered'],
     ['principal', 'left'],
-  ])('with isolation %s never reach the session whose call runs after that of another one was %s', async (...given) => {
-    const [isolation, end] = given;
-    const { peer, got, lane, call, receive } = connection(isolation);
-    const a = lane('A');
-    const first = call(a, 'x', '{"_meta":{"progressToken":"t"}}', { timeoutMs: end === 'timed out' ? 5 : 60_000 });
-    if (end === 'cancelled') first.cancel('gone');
-    if (end === 'timed out') await new Promise((resolve) => setTimeout(resolve, 30));
-    if (end === 'answered') receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
-    if (end === 'left') peer.leave(a);
-    got.length = 0;
-    const b = lane('B');
-    for (const text of UNNAMED) receive(text);
-    call(b, 'y', '{"_meta":{"progressToken":"t"}}');
-    for (const text of UNNAMED) receive(text);
-    expect(got).toEqual([]);
-    receive('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}');
-    expect(got).toEqual(['y < notifications/progress {"progressToken":"t"}']);
-  });
+  ])(
+    'with isolation %s never go to a session whose call runs after the call of another session was %s',
+    async (...given) => {
+      const [isolation, end] = given;
+      const { peer, got, lane, call, receive } = connection(isolation);
+      const a = lane('A');
+      const first = call(a, 'x', '{"_meta":{"progressToken":"t"}}', { timeoutMs: end === 'timed out' ? 5 : 60_000 });
+      if (end === 'cancelled') first.cancel('gone');
+      if (end === 'timed out') await new Promise((resolve) => setTimeout(resolve, 30));
+      if (end === 'answered') receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
+      if (end === 'left') peer.leave(a);
+      got.length = 0;
+      const b = lane('B');
+      for (const text of UNNAMED) receive(text);
+      call(b, 'y', '{"_meta":{"progressToken":"t"}}');
+      for (const text of UNNAMED) receive(text);
+      expect(got).toEqual([]);
+      receive('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}');
+      expect(got).toEqual(['y < notifications/progress {"progressToken":"t"}']);
+    },
+  );
 
   it('are dropped with isolation shared, even with one client', () => {
     const { got, lane, call, receive } = connection('shared');

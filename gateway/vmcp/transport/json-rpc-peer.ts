@@ -11,6 +11,7 @@ import {
 } from './channel.ts';
 import { isShared, type Isolation } from './isolation.ts';
 import { replyFault } from './reply.ts';
+import { cancelledText, readReplyId, requestText } from './peer-messages.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -143,10 +144,10 @@ export class JsonRpcPeer {
         this.#cancel(call, reason);
       },
       resume: () => undefined,
-      hold: () => {
+      pauseTimeout: () => {
         restart(LONGEST_HOLD_MS);
       },
-      proceed: () => {
+      restartTimeout: () => {
         restart(request.timeoutMs);
       },
     };
@@ -298,24 +299,3 @@ const wholeOf = (message: Buffer): Span => ({ start: skipWhitespace(message, 0),
 
 /** Returns true for 1, 2, 4, 8 ...: limits the lines in the log. */
 const isRare = (count: number): boolean => (count & (count - 1)) === 0;
-
-function requestText(id: number, method: string, params: Buffer | undefined): Buffer {
-  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`;
-  return params ? Buffer.concat([Buffer.from(`${head},"params":`), params, Buffer.from('}')]) : Buffer.from(`${head}}`);
-}
-
-const cancelledText = (id: number, reason: string): Buffer =>
-  Buffer.from(
-    `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id},"reason":${JSON.stringify(reason)}}}`,
-  );
-
-/** Returns the id of an invalid reply, so that its call fails now and not at its timeout. */
-function readReplyId(message: Buffer): number | undefined {
-  try {
-    const value: unknown = JSON.parse(message.toString('utf8'));
-    if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined;
-    return typeof value.id === 'number' ? value.id : undefined;
-  } catch {
-    return undefined;
-  }
-}

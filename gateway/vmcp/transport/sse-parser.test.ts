@@ -115,7 +115,7 @@ describe('createSseParser', () => {
     ['a line that does not end', ['data: ', 'x'.repeat(60), 'x'.repeat(60)]],
     ['many data lines', Array.from({ length: 30 }, () => 'data: xxxx\n')],
     ['a comment that does not end', [`:${'x'.repeat(101)}`]],
-  ])('refuses %s beyond the limit', (_, chunks) => {
+  ])('rejects %s beyond the limit', (_, chunks) => {
     expect(() =>
       parse(
         chunks.map((chunk) => Buffer.from(chunk)),

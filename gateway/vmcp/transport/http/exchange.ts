@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf, splice } from '../../../http/json-walk.ts';
+import { splice } from '../../../http/json-walk.ts';
 import { ReplyRewriter } from '../../../http/reply-rewriter.ts';
 import {
   BackendError,
@@ -14,8 +14,10 @@ import { failureOfError, failureOfStatus } from '../failure.ts';
 import { createLongReplyPace } from './long-reply-pace.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { replyFault } from '../reply.ts';
-import { LARGE_BODY_BYTES, type BodyPieces } from './body-pieces.ts';
+import { LARGE_BODY_BYTES } from './body-pieces.ts';
+import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
+import { isLostSession, isReplyTo, scanReply } from './json-reply.ts';
 import { Resumption } from './resumption.ts';
 import { createSseParser, type SseParser } from '../sse-parser.ts';
 
@@ -25,34 +27,6 @@ const STREAM_ABOVE_BYTES = 256 * 1024;
 /** Length above which a reply is paced. */
 const LONG_BYTES = 4 * 1024 * 1024;
 const pace = createLongReplyPace();
-
-/** @see JSON-RPC 2.0 section 5.1 */
-const METHOD_NOT_FOUND = '-32601';
-
-/** The channel that an exchange belongs to. */
-export interface ExchangeHost {
-  readonly dispatcher: Dispatcher;
-  readonly origin: string;
-  readonly path: string;
-  readonly maxReplyBytes: number;
-  /** Sends `notifications/cancelled` with the gateway's id. */
-  cancelled(ownId: string): void;
-  sessionLost(): void;
-  /** True when requests carry a session id, so that a session can be lost. */
-  readonly hasSession: boolean;
-  /** Returns the headers of a GET that resumes after an event. Rejects when no credential is available. */
-  resumeHeaders(lastEventId: string): Promise<string[]>;
-  /** Receives the headers of the reply before the sink receives any part of it. */
-  replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
-}
-
-/** Request on the wire: flat list of header names and values, and the body, which carries `ownId`. */
-export interface Outgoing {
-  readonly headers: string[];
-  /** In pieces for a large body; each piece is released when it is sent. */
-  readonly body: Buffer | BodyPieces;
-  readonly ownId: string;
-}
 
 /**
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
@@ -108,11 +82,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (!this.#paused && !this.#done) this.#controller?.resume();
   }
 
-  hold(): void {
+  pauseTimeout(): void {
     this.#restartTimer(LONGEST_HOLD_MS);
   }
 
-  proceed(): void {
+  restartTimeout(): void {
     this.#restartTimer(this.#request.timeoutMs);
   }
 
@@ -287,49 +261,24 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #onJson(body: Buffer): void {
     const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
-    const envelope = isRefusal ? undefined : this.#scan(body);
-    if (!envelope || !this.#isOwnReply(body, envelope) || this.#isSessionLost(body, envelope)) {
+    const envelope = isRefusal ? undefined : scanReply(body, this.#status);
+    if (!envelope || !isReplyTo(this.#ownId, body, envelope) || this.#isSessionLost(body, envelope)) {
       this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
       return;
     }
     this.#onReply(body, envelope);
   }
 
-  /**
-   * Returns true when a 404 means a lost session: for any request with a session id, whatever the body. A request
-   * repeated in a new session may get 404 for another reason: servers of 2026-07-28 answer unknown methods so. @see MCP
-   * 2025-11-25, basic/transports, Session Management
-   */
-  #isSessionLost(body: Buffer, { error }: Envelope): boolean {
-    if (this.#status !== 404 || !this.#host.hasSession) return false;
-    const code = this.#request.repeated ? memberOf(body, error, 'code') : undefined;
-    return !code || body.toString('latin1', code.start, code.end) !== METHOD_NOT_FOUND;
-  }
-
-  /** Returns undefined for an error that is not JSON-RPC. Throws `ScanError` when the status promises a reply. */
-  #scan(body: Buffer): Envelope | undefined {
-    try {
-      return scanBackendEnvelope(body);
-    } catch (error) {
-      if (this.#status >= 400 && error instanceof ScanError) return undefined;
-      throw error;
-    }
+  #isSessionLost(body: Buffer, envelope: Envelope): boolean {
+    return this.#status === 404 && this.#host.hasSession && isLostSession(body, envelope, this.#request.repeated);
   }
 
   #onEvent(data: Buffer): void {
     if (this.#done || data.length === 0) return;
     const envelope = scanBackendEnvelope(data);
     if (envelope.method !== undefined) this.#sink.message(data, envelope);
-    else if (this.#isOwnReply(data, envelope)) this.#onReply(data, envelope);
+    else if (isReplyTo(this.#ownId, data, envelope)) this.#onReply(data, envelope);
     else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });
-  }
-
-  /** Returns true for the reply to this request. A resumed stream may also carry replies to other requests. */
-  #isOwnReply(body: Buffer, envelope: Envelope): boolean {
-    const { id } = envelope;
-    return (
-      envelope.method === undefined && id !== undefined && body.toString('latin1', id.start, id.end) === this.#ownId
-    );
   }
 
   /** Finishes with a reply. The connection of an event stream ends by itself, so that it can be reused. */

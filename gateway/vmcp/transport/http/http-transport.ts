@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
-import type { CredentialHeaders } from '../../../outgoing/authenticator.ts';
 import type {
   BackendRequest,
   Channel,
@@ -19,8 +18,10 @@ import { BackendError } from '../channel.ts';
 import { BodyPieces, LARGE_BODY_BYTES } from './body-pieces.ts';
 import { withHeaderFiles, type HeaderFiles } from '../header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
-import { HttpExchange, type ExchangeHost } from './exchange.ts';
-import { ACCEPT_POST, getHeaders, StreamListener } from './stream-listener.ts';
+import type { ExchangeHost } from './exchange-host.ts';
+import { HttpExchange } from './exchange.ts';
+import { ACCEPT_POST, getHeaders, withCredential } from './headers.ts';
+import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
@@ -291,15 +292,4 @@ class HttpChannel implements Channel, ExchangeHost {
       log: this.#options.log,
     });
   }
-}
-
-/** Returns a flat list of headers in which the credential replaces headers of its names. */
-function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
-  if (credential === undefined) return headers;
-  const flat = Object.entries(credential).flat();
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    if (!Object.hasOwn(credential, name)) flat.push(name, headers[at + 1] ?? '');
-  }
-  return flat;
 }

@@ -32,7 +32,7 @@ it.each([404, 400])('does not repeat a request whose resumed stream is answered 
   expect({ alive: channel.alive, calls: server.count('tools/call') }).toEqual({ alive: false, calls: 1 });
 });
 
-it('allows to repeat a request that is answered with 404 at once', async () => {
+it('may repeat a request that is answered with 404 at once', async () => {
   const { server, channel } = await open();
   server.sessions.clear();
   expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });

@@ -4,6 +4,7 @@ import type { Account } from '../../budgets/account.ts';
 import { Collected } from '../../budgets/collected.ts';
 import type { StreamPlaces } from '../../budgets/stream-places.ts';
 import { mediaTypeOf } from '../media-type.ts';
+import { getHeaders } from './headers.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
@@ -21,13 +22,6 @@ export interface ListenerOptions {
   readonly account: Account | undefined;
   readonly log: Logger;
 }
-
-/** `Accept` of all requests except GET. */
-export const ACCEPT_POST = 'application/json, text/event-stream';
-
-/** Returns the headers of the stream's GET, made from those of a POST. */
-export const getHeaders = (headers: readonly string[]): string[] =>
-  headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
 
 /** Temporary 4xx statuses of a backend with a stream: login required, too slow, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, 425, 429]);

@@ -204,7 +204,7 @@ describe('a bad SSE server', () => {
     '//evil.example/messages',
     'http://[broken',
     'file:///etc/passwd',
-  ])('is refused when its endpoint is %s', async (endpoint) => {
+  ])('is rejected when its endpoint is %s', async (endpoint) => {
     const failure = await failureOf(transportTo(await rawServer(endpoint)).open(ownerOf('s1'), never));
     expect(failure).toMatchObject({ kind: 'garbage', detail: expect.stringContaining('origin') as string });
   });
@@ -226,7 +226,7 @@ describe('a bad SSE server', () => {
     [500, {}, 'unavailable'],
     [302, { location: 'http://127.0.0.1:1/' }, 'garbage'],
     [200, { 'content-type': 'text/html' }, 'garbage'],
-  ])('that answers %i with %j fails the open as %s', async (status, headers, kind) => {
+  ])('that answers %i with %j fails the opening as %s', async (status, headers, kind) => {
     const { url } = await listen((_, res) => res.writeHead(status, headers).end('<html>'));
     const failure = await failureOf(transportTo(url).open(ownerOf('s1'), never));
     expect(failure.kind).toBe(kind);
@@ -282,7 +282,7 @@ describe('a bad SSE server', () => {
     expect(channel.alive).toBe(false);
   });
 
-  it('skips events that are no messages', async () => {
+  it('skips events that are not messages', async () => {
     const url = await rawServer('/m', ({ id }, stream) => {
       stream.write(
         'event: ping\ndata: {}\n\nid: 4\n\ndata: not json\n\nevent: endpoint\ndata: http://evil.example/\n\n',

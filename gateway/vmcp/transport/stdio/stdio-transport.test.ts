@@ -113,7 +113,7 @@ describe('a channel to a server made with the SDK', () => {
     expect(textOf(await startCall(channel, { method: 'tools/call', params }).outcome)).toBe('a b');
   });
 
-  it('returns the right answer to each of 200 parallel calls with one client id', async () => {
+  it('returns the matching answer to each of 200 parallel calls with one client id', async () => {
     const channel = await sdk().open(ownerOf('s1'), never);
     const texts = Array.from({ length: 200 }, (_, n) => `text ${String(n)}`);
     expect((await Promise.all(texts.map((text) => callTool(channel, 'echo', { text })))).map(textOf)).toEqual(texts);
@@ -154,7 +154,7 @@ describe('a channel to a server made with the SDK', () => {
     expect((await outcome).messages).toMatchObject([{ method: 'elicitation/create' }]);
   });
 
-  it('cancels a cancelled and a timed out call at the backend', async () => {
+  it('notifies the backend of cancelled and timed out calls', async () => {
     const channel = await sdk().open(ownerOf('s1'), never);
     const params = toolParams('wait', { ms: 60_000 });
     const cancelled = startCall(channel, { method: 'tools/call', params });
@@ -352,7 +352,7 @@ describe('a bad server', () => {
     ['mute', 'timeout', /no complete reply/],
     ['babble', 'garbage', /no MCP messages/],
   ])('fails the opening (%s) as %s and delays every key when it does not start', async (start, kind, detail) => {
-    const initTimeoutMs = { mute: 700, babble: 3_000 }[start] ?? 10_000; // it has to be running to babble
+    const initTimeoutMs = { mute: 700, babble: 3_000 }[start] ?? 10_000; // the process must run long enough to write
     const transport = bad(start, { initTimeoutMs });
     const failure = await failureOf(transport.open(ownerOf('s1'), never));
     expect(failure).toMatchObject({ kind, detail: expect.stringMatching(detail) as string });

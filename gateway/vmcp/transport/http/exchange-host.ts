@@ -1,0 +1,27 @@
+import type { Dispatcher } from 'undici';
+import type { BodyPieces } from './body-pieces.ts';
+
+/** The channel that an exchange belongs to. */
+export interface ExchangeHost {
+  readonly dispatcher: Dispatcher;
+  readonly origin: string;
+  readonly path: string;
+  readonly maxReplyBytes: number;
+  /** Sends `notifications/cancelled` with the gateway's id. */
+  cancelled(ownId: string): void;
+  sessionLost(): void;
+  /** True when requests carry a session id, so that a session can be lost. */
+  readonly hasSession: boolean;
+  /** Returns the headers of a GET that resumes after an event. Rejects when no credential is available. */
+  resumeHeaders(lastEventId: string): Promise<string[]>;
+  /** Receives the headers of the reply before the sink receives any part of it. */
+  replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
+}
+
+/** Request on the wire: flat list of header names and values, and the body, which carries `ownId`. */
+export interface Outgoing {
+  readonly headers: string[];
+  /** In pieces for a large body; each piece is released when it is sent. */
+  readonly body: Buffer | BodyPieces;
+  readonly ownId: string;
+}

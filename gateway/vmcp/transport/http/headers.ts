@@ -1,0 +1,19 @@
+import type { CredentialHeaders } from '../../../outgoing/authenticator.ts';
+
+/** `Accept` of all requests except GET. */
+export const ACCEPT_POST = 'application/json, text/event-stream';
+
+/** Returns the headers of the stream's GET, made from those of a POST. */
+export const getHeaders = (headers: readonly string[]): string[] =>
+  headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
+
+/** Returns a flat list of headers in which the credential replaces headers of its names. */
+export function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
+  if (credential === undefined) return headers;
+  const flat = Object.entries(credential).flat();
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!Object.hasOwn(credential, name)) flat.push(name, headers[at + 1] ?? '');
+  }
+  return flat;
+}
