@@ -4,6 +4,8 @@ import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
+import type { Session } from '../session.ts';
+import type { BackendRuntime } from './backend.ts';
 import { ask } from '../transport/request-reply.ts';
 
 const MAX_PAGES = 1_000;
@@ -68,6 +70,20 @@ export async function discover(
     warnings,
     complete: failures.length === 0,
   };
+}
+
+/**
+ * Reads the lists of a backend for the session's principal, on the session's channel. `failureOfError` converts
+ * rejections.
+ */
+export async function discoverFor(session: Session, runtime: BackendRuntime | undefined): Promise<Catalog> {
+  if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
+  const { name, timeoutMs } = runtime;
+  const signal = AbortSignal.timeout(timeoutMs);
+  return runtime.runFor(session, async (channel, credential) => {
+    const { catalog } = await discover(name, channel, timeoutMs, { signal, credential });
+    return catalog;
+  });
 }
 
 const isNoList = ({ kind, status }: BackendFailure): boolean => kind === 'garbage' || status === 405;

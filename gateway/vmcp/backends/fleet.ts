@@ -135,20 +135,6 @@ export class Fleet implements CatalogSource {
     return this.#monitor?.advertised(name) ?? true;
   }
 
-  /**
-   * Reads the lists of a backend for the session's principal, on the session's channel. `failureOfError` converts
-   * rejections.
-   */
-  async discoverFor(session: Session, name: string): Promise<Catalog> {
-    const { runtime } = this.#entries.get(name) ?? {};
-    if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
-    const signal = AbortSignal.timeout(runtime.timeoutMs);
-    return runtime.runFor(session, async (channel, credential) => {
-      const { catalog } = await discover(name, channel, runtime.timeoutMs, { signal, credential });
-      return catalog;
-    });
-  }
-
   /** Opens a backend for a session in the background. Later calls report the error, if any. */
   open(session: Session, name: string): void {
     const { runtime } = this.#entries.get(name) ?? {};

@@ -11,7 +11,7 @@ import {
 } from './channel.ts';
 import { isShared, type Isolation } from './isolation.ts';
 import { replyFault } from './reply.ts';
-import { cancelledText, readReplyId, requestText } from './peer-messages.ts';
+import { cancelledText, isRare, readReplyId, requestText } from './peer-messages.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -296,6 +296,3 @@ const OPEN_ARRAY = 0x5b;
 const CLOSED_CHANNEL: BackendFailure = { kind: 'unavailable', detail: 'the channel is closed' };
 
 const wholeOf = (message: Buffer): Span => ({ start: skipWhitespace(message, 0), end: message.length });
-
-/** Returns true for 1, 2, 4, 8 ...: limits the lines in the log. */
-const isRare = (count: number): boolean => (count & (count - 1)) === 0;

@@ -20,3 +20,6 @@ export function readReplyId(message: Buffer): number | undefined {
     return undefined;
   }
 }
+
+/** Returns true for 1, 2, 4, 8 ...: limits the lines in the log. */
+export const isRare = (count: number): boolean => (count & (count - 1)) === 0;

@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { View } from '../aggregation/view.ts';
+import { discoverFor } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
 import type { Session } from '../session.ts';
@@ -78,7 +79,7 @@ export class Views {
   /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
   read(session: Session, backend: string): Promise<void> | undefined {
     const { fleet } = this.#options;
-    const read = (name: string): Promise<Catalog> => fleet.discoverFor(session, name);
+    const read = (name: string): Promise<Catalog> => discoverFor(session, fleet.runtime(name));
     return this.catalogsOf(session).renew(backend, session.identity, read, () => {
       this.#options.onPrincipalChange(session.principal);
     });

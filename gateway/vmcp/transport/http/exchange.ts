@@ -1,9 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
+import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { splice } from '../../../http/json-walk.ts';
 import { ReplyRewriter } from '../../../http/reply-rewriter.ts';
 import {
-  BackendError,
   LONGEST_HOLD_MS,
   type BackendFailure,
   type BackendRequest,
@@ -11,22 +10,18 @@ import {
   type RequestHandle,
 } from '../channel.ts';
 import { failureOfError, failureOfStatus } from '../failure.ts';
-import { createLongReplyPace } from './long-reply-pace.ts';
+import { inLaterTurn } from './long-reply-pace.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { replyFault } from '../reply.ts';
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
-import { isLostSession, isReplyTo, scanReply } from './json-reply.ts';
+import { failureOfInvalid, isLostSession, isReplyTo, scanReply } from './json-reply.ts';
 import { Resumption } from './resumption.ts';
 import { createSseParser, type SseParser } from '../sse-parser.ts';
 
 /** Longer replies are forwarded while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
-
-/** Length above which a reply is paced. */
-const LONG_BYTES = 4 * 1024 * 1024;
-const pace = createLongReplyPace();
 
 /**
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
@@ -45,7 +40,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #received = 0;
   #expected = -1;
   #events: SseParser | undefined;
-  readonly #resumption = new Resumption();
+  /** Present once an event has arrived. */
+  #resumption: Resumption | undefined;
   #rewriter: ReplyRewriter | undefined;
   #done = false;
   #isCollecting = false;
@@ -111,7 +107,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    if (this.#resumption.isTooEarly(status)) return;
+    if (this.#resumption?.isTooEarly(status) === true) return;
     this.#status = status;
     if (status < 300) this.#releaseBody();
     this.#host.replyHeaders?.(headers);
@@ -119,7 +115,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
     if (type === 'text/event-stream' && status === 200) {
       this.#events = createSseParser((event) => {
-        this.#resumption.received(event);
+        (this.#resumption ??= new Resumption()).received(event);
         this.#onEvent(event.data);
       }, this.#host.maxReplyBytes);
     } else if (type !== 'application/json') {
@@ -131,7 +127,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#done || this.#resumption.isEarly) return;
+    if (this.#done || this.#resumption?.isEarly === true) return;
     this.#received += chunk.length;
     try {
       if (this.#events) {
@@ -145,7 +141,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
         else if (this.#received > STREAM_ABOVE_BYTES) this.#startStreaming(controller);
       }
     } catch (error) {
-      this.#failGarbage(error);
+      this.fail(failureOfInvalid(error));
     }
   }
 
@@ -173,7 +169,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       return;
     }
     try {
-      if (this.#events || this.#resumption.isEarly)
+      if (this.#events || this.#resumption?.isEarly === true)
         this.#onStreamLost({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
       else if (this.#rewriter) {
         this.#rewriter.end();
@@ -181,7 +177,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
         this.#sink.end();
       } else this.#onJson(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
     } catch (error) {
-      this.#failGarbage(error);
+      this.fail(failureOfInvalid(error));
     }
   }
 
@@ -199,18 +195,16 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (failure.kind === 'session_lost') this.#host.sessionLost();
     // a stream that had begun means that the backend accepted the request: it must not be repeated
     const mayBeRepeated = failure.kind === 'session_lost' || failure.kind === 'unauthenticated';
-    this.#sink.fail(mayBeRepeated ? (this.#resumption.brokenBy ?? failure) : failure);
+    this.#sink.fail(mayBeRepeated ? (this.#resumption?.brokenBy ?? failure) : failure);
   }
 
   /** Resumes a stream whose events have ids by GET: a backend may close it at any time. */
   #onStreamLost(failure: BackendFailure): void {
-    const wasStream = this.#events !== undefined || this.#resumption.isEarly;
-    const isResumed =
-      wasStream &&
-      this.#resumption.schedule(failure, (lastEventId) => {
-        this.#resume(lastEventId, failure);
-      });
-    if (isResumed) this.#events = undefined;
+    const wasStream = this.#events !== undefined || this.#resumption?.isEarly === true;
+    const open = (lastEventId: string): void => {
+      this.#resume(lastEventId, failure);
+    };
+    if (wasStream && this.#resumption?.schedule(failure, open) === true) this.#events = undefined;
     else this.fail(failure);
   }
 
@@ -236,7 +230,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #finish(): void {
     this.#done = true;
     clearTimeout(this.#timer);
-    this.#resumption.stop();
+    this.#resumption?.stop();
   }
 
   #startStreaming(controller: Dispatcher.DispatchController): void {
@@ -253,10 +247,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   /** Reads one piece per turn of the event loop: a fast socket must not block all other calls. */
   #takeTurns(controller: Dispatcher.DispatchController): void {
     controller.pause();
-    if (this.#paused) return;
-    const pauseMs = this.#received < LONG_BYTES ? 0 : pace.pauseMs();
-    if (pauseMs === 0) setImmediate(onTurn, this);
-    else setTimeout(onTurn, pauseMs, this);
+    if (!this.#paused) inLaterTurn(this.#received, onTurn, this);
   }
 
   #onJson(body: Buffer): void {
@@ -296,12 +287,6 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #failTooLarge(): void {
     this.fail({ kind: 'too_large', detail: `the reply is longer than ${String(this.#host.maxReplyBytes)} bytes` });
-  }
-
-  #failGarbage(error: unknown): void {
-    if (error instanceof ScanError) this.fail({ kind: 'garbage', detail: error.message });
-    else if (error instanceof BackendError) this.fail(error.failure);
-    else throw error;
   }
 }
 

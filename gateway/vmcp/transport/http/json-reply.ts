@@ -1,5 +1,6 @@
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf } from '../../../http/json-walk.ts';
+import { BackendError, type BackendFailure } from '../channel.ts';
 
 /** @see JSON-RPC 2.0 section 5.1 */
 const METHOD_NOT_FOUND = '-32601';
@@ -26,4 +27,11 @@ export const isReplyTo = (ownId: string, body: Buffer, { method, id }: Envelope)
 export function isLostSession(body: Buffer, { error }: Envelope, isRepeated = false): boolean {
   const code = isRepeated ? memberOf(body, error, 'code') : undefined;
   return !code || body.toString('latin1', code.start, code.end) !== METHOD_NOT_FOUND;
+}
+
+/** Returns the failure of a reply that could not be parsed. Throws every other error again. */
+export function failureOfInvalid(error: unknown): BackendFailure {
+  if (error instanceof ScanError) return { kind: 'garbage', detail: error.message };
+  if (error instanceof BackendError) return error.failure;
+  throw error;
 }

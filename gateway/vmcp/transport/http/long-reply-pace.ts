@@ -31,3 +31,14 @@ export function createLongReplyPace(read: () => EventLoopUtilization = () => per
     },
   };
 }
+
+/** Length above which a reply is paced. */
+const LONG_BYTES = 4 * 1024 * 1024;
+const pace = createLongReplyPace();
+
+/** Calls `turn(subject)` in a later turn of the event loop; after a pause when `received` bytes make a long reply. */
+export function inLaterTurn<T>(received: number, turn: (subject: T) => void, subject: T): void {
+  const pauseMs = received < LONG_BYTES ? 0 : pace.pauseMs();
+  if (pauseMs === 0) setImmediate(turn, subject);
+  else setTimeout(turn, pauseMs, subject);
+}
