@@ -49,7 +49,7 @@ describe('settings of the authorization server', () => {
     });
   });
 
-  it('are what is configured', () => {
+  it('contain the configured values', () => {
     const settings = settingsOf(
       given({
         issuer: 'https://desk.example/tenant',
@@ -95,7 +95,7 @@ describe('settings of the authorization server', () => {
     expect(settings.clients.metadata.privateAddresses).toBe(true);
   });
 
-  it('ask for consent where providers send browsers back to', () => {
+  it('place the consent page at the origin of the callback', () => {
     const base = 'https://login.example/desk';
     const provider = (redirect_uri?: string) => [
       { oidc_config: { issuer_url: 'https://idp.example', ...(redirect_uri !== undefined && { redirect_uri }) } },
@@ -107,15 +107,15 @@ describe('settings of the authorization server', () => {
     expect(consentUrl('https://login.example/desk/oauth/callback')).toBe('https://login.example/desk/oauth/consent');
   });
 
-  it('call a provider without a name default', () => {
+  it('name a provider without a name "default"', () => {
     expect(settingsOf(given({ upstreams: [{ type: 'oidc' }] })).providers).toEqual(['default']);
   });
 
-  it('know no client by its document where that is turned off', () => {
+  it('allow no client id metadata documents when they are turned off', () => {
     expect(settingsOf(given({ cimd: { enabled: false } })).clients.documents).toBeUndefined();
   });
 
-  it('let a burst grow with its rate', () => {
+  it('scale the burst with the rate', () => {
     const rate_limits = { registrations_per_minute: 1, registrations_per_minute_overall: 60_000 };
     const { limits } = settingsOf(given({ rate_limits }));
     expect(limits.registrationsPerAddress).toEqual({ capacity: 2, perSecond: 1 / 60 });
@@ -123,7 +123,7 @@ describe('settings of the authorization server', () => {
     expect(limits.authorizationsPerAddress).toEqual({ capacity: 60, perSecond: 1 });
   });
 
-  it('issue tokens for the public URL, else for the audience that boundary 1 expects', () => {
+  it('use the public URL as audience, else the audience of the incoming boundary', () => {
     const audiences = (oidc_config: object) => settingsOf({ ...given(), oidc_config }).audiences;
     expect(audiences({ audience: 'https://desk.example/a' })).toEqual(['https://desk.example/a']);
     expect(audiences({ audience: 'https://desk.example/a', resourceURL: 'https://desk.example/b' })).toEqual([

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
 
-/** Liveness: the process only, never backends. */
+/** Liveness probe: the process only, never backends. */
 export const liveness: RequestHandler = (_req, res) => {
   res.json({ status: 'ok' });
 };
 
-/** What decides whether requests are sent here; asked at each probe. */
+/** State that decides readiness, read at each probe. */
 export interface Readiable {
   readonly draining: boolean;
   readonly awaitsBackends: boolean;
@@ -14,8 +14,8 @@ export interface Readiable {
 }
 
 /**
- * Readiness: 503 while the gateway shuts down, and until it has been told its backends. Why no token can be judged yet
- * stands in `incoming`, and gates nothing.
+ * Readiness probe: 503 while the gateway shuts down, and until it knows its backends. `incoming` reports why tokens cannot be
+ * validated yet, which does not affect readiness.
  */
 export const readiness =
   (server: Readiable): RequestHandler =>

@@ -17,7 +17,7 @@ const fault = (body: Buffer | string): string => {
 };
 
 describe('scanEnvelope', () => {
-  it('finds the members of a call as spans of the bytes', () => {
+  it('finds the members of a call as byte spans', () => {
     const body = bytes(
       ' {"jsonrpc": "2.0", "id" : "ä\\n", "method":"tools/call","params": {"name":"e\\u0063ho","arguments":{"n":9007199254740993,"x":1e400},"_meta":{}} } ',
     );
@@ -68,7 +68,7 @@ describe('scanEnvelope', () => {
     expect(fault(body)).toBe(expected);
   });
 
-  it('agrees with JSON.parse on what JSON is, for mutated texts', () => {
+  it('accepts the same mutated texts as JSON.parse', () => {
     const seed =
       '{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1.5e-3,"\\u00e9\\"",{},[],null,true],"b":{"c":-0}}}';
     const alphabet = '{}[]",:\\0123.eE+-tfn u\n';
@@ -110,7 +110,7 @@ describe('a body of 8 MiB of tiny parts', () => {
     ['literals', `${call}"arguments":{"a":[`, 'true', ']}}}', 'accepted'],
     ['deep arrays', `${call}"arguments":{"a":[`, '['.repeat(190) + ']'.repeat(190), ']}}}', 'accepted'],
     ['escapes', `${call}"arguments":{"a":["`, '\\n\\u0041', '"]}}}', 'accepted'],
-  ])('costs little time: %s', (_what, head, part, tail, expected) => {
+  ])('is scanned quickly: %s', (_what, head, part, tail, expected) => {
     const body = filled(head, part, tail);
     const spentMs = [1, 2, 3].map(() => {
       const before = process.cpuUsage();
@@ -123,7 +123,7 @@ describe('a body of 8 MiB of tiny parts', () => {
 });
 
 describe('members and elements', () => {
-  it('sets a member and leaves every other byte', () => {
+  it('sets a member and keeps every other byte', () => {
     const text = bytes('{ "name" : "a" , "n":1.000 }');
     const whole = { start: 0, end: text.length };
     expect(withMember(text, whole, 'name', '"b"').toString()).toBe('{ "name" : "b" , "n":1.000 }');
@@ -131,7 +131,7 @@ describe('members and elements', () => {
     expect(withMember(bytes('{ }'), { start: 0, end: 3 }, 'new', '2').toString()).toBe('{"new":2 }');
   });
 
-  it('finds one member as JSON.parse does: the last, however its key is spelt', () => {
+  it('finds the last of equal members, as JSON.parse does, with any escapes in the key', () => {
     const text = bytes('{"level":1,"x":{"level":2},"l\\u0065vel":3,"Level":4}');
     const whole = { start: 0, end: text.length };
     expect(cut(text, memberOf(text, whole, 'level'))).toBe('3');

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { fail, isObjectSpan, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
 import { knownKeys, knownMembers, scanKnown, type KnownMembers } from './known-members.ts';
 
-/** Outermost members of a JSON-RPC message; values are spans of the scanned bytes, to be forwarded as they are. */
+/** Top-level members of a JSON-RPC message. Values are spans of the scanned bytes, which are forwarded unchanged. */
 export interface Envelope {
   readonly id: Span | undefined;
   readonly method: string | undefined;
@@ -11,12 +11,12 @@ export interface Envelope {
   readonly error: Span | undefined;
 }
 
-/** Envelope of a message of a client, and the members of its `params`; undefined where `params` is no object. */
+/** Envelope of a client's message, with the members of `params`. `surface` is undefined if `params` is no object. */
 export interface ClientEnvelope extends Envelope {
   readonly surface: ParamsSurface | undefined;
 }
 
-/** The direct members of `params` that routing reads. */
+/** Direct members of `params` that routing reads. */
 export interface ParamsSurface {
   readonly name: Span | undefined;
   readonly uri: Span | undefined;
@@ -26,16 +26,16 @@ export interface ParamsSurface {
   readonly ref: Span | undefined;
 }
 
-/** Outermost keys of a JSON-RPC message. */
+/** Top-level keys of a JSON-RPC message. */
 export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
 const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
 
 /**
- * Finds the envelope of one JSON-RPC 2.0 message of a client, and what routing reads of its `params`, in one pass that
+ * Finds the envelope of a client's JSON-RPC 2.0 message and the members of `params` that routing reads, in one pass that
  * validates the whole text. Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200),
- * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message, incl. keys that are equal or differ in case
- * only: a reader behind us may take the other one. An `id` is a string or an integer that every reader holds exactly.
+ * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message. Keys that are equal or differ only in case are
+ * `invalid` too, because a backend may read the other one. An `id` is a string or a safe integer.
  */
 export function scanEnvelope(body: Buffer): ClientEnvelope {
   const params = knownMembers(PARAMS_KEYS);
@@ -47,8 +47,8 @@ export function scanEnvelope(body: Buffer): ClientEnvelope {
 }
 
 /**
- * The envelope of a message of a backend, whose `id` may be null, which counts as absent. Throws as `scanEnvelope`, and
- * for every key that only resembles one of the envelope: the client gets these bytes and may read it as that key.
+ * Finds the envelope of a backend's message. An `id` of null counts as absent. Throws as `scanEnvelope` does, and also for every
+ * key that resembles one of the envelope, because the client receives these bytes and may read it as that key.
  */
 export function scanBackendEnvelope(body: Buffer): Envelope {
   const envelope = scanMessage(body, { ...knownMembers(ENVELOPE_KEYS), exact: true });
@@ -76,11 +76,11 @@ function scanMessage(body: Buffer, members: KnownMembers): Envelope {
   return { id, method, params, result, error };
 }
 
-/** The members of `params` that routing reads; `params` of another type than object is refused as `invalid`. */
+/** Returns the members of `params` that routing reads. Throws `invalid` if `params` is no object. */
 export const paramsOf = ({ surface }: ClientEnvelope): ParamsSurface =>
   surface ?? fail('invalid', '"params" must be an object');
 
-/** The text of a JSON string at `span`; undefined when the value is not a string. */
+/** Returns the text of the JSON string at `span`, or undefined for another value. */
 export function readString(body: Buffer, span: Span | undefined): string | undefined {
   if (span === undefined || body[span.start] !== 0x22) return undefined;
   for (let at = span.start + 1; at < span.end - 1; at += 1) {
@@ -107,7 +107,7 @@ function checkId(body: Buffer, id: Span): void {
 }
 
 function requireEnd(body: Buffer, at: number): void {
-  if (skipWhitespace(body, at) !== body.length) fail('parse', 'there is text behind the message');
+  if (skipWhitespace(body, at) !== body.length) fail('parse', 'there is text after the message');
 }
 
 export { ScanError, type Span };

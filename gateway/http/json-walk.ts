@@ -6,7 +6,7 @@ export interface Span {
 
 export type ScanFault = 'parse' | 'invalid' | 'batch';
 
-/** The text is not what the reader asked for; `message` is safe to send to whoever sent the text. */
+/** The text is not the expected JSON. `message` is safe to send to its sender. */
 export class ScanError extends Error {
   readonly fault: ScanFault;
   constructor(fault: ScanFault, message: string) {
@@ -20,7 +20,7 @@ export function fail(fault: ScanFault, message: string): never {
   throw new ScanError(fault, message);
 }
 
-/** A string that has been plain for so many bytes is read by four bytes at a time. */
+/** After so many plain bytes of a string, the next ones are read four at a time. */
 const LONG_STRING_BYTES = 256;
 const MAX_DEPTH = 200;
 export const QUOTE = 0x22;
@@ -32,12 +32,12 @@ const CLOSE_ARRAY = 0x5d;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
 
-/** One entry per byte: 1 = may stand unescaped inside a string. */
+/** Is 1 for each byte that needs no escape inside a string. */
 const PLAIN = new Uint8Array(256).map((_, byte) => (byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0));
 const HEX = new Uint8Array(256).map((_, byte) => (/^[0-9a-f]$/i.test(String.fromCharCode(byte)) ? 1 : 0));
 const ESCAPED = new Uint8Array(256).map((_, byte) => ('"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0));
 
-/** The byte at `at`, 0 behind the end: a read outside of the text would make every later read slower. */
+/** Returns the byte at `at`, or 0 after the end: a read out of bounds would make every later read slower. */
 export const byteAt = (text: Buffer, at: number): number => (at < text.length ? (text[at] as number) : 0);
 
 export function skipWhitespace(text: Buffer, at: number): number {
@@ -51,7 +51,7 @@ export function skipWhitespace(text: Buffer, at: number): number {
 export const isObjectSpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_OBJECT;
 export const isArraySpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_ARRAY;
 
-/** Offset behind the string that starts at `at`. */
+/** Returns the offset after the string that starts at `at`. */
 function skipString(text: Buffer, at: number): number {
   let longFrom = at + LONG_STRING_BYTES;
   for (let pos = at + 1; pos < text.length;) {
@@ -68,7 +68,7 @@ function skipString(text: Buffer, at: number): number {
   return fail('parse', 'a string does not end');
 }
 
-/** Offset of the first four bytes, from the aligned offset `at` on, that may hold one that is not plain. */
+/** Returns the offset of the first word (four bytes) from the aligned offset `at` that may contain a byte that is not plain. */
 function skipPlainWords(text: Buffer, at: number): number {
   const words = new Int32Array(text.buffer, text.byteOffset + at, (text.length - at) >> 2);
   let index = 0;
@@ -76,7 +76,7 @@ function skipPlainWords(text: Buffer, at: number): number {
     const word = words[index] as number;
     const quotes = word ^ 0x22222222;
     const backslashes = word ^ 0x5c5c5c5c;
-    // a byte below the one subtracted borrows into its highest bit, which the complement keeps for bytes below 0x80 only
+    // a byte below the subtracted one borrows into its highest bit; the complement keeps that bit for bytes below 0x80 only
     const borrowed =
       ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes);
     if ((borrowed & 0x80808080) !== 0) break;
@@ -104,7 +104,7 @@ function skipDigits(text: Buffer, at: number): number {
   return at;
 }
 
-/** RFC 8259 §6. */
+/** Returns the offset after the number that starts at `at`. @see RFC 8259 §6 */
 function skipNumber(text: Buffer, at: number): number {
   let byte = byteAt(text, at);
   if (byte === 0x2d) byte = byteAt(text, ++at);
@@ -124,14 +124,14 @@ function skipNumber(text: Buffer, at: number): number {
 
 const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal));
 
-export function standsAt(text: Buffer, at: number, end: number, word: Buffer): boolean {
+export function isWordAt(text: Buffer, at: number, end: number, word: Buffer): boolean {
   if (end - at !== word.length || end > text.length) return false;
   for (let index = 0; index < word.length; index += 1) if (text[at + index] !== word[index]) return false;
   return true;
 }
 
 function skipLiteral(text: Buffer, at: number): number {
-  for (const literal of LITERALS) if (standsAt(text, at, at + literal.length, literal)) return at + literal.length;
+  for (const literal of LITERALS) if (isWordAt(text, at, at + literal.length, literal)) return at + literal.length;
   return fail('parse', at >= text.length ? 'the text ends too early' : `unexpected byte at offset ${String(at)}`);
 }
 
@@ -153,14 +153,15 @@ export function skipColon(text: Buffer, at: number): number {
   return skipWhitespace(text, at + 1);
 }
 
-/** Offset of the value behind the key that starts at `at`. */
+/** Returns the offset of the value whose key starts at `at`. */
 const skipKey = (text: Buffer, at: number): number => skipColon(text, skipKeyText(text, at));
 
-/** Closing brackets that the value being skipped still needs; a skip never waits, so one stack serves all. */
+/** Missing closing brackets of the value being skipped. Skips are synchronous, so that they can share one stack. */
 const closers = new Uint8Array(MAX_DEPTH);
 
 /**
- * Offset behind the value that starts at `at` inside of `outer` objects; without recursion, so that depth costs no stack.
+ * Returns the offset after the value that starts at `at` inside `outer` objects. It does not recurse, so that deep values cannot
+ * overflow the stack.
  */
 export function skipValue(text: Buffer, at: number, outer = 0): number {
   let depth = outer;
@@ -197,22 +198,22 @@ export function skipValue(text: Buffer, at: number, outer = 0): number {
   }
 }
 
-/** Bytes of one character of a key at most, as a `\u` escape. */
+/** Longest encoding of one character of a key, a `\u` escape. */
 export const LONGEST_CHARACTER = 6;
 
-/** The text of the key between `start` and `end`, its quotes included. */
+/** Returns the text of the key between `start` and `end`, which include the quotes. */
 export function readKey(text: Buffer, start: number, end: number): string {
   const raw = text.toString('latin1', start + 1, end - 1);
   return /^[\x20-\x5b\x5d-\x7f]*$/.test(raw) ? raw : (JSON.parse(text.toString('utf8', start, end)) as string);
 }
 
-/** Offset behind the comma at `at` and the space after it. */
+/** Returns the offset after the comma at `at` and the white space that follows. */
 export function nextMember(text: Buffer, at: number): number {
   if (byteAt(text, at) !== COMMA) fail('parse', 'a comma or a closing bracket is missing');
   return skipWhitespace(text, at + 1);
 }
 
-/** Calls `visit` with the place of each key, quotes included, and of its value in the object at `span`. */
+/** Calls `visit` with the offsets of each key, including quotes, and of its value in the object at `span`. */
 function visitMembers(
   text: Buffer,
   span: Span,
@@ -231,7 +232,7 @@ function visitMembers(
   }
 }
 
-/** The direct members of the object at `span`; of equal keys the last one counts, as in JSON.parse. */
+/** Returns the direct members of the object at `span`. The last of equal keys wins, as in JSON.parse. */
 export function objectMembers(text: Buffer, span: Span): Map<string, Span> {
   const members = new Map<string, Span>();
   visitMembers(text, span, (keyStart, keyEnd, start, end) => {
@@ -240,7 +241,7 @@ export function objectMembers(text: Buffer, span: Span): Map<string, Span> {
   return members;
 }
 
-/** One direct member of the object at `span`, as `objectMembers` has it, without a map of the others. `key` is ASCII. */
+/** Returns one direct member of the object at `span` by the rules of `objectMembers`. `key` is ASCII. */
 export function memberOf(text: Buffer, span: Span | undefined, key: string): Span | undefined {
   if (span === undefined || !isObjectSpan(text, span)) return undefined;
   let found: Span | undefined;
@@ -252,7 +253,7 @@ export function memberOf(text: Buffer, span: Span | undefined, key: string): Spa
   return found;
 }
 
-/** The elements of the array at `span`. */
+/** Returns the elements of the array at `span`. */
 export function arrayElements(text: Buffer, span: Span): Span[] {
   const elements: Span[] = [];
   let at = skipWhitespace(text, span.start + 1);
@@ -267,8 +268,8 @@ export function arrayElements(text: Buffer, span: Span): Span[] {
 }
 
 /**
- * The object at `span` with `key` set to the JSON text `value`; every other byte stays. A key that stands more than once
- * is set in its last place, the one readers take.
+ * Returns the object at `span` with `key` set to the JSON text `value`, and every other byte unchanged. Of equal keys it sets the
+ * last one, which readers use.
  */
 export function withMember(text: Buffer, span: Span, key: string, value: string): Buffer {
   const present = memberOf(text, span, key);
@@ -278,7 +279,7 @@ export function withMember(text: Buffer, span: Span, key: string, value: string)
   return splice(text, span, { start: span.start + 1, end: span.start + 1 }, `${JSON.stringify(key)}:${value}${comma}`);
 }
 
-/** The bytes of `whole` with those of `part` replaced. */
+/** Returns the bytes of `whole` with those of `part` replaced. */
 export function splice(text: Buffer, whole: Span, part: Span, value: string | Buffer): Buffer {
   const middle = typeof value === 'string' ? Buffer.from(value) : value;
   return Buffer.concat([text.subarray(whole.start, part.start), middle, text.subarray(part.end, whole.end)]);

@@ -10,11 +10,11 @@ import {
   skipKeyText,
   skipValue,
   skipWhitespace,
-  standsAt,
+  isWordAt,
   type Span,
 } from './json-walk.ts';
 
-/** Objects whose members are read by name have no more members: those of the protocol have about ten. */
+/** Limit for objects whose members are read by name. Those of the protocol have about ten. */
 const MOST_MEMBERS = 1_000;
 
 /** Members that `scanKnown` looks for in one object, by index of `keys`. */
@@ -22,9 +22,9 @@ export interface KnownMembers {
   /** In lower case. */
   readonly keys: readonly Buffer[];
   readonly found: (Span | undefined)[];
-  /** Members of the member at `index` of `keys`, read in the same pass when it is an object. */
+  /** Members of the value at `index` of `keys`, read in the same pass if it is an object. */
   readonly inner?: { readonly index: number; readonly members: KnownMembers } | undefined;
-  /** Refuses another spelling of a known key even where the known key itself is absent. */
+  /** Rejects other spellings of a known key even if the known key is absent. */
   readonly exact?: boolean;
 }
 
@@ -36,31 +36,30 @@ export const knownMembers = (keys: readonly Buffer[], inner?: KnownMembers['inne
   inner,
 });
 
-/** Index of the key between `start` and `end` (without its quotes) in `known`; -1 when it neither is nor folds to one. */
+/** Returns the index in `known` of the key between `start` and `end`, which exclude the quotes; -1 if there is none. */
 function indexOfKey(text: Buffer, start: number, end: number, known: readonly Buffer[]): number {
   for (let index = 0; index < known.length; index += 1) {
     const word = known[index];
-    if (word && standsAt(text, start, end, word)) return index;
+    if (word && isWordAt(text, start, end, word)) return index;
   }
   return -1;
 }
 
 /**
- * Index in `keys` of the key between `start` and `end`, quotes included; -1 when it is another one. An escape or a change
- * of case in a known key is refused as `invalid`: one reader takes it for the known key, another does not.
+ * Returns the index in `keys` of the key between `start` and `end`, which include the quotes; -1 if there is none. Throws `invalid`
+ * for a known key with an escape or another case: one reader takes it for the known key, another does not.
  */
 export function exactKey(text: Buffer, start: number, end: number, keys: readonly Buffer[]): number {
   const index = indexOfKey(text, start + 1, end - 1, keys);
   if (index !== -1) return index;
   const folded = foldedKey(text, start, end, keys);
-  if (folded !== 0) fail('invalid', `the key "${String(keys[31 - Math.clz32(folded)])}" is spelled in another way`);
+  if (folded !== 0) fail('invalid', `the key "${String(keys[31 - Math.clz32(folded)])}" has another spelling`);
   return -1;
 }
 
 /**
- * Finds the known members of the object at `at` and returns the offset behind it. A known key, or one that folds to it,
- * may stand once: a second spelling is refused as `invalid`, and so is an object of very many members. `outer` is the
- * number of objects around this one.
+ * Finds the known members of the object at `at` and returns the offset after it. Throws `invalid` if a known key occurs twice, in
+ * any spelling, and for an object with too many members. `outer` is the number of enclosing objects.
  */
 export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact }: KnownMembers, outer = 0): number {
   let folded = 0;
@@ -72,7 +71,7 @@ export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact 
     const index = exact ? exactKey(text, at, keyEnd, keys) : indexOfKey(text, at + 1, keyEnd - 1, keys);
     const start = skipColon(text, keyEnd);
     const isInner = inner !== undefined && index === inner.index && byteAt(text, start) === OPEN_OBJECT;
-    if (index !== -1 && found[index] !== undefined) refuseTwice(keys[index]);
+    if (index !== -1 && found[index] !== undefined) rejectRepeated(keys[index]);
     const end = isInner ? scanKnown(text, start, inner.members, outer + 1) : skipValue(text, start, outer + 1);
     if (index !== -1) found[index] = { start, end };
     else if (!exact) folded |= foldedKey(text, at, keyEnd, keys);
@@ -81,15 +80,15 @@ export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact 
     at = nextMember(text, at);
   }
   for (let index = 0; folded !== 0 && index < keys.length; index += 1) {
-    if ((folded >> index) & 1 && found[index] !== undefined) refuseTwice(keys[index]);
+    if ((folded >> index) & 1 && found[index] !== undefined) rejectRepeated(keys[index]);
   }
   return at + 1;
 }
 
-/** Case folding as wide as the widest JSON reader's (Go folds `ſ` to `s` and the Kelvin sign to `k`). */
+/** Folds case like the most lenient JSON readers: Go folds `ſ` to `s` and the Kelvin sign to `k`. */
 const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();
 
-/** The bit of the known key that an unknown key folds to, 0 for none. Folding never makes a key shorter. */
+/** Returns the bit of the known key that an unknown key folds to, or 0. Folding never shortens a key. */
 function foldedKey(text: Buffer, start: number, end: number, known: readonly Buffer[]): number {
   if (!known.some(({ length }) => end - start - 2 <= length * LONGEST_CHARACTER)) return 0;
   const word = Buffer.from(fold(readKey(text, start, end)));
@@ -97,4 +96,5 @@ function foldedKey(text: Buffer, start: number, end: number, known: readonly Buf
   return index === -1 ? 0 : 1 << index;
 }
 
-export const refuseTwice = (key: Buffer | undefined): never => fail('invalid', `the key "${String(key)}" stands twice`);
+export const rejectRepeated = (key: Buffer | undefined): never =>
+  fail('invalid', `the key "${String(key)}" occurs twice`);

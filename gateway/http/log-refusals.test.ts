@@ -104,7 +104,7 @@ it.each([
   },
 );
 
-it('logs refusals of the management listener, and no line for answers that succeed', async () => {
+it('logs refusals of the management listener, and no successful answers', async () => {
   const { url, management, lines, linesFor } = await gateway({ type: 'anonymous' });
   const before = lines.length;
   expect((await ask(`${management}/status`)).status).toBe(200);
@@ -119,7 +119,7 @@ it.each([
   ['JSON', new Refused('grant_type_missing'), 'json', 400, { event: 'request_refused', reason: 'grant_type_missing' }],
   ['a limit', new Refused('rate_limited'), 'page', 429, { event: 'rate_limited', reason: 'rate_limited' }],
 ] as const)(
-  'logs one line for a refusal of the authorization server that is %s, with the number that it shows',
+  'logs one line for a refusal of the authorization server that is %s, with the request id that it shows',
   async (_what, thrown, answers, status, facts) => {
     const { log, linesFor } = capture();
     const refusals = new RefusalLog(log);

@@ -4,17 +4,17 @@ import type { RefusalLog } from '../telemetry/refusal-log.ts';
 
 const PATH_CHARS = 200;
 
-/** Path of a request without its query, short enough for the log. */
+/** Returns the path of a request without its query, shortened for the log. */
 export const loggedPath = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   (req.originalUrl ?? req.url ?? '').slice(0, PATH_CHARS).split('?', 1).join();
 
-/** Names the reason of a refusal for the log: one of a few words. */
+/** Sets the reason of a refusal for the log, one of a small set of words. */
 export function setRefusalReason(res: Response, reason: string, message = 'request refused'): void {
   res.locals['refusalReason'] = reason;
   res.locals['refusalMessage'] = message;
 }
 
-/** Marks an answer that has its line in the log already. */
+/** Marks an answer that is logged already. */
 export function markLogged(res: Response): void {
   res.locals['refusalLogged'] = true;
 }
@@ -22,8 +22,8 @@ export function markLogged(res: Response): void {
 export const requestIdOf = (res: ServerResponse): string => String(res.getHeader('x-request-id') ?? '');
 
 /**
- * Logs each answer of `app` with a status of 400 or more, with the request id that the client got. The hook is a method
- * of the prototype that Express gives to every response: an answer that succeeds costs one comparison.
+ * Logs each answer of `app` with a status of 400 or more, with the request id that the client received. The hook is a method of the
+ * prototype of all responses, so that a successful answer costs one comparison.
  */
 export function logRefusals(app: Express, refusals: RefusalLog): void {
   const { writeHead } = ServerResponse.prototype as { writeHead: (...args: unknown[]) => ServerResponse };

@@ -18,7 +18,7 @@ async function ask(method: string, lines: readonly string[], options: Partial<Or
   return sendBytes(port, { method, lines });
 }
 
-/** What a browser concludes from a preflight. */
+/** Returns the headers that a browser may send after this preflight. */
 async function preflight(requested: string, options?: Partial<OriginGuardOptions>): Promise<string[]> {
   const lines = [
     `Origin: ${ORIGIN}`,
@@ -31,7 +31,7 @@ async function preflight(requested: string, options?: Partial<OriginGuardOptions
 }
 
 describe('a preflight of an allowed origin', () => {
-  it('may send credentials and every header of the protocol', async () => {
+  it('allows credentials and every header of the protocol', async () => {
     const allowed = await preflight('authorization, Mcp-Param-Region, mcp-session-id');
     expect(allowed).toEqual(
       expect.arrayContaining([
@@ -42,14 +42,14 @@ describe('a preflight of an allowed origin', () => {
     expect(new Set(allowed).size).toBe(allowed.length);
   });
 
-  it('may send configured headers, and no others', async () => {
+  it('allows configured headers and no others', async () => {
     const allowed = await preflight('x-tenant, x-other, mcp-a b, mcp-é', { allowedHeaders: ['x-tenant'] });
     expect(allowed).toContain('x-tenant');
     expect(allowed.filter((name) => !/^[a-z-]+$/.test(name) || name === 'x-other')).toEqual([]);
   });
 });
 
-it('lets pages of an allowed origin read the challenge and the session', async () => {
+it('allows pages of an allowed origin to read the challenge and the session id', async () => {
   const { status, headers } = await ask('POST', [`Origin: ${ORIGIN}`]);
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -69,7 +69,7 @@ it.each([
   'http://[::1',
   'http://[::1]evil',
   'http://localhost]',
-])('does not take the origin %s for one of this machine', async (origin) => {
+])('rejects the origin %s, which is not loopback', async (origin) => {
   expect((await ask('POST', [`Origin: ${origin}`], { allowLoopbackOrigins: true })).status).toBe(403);
 });
 

@@ -2,28 +2,28 @@ import type { RequestHandler } from 'express';
 import { setRefusalReason } from './log-refusals.ts';
 
 export interface OriginGuardOptions {
-  /** Host names that a request may name in `Host`, without port; undefined: any. */
+  /** Host names allowed in `Host`, without port. undefined allows any. */
   readonly allowedHosts: ReadonlySet<string> | undefined;
-  /** Origins that a browser may call from, as `scheme://host[:port]`. */
+  /** Allowed origins of browser clients, as `scheme://host[:port]`. */
   readonly allowedOrigins: ReadonlySet<string>;
-  /** Whether pages served from this machine may call. */
+  /** Allows pages that are served from this machine. */
   readonly allowLoopbackOrigins: boolean;
-  /** Request headers that pages may send beside those of the protocol, in lower case. */
+  /** Request headers that pages may send in addition to those of the protocol, in lower case. */
   readonly allowedHeaders?: readonly string[] | undefined;
 }
 
-/** Asked for every request: a configuration may be swapped. */
+/** Current options, read for every request because the configuration may change. */
 export interface CurrentOrigins {
   readonly current: OriginGuardOptions;
 }
 
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** True for an address that only this machine can reach. */
+/** Returns true for an address that only this machine can reach. */
 export const isLoopback = (host: string): boolean =>
   LOOPBACK_HOSTS.has(host) || host === '::1' || host.startsWith('127.');
 
-/** Host names under which a listener on `host` is reached from this machine. */
+/** Returns the host names that reach a listener on `host` from this machine. */
 export const loopbackHosts = (host: string): ReadonlySet<string> =>
   new Set([...LOOPBACK_HOSTS, host.includes(':') ? `[${host}]` : host]);
 
@@ -41,7 +41,7 @@ const REQUEST_HEADERS = [
   'last-event-id',
 ];
 
-/** Names by which preflights ask for further headers of the protocol, such as `mcp-param-region`. */
+/** Matches further protocol headers that a preflight may request, such as `mcp-param-region`. */
 const MCP_HEADER = /^mcp-[a-z0-9-]{1,100}$/;
 
 function allowedHeaders(requested: string | undefined, configured: readonly string[] = []): string {
@@ -50,7 +50,7 @@ function allowedHeaders(requested: string | undefined, configured: readonly stri
   return [...new Set([...REQUEST_HEADERS, ...ofProtocol, ...configured])].join(', ');
 }
 
-/** The name of `name[:port]`; empty for anything else. */
+/** Returns the name of `name[:port]`, or an empty string for other texts. */
 const hostName = (host: string): string => /^(\[[^\]]*\]|[^:[\]]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase() ?? '';
 
 function isLoopbackOrigin(origin: string): boolean {
@@ -58,7 +58,7 @@ function isLoopbackOrigin(origin: string): boolean {
   return name !== undefined && LOOPBACK_HOSTS.has(hostName(name));
 }
 
-/** Refuses a `Host` that is not ours, 403: a web page of somebody else may have called by DNS rebinding. */
+/** Rejects an unknown `Host` with 403, as protection against DNS rebinding. */
 export function hostGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
     const { allowedHosts } = origins.current;
@@ -75,8 +75,8 @@ export function hostGuard(origins: CurrentOrigins): RequestHandler {
 }
 
 /**
- * Refuses any `Origin` that is not allowed, 403. Allowed origins get the CORS headers that browser clients need.
- * Stands behind `hostGuard`.
+ * Rejects an `Origin` that is not allowed with 403. Allowed origins get the CORS headers that browser clients need. Place it after
+ * `hostGuard`.
  */
 export function originGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Of one read of a socket every so often: some 64 MB/s for all large bodies together. */
+/** Interval between socket reads, about 64 MB/s for all large bodies together. */
 const TURN_MS = 1;
 
 const waiting = new Set<IncomingMessage>();

@@ -2,25 +2,25 @@ import type { IncomingMessage } from 'node:http';
 import { waitForTurn } from './paced-reading.ts';
 
 export interface BodyLimits {
-  /** Bytes that a body may have. */
+  /** Maximum length of a body, in bytes. */
   readonly limit: number;
-  /** Bytes of a body that is of use: a longer one is counted and not kept. `limit` when absent. */
+  /** Maximum length of a body that is kept in memory. A longer one is only counted. Default: `limit`. */
   readonly kept?: number | undefined;
-  /** Asked whether so many bytes may be in memory, as a large body grows; a refusal ends the reading. */
+  /** Reserves memory as a large body grows. Returning false stops the reading. */
   readonly hold?: ((bytes: number) => boolean) | undefined;
 }
 
-/** Bodies up to this size are not asked for. */
+/** Bodies up to this size need no reservation. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** Bodies above this size take turns. */
+/** Bodies above this size are read in turns. */
 const PACED_BYTES = 256 * 1024;
 
-/** Reasons why there is no body: longer than `limit`, longer than `kept`, refused by `hold`, or the client left. */
+/** Reasons for a missing body: longer than `limit`, longer than `kept`, rejected by `hold`, or the client has disconnected. */
 export type BodyRefusal = 'too_large' | 'not_kept' | 'not_held' | 'gone';
 
 /**
- * Reads a request body. Exactly one of the callbacks is called: `onBody` with the whole body, or `onRefused`; the length is
- * counted, because Content-Length may lie.
+ * Reads a request body. Calls exactly one callback: `onBody` with the whole body, or `onRefused`. Counts the bytes, because
+ * Content-Length may be wrong.
  */
 export function readBody(
   req: IncomingMessage,
@@ -34,7 +34,7 @@ export function readBody(
     return;
   }
   if (declared > UNCOUNTED_BYTES && hold) {
-    // nothing is held for what has not arrived: a client may declare much and send nothing
+    // checked, then released: a client may declare a large body and send nothing
     if (!hold(Math.min(declared, kept))) {
       onRefused('not_held');
       return;
@@ -68,7 +68,7 @@ export function readBody(
     }
     done = true;
     const body = rest ? Buffer.concat(rest, length) : (first ?? Buffer.alloc(0));
-    first = rest = undefined; // the request object lives as long as its reply, and these callbacks with it
+    first = rest = undefined; // the request and these callbacks live until the reply ends
     onBody(body);
   });
   req.on('close', () => {

@@ -4,7 +4,7 @@ import { waitForTurn } from './paced-reading.ts';
 const DISCARD_BYTES = 64 * 1024 * 1024;
 const DISCARD_MS = 5_000;
 
-/** Answers 413 to a request whose body is still being sent. */
+/** Answers 413 while the client is still sending the body. */
 export function refuseTooLarge(
   req: IncomingMessage,
   res: ServerResponse,
@@ -15,8 +15,8 @@ export function refuseTooLarge(
 }
 
 /**
- * Answers and discards the rest of the body, up to a bound: closing at once resets the connection under a client that is
- * still sending, and the answer is lost. @see RFC 9112 §9.6
+ * Sends the answer, then discards the rest of the body up to a limit. Closing at once would reset the connection while the client
+ * is still sending, and the client would lose the answer. @see RFC 9112 §9.6
  */
 export function refuseUnread(
   req: IncomingMessage,

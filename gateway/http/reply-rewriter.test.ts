@@ -19,7 +19,7 @@ describe('ReplyRewriter', () => {
     '{"result":{"text":"ä\\\\"},"jsonrpc":"2.0","id":77}',
     ' { "error" : {"code":1,"message":"x"} , "jsonrpc" : "2.0" , "id" : 77 } \n',
     '{"jsonrpc":"2.0","id":77,"result":{"ID":1,"\\u0069d":2,"id":3},"_\\u0069d":5,"idle":6}',
-  ])('replaces the outermost id only, however the text is cut: %s', (text) => {
+  ])('replaces the outermost id only, for every split of the text: %s', (text) => {
     for (let length = 1; length <= text.length; length += 1) {
       expect(JSON.parse(rewrite(text, length))).toEqual({ ...(JSON.parse(text) as object), id: 'mine' });
     }
@@ -42,11 +42,11 @@ describe('ReplyRewriter', () => {
     '{"jsonrpc":"2.0","id":77,"result":{},"error":{"code":1,"message":"x"}}',
     '{"jsonrpc":"2.0","id":77,"result":{},"method":"sampling/createMessage"}',
     '{"jsonrpc":"2.0","id":77,"\u0001":1,"result":{}}',
-  ])('refuses %s', (text) => {
+  ])('rejects %s', (text) => {
     for (const length of [1, 7, text.length]) expect(() => rewrite(text, length)).toThrow(ScanError);
   });
 
-  /** A client's reader takes the last of two keys, unescapes them, and may ignore case. */
+  /** Clients may read the last of two keys, unescape keys and ignore their case. */
   it.each([
     '"id":78',
     '"\\u0069d":78',
@@ -63,7 +63,7 @@ describe('ReplyRewriter', () => {
     '"json\\u0072pc":"2.0"',
     '"jsonrpc":"2.0"',
     `"${String.raw`\u006a\u0073\u006f\u006e\u0072\u0070\u0063`}":"2.0"`,
-  ])('refuses %s beside the members of a reply, short or long, however the text is cut', (member) => {
+  ])('rejects %s in addition to the members of a reply, short or long, for every split of the text', (member) => {
     const before = `{"jsonrpc":"2.0",${member},"id":77,"result":{}}`;
     const behind = `{"jsonrpc":"2.0","id":77,"result":{},${member}}`;
     for (const text of [before, behind]) {

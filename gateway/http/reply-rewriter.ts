@@ -10,7 +10,7 @@ import {
   QUOTE,
   skipKeyText,
 } from './json-walk.ts';
-import { exactKey, refuseTwice } from './known-members.ts';
+import { exactKey, rejectRepeated } from './known-members.ts';
 
 /** Indexes of `ENVELOPE_KEYS`. */
 const VERSION = 0;
@@ -19,7 +19,7 @@ const METHOD = 2;
 const RESULT = 4;
 const ERROR = 5;
 
-/** Longest spelling of a known key; a longer key is another one. */
+/** Longest encoding of a known key. A longer key is an unknown one. */
 const LONGEST_KEY = Math.max(...ENVELOPE_KEYS.map(({ length }) => length)) * LONGEST_CHARACTER;
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
@@ -32,8 +32,8 @@ function indexOrEnd(piece: Buffer, byte: number, from: number): number {
 }
 
 /**
- * Puts the client's id in place of ours in a JSON-RPC response that arrives in pieces, without holding the response.
- * Reads the outermost object by the rules of `scanBackendEnvelope`; deeper values pass unread.
+ * Replaces our id by the client's id in a JSON-RPC response that arrives in pieces, without buffering the response. Reads the
+ * outermost object by the rules of `scanBackendEnvelope`; deeper values pass unread.
  */
 export class ReplyRewriter {
   readonly #expectedId: string;
@@ -42,17 +42,17 @@ export class ReplyRewriter {
   #inString = false;
   #escaped = false;
   /** The next string of the outermost object is a key. */
-  #keyComes = false;
-  /** The value of `#member` comes. */
-  #valueComes = false;
-  /** Index of the last outermost key, -1 when it is none of the envelope. */
+  #isKeyNext = false;
+  /** The next value is that of `#member`. */
+  #isValueNext = false;
+  /** Index of the last outermost key; -1 for an unknown key. */
   #member = -1;
-  /** The string being read is kept in `#text`: a key, or the version. */
-  #reading = false;
+  /** True while a string is collected in `#text`: a key, or the version. */
+  #isCollecting = false;
   #text = '';
-  /** Our id as far as it was read. */
+  /** Part of our id that has been read. */
   #id: string | undefined;
-  /** Bits of the envelope keys that have been read. */
+  /** Bit set of the envelope keys that have been read. */
   #seen = 0;
   #done = false;
 
@@ -61,15 +61,15 @@ export class ReplyRewriter {
     this.#clientId = clientId;
   }
 
-  /** Returns what can be sent on. Throws `ScanError` as soon as the text cannot be a response that carries our id. */
+  /** Returns the bytes to forward. Throws `ScanError` as soon as the text cannot be a response with our id. */
   push(piece: Buffer): Buffer {
     const parts: Buffer[] = [];
     let from = 0;
-    // offsets of the next ones: nearly all of a long reply is strings, which the native search skips
+    // offsets of the next ones: long responses consist mostly of strings, which the native search skips
     let quote = -1;
     let backslash = -1;
     for (let at = 0; at < piece.length; at += 1) {
-      if (this.#inString && !this.#reading && !this.#escaped) {
+      if (this.#inString && !this.#isCollecting && !this.#escaped) {
         if (quote < at) quote = indexOrEnd(piece, QUOTE, at);
         if (backslash < at) backslash = indexOrEnd(piece, BACKSLASH, at);
         at = Math.min(quote, backslash);
@@ -88,7 +88,7 @@ export class ReplyRewriter {
     return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
   }
 
-  /** Throws `ScanError` when what was pushed is not one whole response. */
+  /** Throws `ScanError` unless the pushed text is one whole response. */
   end(): void {
     if (!this.#done) fail('parse', 'the reply ends too early');
     if (!this.#has(VERSION)) fail('invalid', '"jsonrpc" must be "2.0"');
@@ -104,39 +104,39 @@ export class ReplyRewriter {
     else if (byte === BACKSLASH) this.#escaped = true;
     else if (byte === QUOTE) {
       this.#inString = false;
-      if (this.#reading) this.#endText();
+      if (this.#isCollecting) this.#endText();
       return;
     }
-    if (this.#reading && this.#text.length <= LONGEST_KEY) this.#text += String.fromCharCode(byte);
+    if (this.#isCollecting && this.#text.length <= LONGEST_KEY) this.#text += String.fromCharCode(byte);
   }
 
   #endText(): void {
-    this.#reading = false;
-    if (this.#keyComes) this.#endKey();
+    this.#isCollecting = false;
+    if (this.#isKeyNext) this.#endKey();
     else if (this.#text !== '2.0') fail('invalid', '"jsonrpc" must be "2.0"');
   }
 
   #endKey(): void {
-    this.#keyComes = false;
-    this.#valueComes = true;
+    this.#isKeyNext = false;
+    this.#isValueNext = true;
     this.#member = -1;
     if (this.#text.length > LONGEST_KEY) return;
     const key = Buffer.from(`"${this.#text}"`, 'latin1');
     this.#member = exactKey(key, 0, skipKeyText(key, 0), ENVELOPE_KEYS);
     if (this.#member === -1) return;
-    if (this.#has(this.#member)) refuseTwice(ENVELOPE_KEYS[this.#member]);
+    if (this.#has(this.#member)) rejectRepeated(ENVELOPE_KEYS[this.#member]);
     this.#seen |= 1 << this.#member;
     if (this.#member === METHOD) fail('invalid', 'a response has no method');
     if (this.#has(RESULT) && this.#has(ERROR)) fail('invalid', 'the reply has a result and an error');
   }
 
   #startsId(byte: number): boolean {
-    if (!this.#valueComes || this.#member !== ID || byte === COLON || isSpace(byte)) return false;
-    this.#valueComes = false;
+    if (!this.#isValueNext || this.#member !== ID || byte === COLON || isSpace(byte)) return false;
+    this.#isValueNext = false;
     return true;
   }
 
-  /** True while `byte` belongs to the id; behind it the id is checked. */
+  /** Returns true while `byte` belongs to the id. Checks the id after its last byte. */
   #continuesId(byte: number): boolean {
     if (this.#id === undefined) return false;
     if (!isSpace(byte) && byte !== COMMA && byte !== CLOSE_OBJECT && this.#id.length <= this.#expectedId.length) {
@@ -149,30 +149,30 @@ export class ReplyRewriter {
   }
 
   #plainByte(byte: number): void {
-    if (this.#done && !isSpace(byte)) fail('parse', 'there is text behind the reply');
-    if (this.#valueComes && byte !== COLON && !isSpace(byte)) this.#startValue(byte);
+    if (this.#done && !isSpace(byte)) fail('parse', 'there is text after the reply');
+    if (this.#isValueNext && byte !== COLON && !isSpace(byte)) this.#startValue(byte);
     if (byte === QUOTE) {
       this.#inString = true;
-      if (this.#depth === 1 && this.#keyComes) this.#reading = true;
-      if (this.#reading) this.#text = '';
+      if (this.#depth === 1 && this.#isKeyNext) this.#isCollecting = true;
+      if (this.#isCollecting) this.#text = '';
     } else if (opens(byte)) {
       if (this.#depth === 0 && byte !== OPEN_OBJECT) fail('invalid', 'the reply is not an object');
       this.#depth += 1;
-      if (this.#depth === 1) this.#keyComes = true;
+      if (this.#depth === 1) this.#isKeyNext = true;
     } else if (closes(byte)) {
       this.#depth -= 1;
       if (this.#depth === 0) this.#done = true;
     } else if (byte === COMMA && this.#depth === 1) {
-      this.#keyComes = true;
+      this.#isKeyNext = true;
     } else if (this.#depth === 0 && !isSpace(byte)) fail('parse', 'the reply is not JSON');
   }
 
   /** Checks the type of a value of the envelope by its first byte. */
   #startValue(byte: number): void {
-    this.#valueComes = false;
+    this.#isValueNext = false;
     if (this.#member === VERSION) {
       if (byte !== QUOTE) fail('invalid', '"jsonrpc" must be "2.0"');
-      this.#reading = true;
+      this.#isCollecting = true;
     } else if ((this.#member === RESULT || this.#member === ERROR) && byte !== OPEN_OBJECT)
       fail('invalid', 'the result or the error is not an object');
   }

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 
 const ACCEPTED = /^[\w.:-]{1,128}$/;
 
-/** `X-Request-Id`: the client's when it is harmless, else one of ours; on every answer. */
+/** Sets `X-Request-Id` on every answer: the client's if it is valid, else a new one. */
 export function requestId(prefix: string): RequestHandler {
   let last = 0;
   return (req, res, next) => {

@@ -7,7 +7,7 @@ import { authServerProblems } from './problems.ts';
 type Change = Partial<EmbeddedAuthServerConfig>;
 
 const PREFIX = 'embedded_auth_server_config.';
-/** `reason path` of each problem. */
+/** Returns `reason path` of each problem. */
 const reasons = (config: GatewayConfig): string[] =>
   authServerProblems(config).map(({ reason, path }) => `${reason} ${path.replace(PREFIX, '')}`);
 
@@ -60,11 +60,11 @@ describe('a configuration of the authorization server', () => {
         upstreams: [oidc({ redirect_uri: 'https://login.example/oauth/callback' })],
       },
     ],
-  ])('may be %s', (_, change) => {
+  ])('is accepted when it is %s', (_, change) => {
     expect(reasons(given(change))).toEqual([]);
   });
 
-  it('may be http on loopback, or where that is allowed', () => {
+  it('accepts http on loopback, and with insecure_allow_http', () => {
     const at = (issuer: string, change: Change = {}): string[] =>
       reasons({ ...given({ issuer, ...change }), oidc_config: { issuer, audience: `${issuer}/mcp` } });
     expect(at('http://127.0.0.1:4483')).toEqual([]);
@@ -277,13 +277,13 @@ describe('a configuration of the authorization server', () => {
       { allowed_audiences: ['https://desk.example/other'] },
       ['AudienceMismatch allowed_audiences'],
     ],
-  ])('is refused: %s', (_, change, expected) => {
+  ])('is rejected: %s', (_, change, expected) => {
     const { issuer = 'https://desk.example' } = change;
     const config = given(change);
     expect(reasons({ ...config, oidc_config: { ...config.oidc_config, issuer } })).toEqual(expected);
   });
 
-  it('is refused without an issuer', () => {
+  it('is rejected without an issuer', () => {
     const { issuer: _, ...rest } = given().embedded_auth_server_config ?? {};
     expect(reasons({ ...given(), embedded_auth_server_config: rest })).toEqual([
       'MissingField issuer',
@@ -291,7 +291,7 @@ describe('a configuration of the authorization server', () => {
     ]);
   });
 
-  it('is refused for all reasons at once, each with what to do', () => {
+  it('lists all problems at once, each with advice', () => {
     const problems = authServerProblems(given({ issuer: 'desk', upstreams: [], storage: { type: 'disk' } }));
     expect(problems.map(({ path }) => path.replace(PREFIX, ''))).toEqual([
       'issuer',
@@ -303,7 +303,7 @@ describe('a configuration of the authorization server', () => {
   });
 });
 
-describe('what the authorization server must fit', () => {
+describe('the configuration around the authorization server', () => {
   const fits = (change: Partial<GatewayConfig['vmcp']['incoming']>, oidc_config: object = {}): string[] => {
     const config = given();
     const { vmcp } = config;
@@ -329,11 +329,11 @@ describe('what the authorization server must fit', () => {
       [{ required_scopes: ['openid', 'mcp'] }],
       ['RuleViolated vmcp.incoming.required_scopes[1]'],
     ],
-  ])('is not %s', (_, change, expected) => {
+  ])('is rejected with %s', (_, change, expected) => {
     expect(fits(...change)).toEqual(expected);
   });
 
-  it('is its own issuer and audience', () => {
+  it('must have the issuer and the audience of the authorization server', () => {
     expect(fits({ required_scopes: ['openid'] }, { resourceURL: 'https://desk.example/mcp' })).toEqual([]);
   });
 });

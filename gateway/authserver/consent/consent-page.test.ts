@@ -20,7 +20,7 @@ const text = (page: Page): string =>
     .replace(/\s+/gu, ' ');
 
 describe.each(pages)('the page %s', (_, { headers, body }) => {
-  it('runs no script, loads nothing, is framed by nobody and kept nowhere', () => {
+  it('allows no script, subresource, framing or caching', () => {
     const policy = headers['Content-Security-Policy'] ?? '';
     const style = /<style>(.*)<\/style>/su.exec(body)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
@@ -43,13 +43,13 @@ describe.each(pages)('the page %s', (_, { headers, body }) => {
     expect(body).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">');
   });
 
-  it('points labels at what is there', () => {
+  it('has labels that refer to existing elements', () => {
     for (const [, id] of body.matchAll(/aria-labelledby="([^"]+)"/gu)) expect(body).toContain(`id="${id ?? ''}"`);
   });
 });
 
 describe('the consent page', () => {
-  it('names the client, where the answer goes, what it may do, what for, and who will be visited', () => {
+  it('shows the client, the redirect URI, the scopes, the resource and the providers', () => {
     const said = text(consentPage(QUESTIONS.document));
     for (const part of ['Claude', 'unverified', 'published at claude.ai', 'https://claude.ai/api/mcp/auth_callback'])
       expect(said).toContain(part);
@@ -64,7 +64,7 @@ describe('the consent page', () => {
     expect(consentPage(QUESTIONS.document).body).toContain('<strong dir="ltr">claude.ai</strong>');
   });
 
-  it('is answered by a form with the token of its login attempt', () => {
+  it('contains a form with the CSRF token of its login attempt', () => {
     const { body } = consentPage(QUESTIONS.loopback);
     expect(body).toContain('<form method="post" action="/oauth/consent"');
     expect(body).toContain('<input type="hidden" name="transaction" value="q3Jx0bS1v9oX2m8h">');
@@ -75,21 +75,21 @@ describe('the consent page', () => {
     ]);
   });
 
-  it('warns of loopback and of the schemes of apps, and does not promise to remember', () => {
+  it('warns of loopback and private-use schemes, and does not promise to remember', () => {
     expect(text(consentPage(QUESTIONS.loopback))).toContain('A program on this computer asks.');
     expect(text(consentPage(QUESTIONS.app))).toContain('Whichever app opens “cursor:” links');
     expect(text(consentPage(QUESTIONS.document))).not.toContain('asks.');
     expect(text(consentPage(QUESTIONS.loopback))).not.toContain('remembers');
   });
 
-  it('says that nobody has checked a client', () => {
+  it('says that a client is unverified', () => {
     const base = QUESTIONS.loopback;
     expect(text(consentPage(base))).toContain('nobody has checked');
     const nameless = text(consentPage({ ...base, client: { id: 'x', source: 'registered' } }));
     expect(nameless).toContain('Allow an application without a name');
   });
 
-  it('shows no more of a name than leaves the rest in sight', () => {
+  it('shortens a long name', () => {
     const named = (name: string): string =>
       /<bdi>(.*?)<\/bdi>/u.exec(
         consentPage({ ...QUESTIONS.loopback, client: { id: 'x', name, source: 'registered' } }).body,
@@ -99,14 +99,14 @@ describe('the consent page', () => {
     expect(named('\u{1F600}'.repeat(100))).toBe(`${'\u{1F600}'.repeat(64)}…`);
   });
 
-  it('shows the whole redirect URI, its query included and escaped', () => {
+  it('shows the whole redirect URI with its query, escaped', () => {
     const { redirectUri } = QUESTIONS.odd;
     expect(redirectUri).toContain("?next='x'&tenant=1");
     const shown = redirectUri.replaceAll('&', '&amp;').replaceAll("'", '&#39;');
     expect(consentPage(QUESTIONS.odd).body).toContain(`<code dir="ltr">${shown}</code>`);
   });
 
-  it('has words for the scopes of OpenID and for those of the operator', () => {
+  it('describes the scopes of OpenID and of the operator', () => {
     const own = new Map([['email', 'write to you']]);
     expect(describeScopes(['openid', 'email', 'x'], own)).toEqual([
       { name: 'openid', text: 'know that it is you when you come back' },
@@ -116,8 +116,8 @@ describe('the consent page', () => {
   });
 });
 
-describe('foreign texts', () => {
-  /** Tags by name and attribute names: what is left when all texts and values are taken away. */
+describe('texts of clients', () => {
+  /** Returns the structure of a page: its tags and attribute names without texts and values. */
   const structure = (body: string): readonly string[] =>
     [...body.matchAll(/<!?\/?[a-z](?:[^>"]|"[^"]*")*>/giu)].map(([tag]) => tag.replace(/"[^"]*"/gu, '""'));
 
@@ -132,7 +132,7 @@ describe('foreign texts', () => {
   });
   const expected = structure(consentPage(question('')).body);
 
-  /** Deterministic, so that a failure comes again. */
+  /** Deterministic, so that failures are reproducible. */
   function* random(): Generator<number> {
     for (let state = 42; ;) {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
@@ -174,7 +174,7 @@ describe('foreign texts', () => {
     }
   });
 
-  it('are shown as they are written, without what is not seen', () => {
+  it('are shown literally, without invisible characters', () => {
     const foreign = question('<b>&amp;\u202Ex\u0000\n"');
     const { body } = consentPage({ ...foreign, form: QUESTIONS.loopback.form });
     expect(body).toContain('<bdi>n&lt;b&gt;&amp;amp;x &quot;</bdi>');
@@ -190,7 +190,7 @@ describe('foreign texts', () => {
 });
 
 describe('error pages', () => {
-  it.each(Object.entries(ERROR_PAGES))('%s say what happened, what to do, and the code', (name, explanation) => {
+  it.each(Object.entries(ERROR_PAGES))('%s shows the cause, the advice and the error code', (name, explanation) => {
     const page = errorPage(name as ErrorPageName, FACTS);
     expect(page.status).toBe(explanation.status);
     const said = text(page);
@@ -200,7 +200,7 @@ describe('error pages', () => {
     expect(page.headers).not.toHaveProperty('Retry-After');
   });
 
-  it('say when to come again', () => {
+  it('show when to try again', () => {
     const page = errorPage('too_many_requests', { ...FACTS, retryAfterSeconds: 12 });
     expect([page.status, page.headers['Retry-After']]).toEqual([429, '12']);
   });
@@ -219,7 +219,7 @@ describe('the colours', () => {
     return (high + 0.05) / (low + 0.05);
   };
 
-  it.each(Object.entries(PALETTE))('%s can be read', (_, colours) => {
+  it.each(Object.entries(PALETTE))('of the %s theme have enough contrast', (_, colours) => {
     const texts = [
       [colours.text, colours.page],
       [colours.text, colours.card],

@@ -9,7 +9,7 @@ const CONSENT: Consent = {
 };
 const key = (change: Partial<Consent>): string => consentKey({ ...CONSENT, ...change });
 
-it('knows a consent again', () => {
+it('returns the same key for the same consent', () => {
   expect(key({ scopes: ['tools', 'openid', 'tools'] })).toBe(consentKey(CONSENT));
   expect(key({ redirectUri: 'https://client.example/other?a=b' })).toBe(consentKey(CONSENT));
   const [one, other] = ['http://localhost:1000/cb', 'http://localhost:2000/cb'].map((redirectUri) =>
@@ -19,7 +19,7 @@ it('knows a consent again', () => {
   expect(consentKey(CONSENT)).toMatch(/^[\w-]{43}$/u);
 });
 
-it('takes nothing else for it', () => {
+it('returns another key for another consent', () => {
   const others: readonly Partial<Consent>[] = [
     { clientId: 'vcl_2' },
     { redirectUri: 'https://evil.example/cb' },
@@ -41,7 +41,7 @@ it.each([
   ['http://localhost/cb', true],
   ['http://[::1]:3000/cb', true],
   ['cursor://client.example/cb', false],
-])('remembers no scheme that any app may claim: %s', (redirectUri, remembered) => {
+])('remembers no private-use URI scheme: %s', (redirectUri, remembered) => {
   expect(mayRemember({ redirectUri }, 'remember')).toBe(remembered);
   expect(mayRemember({ redirectUri }, 'always')).toBe(false);
   expect(mayRemember({ redirectUri }, 'trusted-only')).toBe(false);

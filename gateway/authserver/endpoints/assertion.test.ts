@@ -34,14 +34,14 @@ const clients = { ...base.clients, documents };
 const open = (options: ServerOptions = {}): Promise<ClientServer> =>
   clientServer({ ...options, settings: { clients, ...options.settings } });
 
-/** A server that knows a client by its document, as a login leaves it. */
+/** Starts a server that has cached the client's document. */
 async function acquainted(server: ClientServer, { inline = false } = {}): Promise<SigningClient> {
   const client = await signingClient(ISSUER, { redirectUri: REDIRECT, inline });
   expect(await server.context.clients.find(client.clientId, HERE)).toMatchObject({ ok: true });
   return client;
 }
 
-/** A code redeemed with this assertion. */
+/** Redeems a code with this assertion. */
 async function redeem(server: ClientServer, client: SigningClient, assertion: Assertion | string = {}): Promise<Reply> {
   const code = await server.code({ clientId: client.clientId });
   return server.redeem(code, { ...CLIENT_ID, ...(await client.credentials(assertion)) });
@@ -50,7 +50,7 @@ async function redeem(server: ClientServer, client: SigningClient, assertion: As
 const cause = (server: ClientServer): unknown => server.events.at(-1)?.[1]['cause'];
 const INVALID = { status: 401, json: { error: 'invalid_client' } };
 
-describe('a client that authenticates by its key', () => {
+describe('a client that authenticates with private_key_jwt', () => {
   it.each([false, true])('redeems, refreshes, introspects and revokes; keys in its document: %s', async (inline) => {
     const server = await open();
     const client = await acquainted(server, { inline });
@@ -82,7 +82,7 @@ describe('a client that authenticates by its key', () => {
     expect(await redeem(server, client, { header: { alg } })).toMatchObject({ status: 200 });
   });
 
-  it('may leave out the name of its key when it has one', async () => {
+  it('may omit the key id if it has one key', async () => {
     const server = await open();
     const client = await acquainted(server);
     expect(await redeem(server, client, { header: { kid: undefined } })).toMatchObject({ status: 200 });
@@ -113,7 +113,7 @@ describe('a client that authenticates by its key', () => {
     ['a later beginning', 'assertion_not_yet', { claims: { nbf: soon(120) } }],
     ['no id', 'assertion_jti', { claims: { jti: undefined } }],
     ['the type of an access token', 'assertion_header', { header: { typ: 'at+jwt' } }],
-  ])('is refused for %s, and told no more than a stranger', async (_, reason, made) => {
+  ])('is rejected for %s, with the answer for an unknown client', async (_, reason, made) => {
     const server = await open();
     const client = await acquainted(server);
     const reply = await redeem(server, client, typeof made === 'function' ? await made(client) : made);
@@ -125,7 +125,7 @@ describe('a client that authenticates by its key', () => {
     expect(reply.headers.get('www-authenticate')).toBeNull();
   });
 
-  it('is refused as a public one, with a secret, and with an assertion of another kind', async () => {
+  it('is rejected without authentication, with a secret and with another type of assertion', async () => {
     const server = await open();
     const client = await acquainted(server);
     const code = await server.code({ clientId: client.clientId });
@@ -139,7 +139,7 @@ describe('a client that authenticates by its key', () => {
     expect(await as(credentials)).toMatchObject({ status: 200 });
   });
 
-  it('that signs by the one algorithm that its document names is held to it', async () => {
+  it('must use the algorithm that its document names', async () => {
     const server = await open();
     const client = await signingClient(ISSUER, { redirectUri: REDIRECT });
     client.state.extra = { token_endpoint_auth_signing_alg: 'ES384' };
@@ -148,7 +148,7 @@ describe('a client that authenticates by its key', () => {
     expect(cause(server)).toBe('assertion_algorithm');
   });
 
-  it('has a budget of failures', async () => {
+  it('is limited after failures', async () => {
     const server = await open({ settings: { limits: { ...base.limits, failuresPerClient: LIMIT } } });
     const client = await acquainted(server);
     const statuses: number[] = [];
@@ -158,7 +158,7 @@ describe('a client that authenticates by its key', () => {
     expect(await redeem(server, client)).toMatchObject({ status: 429 });
   });
 
-  it('leaves no assertion in a log or an event', async () => {
+  it('logs no assertion', async () => {
     const server = await open();
     const client = await acquainted(server);
     const assertions = [await client.sign(), await client.sign({ claims: { aud: 'https://other.example' } })];
@@ -171,7 +171,7 @@ describe('a client that authenticates by its key', () => {
 });
 
 describe('an assertion', () => {
-  it('counts once, also after a refused grant, and not for another client with the same id', async () => {
+  it('is accepted once, even if the grant is rejected, and separately for each client', async () => {
     const server = await open();
     const [client, other] = [await acquainted(server), await acquainted(server)];
     const jti = randomUUID();
@@ -183,7 +183,7 @@ describe('an assertion', () => {
     expect(await redeem(server, other, { claims: { jti } })).toMatchObject({ status: 200 });
   });
 
-  it('is not used up by who cannot sign it', async () => {
+  it('is not used up by a forged signature', async () => {
     const server = await open();
     const client = await acquainted(server);
     const jti = randomUUID();
@@ -204,7 +204,7 @@ describe('an assertion', () => {
     expect(cause(server)).toBe('assertion_expired');
   });
 
-  it('makes nobody fetch a document, whoever it names', async () => {
+  it('triggers no document request for the client that it names', async () => {
     const server = await open();
     const client = await signingClient(ISSUER);
     for (let count = 0; count < 20; count += 1) {
@@ -215,7 +215,7 @@ describe('an assertion', () => {
     expect(client.asked).toEqual([]);
   });
 
-  it('costs no request for keys while anything else is wrong with it', async () => {
+  it('triggers no key request if it is invalid in another way', async () => {
     const server = await open();
     const client = await acquainted(server);
     await redeem(server, client, { claims: { aud: 'https://other.example' } });
@@ -225,7 +225,7 @@ describe('an assertion', () => {
 });
 
 describe('keys at jwks_uri', () => {
-  it('are changed without a login, and asked for at most every half minute by assertions of nobody', async () => {
+  it('can change without a login, and are fetched at most every 30 s for unknown key ids', async () => {
     const server = await open();
     const client = await acquainted(server);
     expect(await redeem(server, client)).toMatchObject({ status: 200 });
@@ -242,7 +242,7 @@ describe('keys at jwks_uri', () => {
     expect(await redeem(server, client, { key, header: { kid } })).toMatchObject(INVALID);
   });
 
-  it('that are known serve on while their host is down; others are 503', async () => {
+  it('stay valid from the cache while their host is down; others get 503', async () => {
     const server = await open();
     const [client, unlucky] = [await acquainted(server), await acquainted(server)];
     expect(await redeem(server, client)).toMatchObject({ status: 200 });
@@ -258,7 +258,7 @@ describe('keys at jwks_uri', () => {
     expect(reply.headers.get('retry-after')).toBe('30');
   });
 
-  it('are fetched on the budget of the address', async () => {
+  it('are fetched within the limit of the client address', async () => {
     const server = await open({ settings: { limits: { ...base.limits, documentFetchesPerAddress: LIMIT } } });
     const known: SigningClient[] = [];
     for (let count = 0; count < 11; count += 1) {
@@ -274,7 +274,7 @@ describe('keys at jwks_uri', () => {
 });
 
 describe('metadata and registration', () => {
-  it('name the method where documents are allowed; registered clients do not have it', async () => {
+  it('offer the method only if documents are allowed, and never to registered clients', async () => {
     const path = '/.well-known/oauth-authorization-server';
     const { json } = await (await open()).request(path);
     for (const endpoint of ['token', 'revocation', 'introspection']) {
@@ -295,7 +295,7 @@ describe('metadata and registration', () => {
     expect(reply).toMatchObject({ status: 400, json: { error: 'invalid_client_metadata' } });
   });
 
-  it('do not let a registered client in by an assertion', async () => {
+  it('reject a registered client with an assertion', async () => {
     const server = await open();
     const client = await acquainted(server);
     const sub = CLIENTS.public.client_id;
@@ -311,7 +311,7 @@ describe('two replicas on one Redis', () => {
     redis = await startRedis(scope);
   });
 
-  it('take one of 40 parallel uses of an assertion, and forget it when it has expired', async () => {
+  it('accept one of 40 parallel uses of an assertion, and forget it when it has expired', async () => {
     const secrets = newSecrets();
     const replica = async (): Promise<ClientServer> => {
       const store = await redisStore(settingsOf(single(redis.port)), secrets);

@@ -12,7 +12,7 @@ const OPENID = ['//.well-known/openid-configuration/team', '/.well-known/openid-
 const JWKS = '/.well-known/jwks.json';
 
 describe('metadata', () => {
-  it.each([...OAUTH, ...OPENID, JWKS])('stands at %s for everybody, for five minutes', async (path) => {
+  it.each([...OAUTH, ...OPENID, JWKS])('is public at %s, cacheable for five minutes', async (path) => {
     const server = await clientServer();
     const reply = await server.request(path);
     expect(reply.status).toBe(200);
@@ -34,13 +34,13 @@ describe('metadata', () => {
     '//.well-known/oauth-authorization-server/team/',
     '//.well-known/openid-configuration/TEAM',
     '//.well-known/jwks.json',
-  ])('does not stand at %s', async (path) => {
+  ])('is not served at %s', async (path) => {
     const server = await clientServer();
     const reply = await server.request(path);
     expect([reply.status, reply.json]).toEqual([404, { error: 'handed_on' }]);
   });
 
-  it('is the same whatever host the request names', async () => {
+  it('does not depend on the Host header', async () => {
     const server = await clientServer();
     const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' };
     for (const path of [...OAUTH, ...OPENID]) {
@@ -51,7 +51,7 @@ describe('metadata', () => {
     }
   });
 
-  it('says what is served, and nothing else', async () => {
+  it('lists the supported features only', async () => {
     const server = await clientServer();
     expect((await server.request(OAUTH[0] ?? '')).json).toMatchObject({
       grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -73,7 +73,7 @@ describe('metadata', () => {
   });
 });
 
-it('a fallback key still verifies and is published; once it is removed it does neither', async () => {
+it('publishes and accepts a fallback key until it is removed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-keys-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

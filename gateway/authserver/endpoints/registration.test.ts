@@ -27,7 +27,7 @@ const bearer = (token: unknown) => ({ headers: { authorization: `Bearer ${String
 const below = (uri: unknown): string => String(uri).slice(ISSUER.length);
 
 describe('a registration', () => {
-  it('makes a client that can log in, read itself and delete itself', async () => {
+  it('creates a client that can log in, read its registration and delete it', async () => {
     const server = await clientServer();
     const made = await register(server, { ...MINIMAL, client_name: 'Tool', token_endpoint_auth_method: 'none' });
     expect(made.status).toBe(201);
@@ -47,7 +47,7 @@ describe('a registration', () => {
     );
   });
 
-  it('ends the login too that a code founds meanwhile', async () => {
+  it('ends a login too that a code creates during the deletion', async () => {
     const store = memoryStore(Date.now);
     let meanwhile = (): Promise<unknown> => Promise.resolve();
     const create: Store['families']['create'] = async (...args) => {
@@ -69,7 +69,7 @@ describe('a registration', () => {
     expect(server.events.map(([event]) => event)).not.toContain('token_issued');
   });
 
-  it('with a secret gives it once, and it works', async () => {
+  it('returns a working secret once', async () => {
     const server = await clientServer();
     const made = await register(server, { ...MINIMAL, token_endpoint_auth_method: 'client_secret_post' });
     const { client_id, client_secret, registration_client_uri: uri, registration_access_token: token } = made.json;
@@ -108,7 +108,7 @@ describe('a registration', () => {
     ['no JSON', 'redirect_uris=x', 'invalid_client_metadata'],
     ['a software statement', { ...MINIMAL, software_statement: 'x' }, 'invalid_software_statement'],
     ['a bad logout redirect', { ...MINIMAL, post_logout_redirect_uris: ['javascript:x'] }, 'invalid_client_metadata'],
-  ])('is refused for %s', async (_what, body, error) => {
+  ])('is rejected for %s', async (_what, body, error) => {
     const server = await clientServer();
     const reply = await register(server, body);
     expect([reply.status, reply.json['error']]).toEqual([400, error]);
@@ -123,14 +123,14 @@ describe('a registration', () => {
     expect(reply.json).not.toHaveProperty('polluted');
   });
 
-  it('keeps where browsers may be sent after a logout', async () => {
+  it('stores the post-logout redirect URIs', async () => {
     const server = await clientServer();
     const uris = ['https://client.example/bye', 'http://localhost:3000/bye'];
     const reply = await register(server, { ...MINIMAL, post_logout_redirect_uris: uris });
     expect(reply.json['post_logout_redirect_uris']).toEqual(uris);
   });
 
-  it('of 1 MB is refused with 413, whether its length is said or not', async () => {
+  it('of 1 MB is rejected with 413, with and without Content-Length', async () => {
     const server = await clientServer();
     const reply = await register(server, `{"x":"${'x'.repeat(1_000_000)}"}`);
     expect([reply.status, reply.json['error']]).toEqual([413, 'invalid_request']);
@@ -147,13 +147,13 @@ describe('a registration', () => {
     },
   );
 
-  it('that is packed is refused', async () => {
+  it('with a content encoding is rejected', async () => {
     const reply = await register(await clientServer(), MINIMAL, { 'content-encoding': 'gzip' });
     expect([reply.status, reply.json['error']]).toEqual([400, 'invalid_client_metadata']);
   });
 });
 
-/** Sends kilobytes without saying how many. */
+/** Sends kilobytes without Content-Length. */
 const chunked = (server: ClientServer, kilobytes: number): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
@@ -169,7 +169,7 @@ const chunked = (server: ClientServer, kilobytes: number): Promise<number | unde
 describe('a flood of registrations', () => {
   const usual = settingsFor().limits;
 
-  it('of one address is slowed down, and others go on', async () => {
+  it('is limited for one address and does not affect others', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrationsPerAddress: { capacity: 10, perSecond: 5 / 60 } } },
       trustedProxies: ['127.0.0.0/8'],
@@ -186,7 +186,7 @@ describe('a flood of registrations', () => {
     expect((await from('203.0.113.1')).status).toBe(201);
   });
 
-  it('is not hidden by a header that nobody trusts', async () => {
+  it('is not hidden by an X-Forwarded-For of an untrusted peer', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrationsPerAddress: { capacity: 1, perSecond: 0.1 } } },
     });
@@ -195,7 +195,7 @@ describe('a flood of registrations', () => {
     expect((await from('203.0.113.2')).status).toBe(429);
   });
 
-  it('counts for everybody alone where clients may share an address', async () => {
+  it('counts against the overall limit only if clients may share an address', async () => {
     const server = await clientServer({
       settings: {
         limits: {
@@ -219,7 +219,7 @@ describe('a flood of registrations', () => {
     expect(await statuses(3)).toEqual([made, made, made]);
   });
 
-  it('of many addresses is slowed down together', async () => {
+  it('of many addresses is limited together', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrations: { capacity: 20, perSecond: 0.1 } } },
       trustedProxies: ['127.0.0.1'],
@@ -232,7 +232,7 @@ describe('a flood of registrations', () => {
     expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(8);
   });
 
-  it('ends at the cap with 503 and a short Retry-After; no client in use is pushed out', async () => {
+  it('ends at the cap with 503 and a short Retry-After, and removes no client in use', async () => {
     const server = await clientServer({
       settings: { clients: { ...settingsFor().clients, maxRegistered: 8 } },
     });
@@ -254,7 +254,7 @@ describe('the registration of a client', () => {
   it.each([
     ['without a token', {}, 'Bearer'],
     ['with a wrong token', bearer('vra_x'), 'Bearer error="invalid_token"'],
-  ])('is not shown %s, nor that of a client that is not there', async (_what, init, challenge) => {
+  ])('is not shown %s, and an unknown one gets the same answer', async (_what, init, challenge) => {
     const server = await clientServer();
     for (const id of ['vcl_public', 'vcl_nobody', 'a%2Fb', '__proto__']) {
       const reply = await server.request(`/oauth/register/${id}`, init);
@@ -262,7 +262,7 @@ describe('the registration of a client', () => {
     }
   });
 
-  it('is not shown to another client, and not replaced', async () => {
+  it('is not shown to another client and cannot be replaced', async () => {
     const server = await clientServer();
     const [one, other] = [await register(server, MINIMAL), await register(server, MINIMAL)];
     const uri = below(one.json['registration_client_uri']);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 const countOf = (servers: readonly ClientServer[], event: string): number =>
   servers.flatMap(({ events }) => events).filter(([name]) => name === event).length;
 
-/** Two processes' worth of the server: what they share is the store, the keys and the secrets. */
+/** Two servers that share the store, the keys and the secrets. */
 async function twoReplicas(): Promise<readonly [ClientServer, ClientServer]> {
   const settings = settingsOf(single(redis.port));
   const secrets = newSecrets();
@@ -36,12 +36,12 @@ async function twoReplicas(): Promise<readonly [ClientServer, ClientServer]> {
   return [await open(), await open()];
 }
 
-/** An access token that counts, in a check of 5 s at most. */
+/** Returns true for a valid access token, with a check after at most 5 s. */
 const isActive = async (server: ClientServer, token: unknown): Promise<boolean> =>
   (await server.request('/oauth/userinfo', { headers: { authorization: `Bearer ${String(token)}` } })).status === 200;
 
 describe('two replicas on one Redis', () => {
-  it('give one of 50 parallel redemptions tokens, whose login then ends', async () => {
+  it('issue tokens for one of 50 parallel redemptions, whose login then ends', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 5; round += 1) {
       const code = await one.code();
@@ -58,14 +58,14 @@ describe('two replicas on one Redis', () => {
     }
   });
 
-  it('know what the other one has given out', async () => {
+  it('accept the tokens of each other', async () => {
     const [one, other] = await twoReplicas();
     const first = (await one.redeem(await one.code())).json;
     expect(await isActive(other, first['access_token'])).toBe(true);
     expect((await other.refresh(first['refresh_token'])).status).toBe(200);
   });
 
-  it('give two parallel refreshes of one token the same successor', async () => {
+  it('issue the same successor for two parallel refreshes of one token', async () => {
     const servers = await twoReplicas();
     const [one, other] = servers;
     for (let round = 0; round < 10; round += 1) {
@@ -78,7 +78,7 @@ describe('two replicas on one Redis', () => {
     expect(countOf(servers, 'refresh_reuse')).toBe(0);
   });
 
-  it('let no token live when a refresh meets a revocation', async () => {
+  it('leave no live token when a refresh and a revocation run in parallel', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 20; round += 1) {
       const { refresh_token: token } = await one.login();
@@ -93,7 +93,7 @@ describe('two replicas on one Redis', () => {
     }
   });
 
-  it('leave nothing in Redis that opens anything', async () => {
+  it('store nothing in Redis that a reader could use as a credential', async () => {
     const [one, other] = await twoReplicas();
     const waiting = await one.code({ tsid: 'tsid-of-the-dump' });
     const first = await one.login();
@@ -116,7 +116,7 @@ describe('two replicas on one Redis', () => {
   });
 });
 
-/** Every key with its value, as somebody reads them who has got the store. */
+/** Returns every key and value of the store. */
 async function dumpOf({ cli }: RedisServer): Promise<string> {
   const keys = (await cli('KEYS', '*')).split('\n');
   const values = await Promise.all(

@@ -27,7 +27,7 @@ const isLive = async ({ context }: ClientServer, token: unknown): Promise<boolea
 };
 
 describe('a code', () => {
-  it('gives an access token, a refresh token and an ID token', async () => {
+  it('is exchanged for an access token, a refresh token and an ID token', async () => {
     const server = await clientServer();
     const code = await server.code({ familyId: 'family-1', tsid: 'tsid-1' });
     const reply = await server.redeem(code, { resource: RESOURCE });
@@ -59,7 +59,7 @@ describe('a code', () => {
     expect(server.events.map(([event]) => event)).toEqual(['token_issued']);
   });
 
-  it('gives no ID token without openid, and no refresh token to a client that has not registered the grant', async () => {
+  it('yields no ID token without openid, and no refresh token without the registered grant', async () => {
     const server = await clientServer();
     const reply = await server.login({ clientId: 'vcl_code', scopes: ['tools'] });
     expect(reply).not.toHaveProperty('id_token');
@@ -68,14 +68,14 @@ describe('a code', () => {
     expect([refused.status, refused.json['error']]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('lets the upstream tokens live as long as the session', async () => {
+  it('extends the upstream tokens to the lifetime of the login', async () => {
     const server = await clientServer();
     await server.login({ tsid: 'tsid-1' });
     server.advance(6 * 24 * 3_600_000);
     expect(await server.context.store.upstreamTokens.all('tsid-1')).toHaveLength(1);
   });
 
-  it('renews a registered client, which dies of disuse otherwise', async () => {
+  it('extends the lifetime of a registered client', async () => {
     const server = await clientServer();
     await server.login();
     server.advance(25 * 3_600_000);
@@ -83,7 +83,7 @@ describe('a code', () => {
     expect(await server.context.clients.known('vcl_other')).toBeUndefined();
   });
 
-  it('costs four calls of the store beside the client, which is asked for before and after', async () => {
+  it('takes four store calls and two reads of the client', async () => {
     const calls: string[] = [];
     const store = counted(memoryStore(Date.now), calls);
     const server = await clientServer({ store });
@@ -99,7 +99,7 @@ describe('a code', () => {
   });
 });
 
-/** A store that writes down what it is asked. */
+/** Store that records its calls. */
 function counted(store: Store, calls: string[]): Store {
   const watch = <Part extends object>(part: Part, name: string): Part =>
     new Proxy(part, {
@@ -123,7 +123,7 @@ function counted(store: Store, calls: string[]): Store {
   };
 }
 
-describe('a code is refused', () => {
+describe('a code is rejected', () => {
   it.each([
     ['without a verifier', { code_verifier: undefined }],
     ['with a verifier of 42 characters', { code_verifier: 'v'.repeat(42) }],
@@ -132,7 +132,7 @@ describe('a code is refused', () => {
     ['with a verifier of other characters', { code_verifier: `${'v'.repeat(42)}+` }],
     ['to another client', { client_id: 'vcl_other' }],
     ['with another redirect_uri', { redirect_uri: 'https://client.example/cb2' }],
-  ])('%s, and is burnt', async (_what, over) => {
+  ])('%s, and cannot be used again', async (_what, over) => {
     const server = await clientServer();
     const code = await server.code();
     refusedGrant(await server.redeem(code, over));
@@ -163,7 +163,7 @@ describe('a code is refused', () => {
     refusedGrant(await server.redeem(code));
   });
 
-  it('with a tag that is not ours, without a look at the store', async () => {
+  it('with a wrong tag, without a store call', async () => {
     const calls: string[] = [];
     const server = await clientServer({ store: counted(memoryStore(Date.now), calls) });
     const other = await clientServer({ secrets: newSecrets() });
@@ -176,7 +176,7 @@ describe('a code is refused', () => {
     expect((await server.redeem(code)).status).toBe(200);
   });
 
-  it('a second time, and what came of the first use ends', async () => {
+  it('a second time, which ends the login of the first use', async () => {
     const server = await clientServer();
     const code = await server.code({ tsid: 'tsid-1', familyId: 'family-1' });
     const first = (await server.redeem(code)).json;
@@ -200,7 +200,7 @@ describe('a code is refused', () => {
 });
 
 describe('a refresh token', () => {
-  it('gives new tokens and its successor', async () => {
+  it('is exchanged for new tokens and its successor', async () => {
     const server = await clientServer();
     const first = await server.login();
     const second = await server.refresh(first['refresh_token'], { resource: RESOURCE });
@@ -227,7 +227,7 @@ describe('a refresh token', () => {
     ['for a wider scope', { scope: 'tools email' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['for two resources', `resource=${RESOURCE}&resource=${RESOURCE}`, 'invalid_target'],
-  ])('is refused %s, and stays good', async (_what, over, error) => {
+  ])('is rejected %s, and stays valid', async (_what, over, error) => {
     const server = await clientServer();
     const { refresh_token: token } = await server.login();
     const form = `grant_type=refresh_token&client_id=vcl_public&refresh_token=${String(token)}`;
@@ -239,7 +239,7 @@ describe('a refresh token', () => {
     expect((await server.refresh(token)).status).toBe(200);
   });
 
-  it('is refused outside of the window, and the login ends', async () => {
+  it('is rejected after the grace window, and the login ends', async () => {
     const server = await clientServer();
     const first = await server.login({ familyId: 'family-1', tsid: 'tsid-1' });
     const second = await server.refresh(first['refresh_token']);
@@ -252,14 +252,14 @@ describe('a refresh token', () => {
     expect(server.events).toContainEqual(['refresh_reuse', facts]);
   });
 
-  it('is strict where the window is closed', async () => {
+  it('is accepted once without a grace window', async () => {
     const server = await clientServer({ settings: { refreshGraceMs: 0 } });
     const first = await server.login();
     expect((await server.refresh(first['refresh_token'])).status).toBe(200);
     refusedGrant(await server.refresh(first['refresh_token']));
   });
 
-  it('is refused once the first provider has ended its grant', async () => {
+  it('is rejected after the first provider has ended its grant', async () => {
     const server = await clientServer();
     const { refresh_token: token } = await server.login({ tsid: 'tsid-1' });
     const row = await server.context.store.upstreamTokens.get('tsid-1', 'idp');
@@ -268,7 +268,7 @@ describe('a refresh token', () => {
     refusedGrant(await server.refresh(token));
   });
 
-  it('is of no use once its client is deleted', async () => {
+  it('is rejected after its client was deleted', async () => {
     const server = await clientServer();
     const { refresh_token: token } = await server.login();
     await server.context.store.clients.delete('vcl_public');
@@ -276,7 +276,7 @@ describe('a refresh token', () => {
     expect([reply.status, reply.json['error']]).toEqual([401, 'invalid_client']);
   });
 
-  it('ends with the login after 30 days, however busy', async () => {
+  it('expires with the login after 30 days, even in constant use', async () => {
     const server = await clientServer();
     let token = (await server.login())['refresh_token'];
     for (let day = 0; day < 29; day += 1) {
@@ -304,14 +304,14 @@ describe('client authentication', () => {
     ['an unknown client in the header', {}, basic('vcl_nobody', 'x'), 'Basic realm="oauth"'],
     ['a header of another kind', {}, { authorization: 'Bearer abc' }, 'Basic realm="oauth"'],
     ['an assertion', { client_id: 'vcl_public', client_assertion: 'x' }, {}, null],
-  ])('refuses %s with 401 invalid_client', async (_what, credentials, headers, challenge) => {
+  ])('rejects %s with 401 invalid_client', async (_what, credentials, headers, challenge) => {
     const server = await clientServer();
     const reply = await server.post('/oauth/token', { ...form, ...credentials }, headers);
     expect([reply.status, reply.json['error']]).toEqual([401, 'invalid_client']);
     expect(reply.headers.get('www-authenticate')).toBe(challenge);
   });
 
-  it('answers alike for an unknown client and a wrong secret', async () => {
+  it('gives the same answer for an unknown client and a wrong secret', async () => {
     const server = await clientServer();
     const wrong = await server.post('/oauth/token', { ...form, client_id: 'vcl_post', client_secret: 'x' });
     const unknown = await server.post('/oauth/token', { ...form, client_id: 'vcl_none', client_secret: 'x' });
@@ -323,19 +323,19 @@ describe('client authentication', () => {
     expect(comparable(unknown)).toEqual(comparable(wrong));
   });
 
-  it('refuses two methods at once, and two headers', async () => {
+  it('rejects two methods at once, and two headers', async () => {
     const server = await clientServer();
     const both = { ...form, client_id: 'vcl_basic', client_secret: SECRET };
     const reply = await server.post('/oauth/token', both, basic('vcl_basic', SECRET));
     expect([reply.status, reply.json['error']]).toEqual([400, 'invalid_request']);
   });
 
-  it.each(['vcl_basic', 'vcl_post'])('lets %s in by its registered method', async (clientId) => {
+  it.each(['vcl_basic', 'vcl_post'])('accepts %s with its registered method', async (clientId) => {
     const server = await clientServer();
     expect(await server.login({ clientId })).toHaveProperty('refresh_token');
   });
 
-  it('after 10 wrong secrets in a minute the right one has to wait too', async () => {
+  it('rejects the right secret too after 10 wrong ones in a minute', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -352,7 +352,7 @@ describe('client authentication', () => {
     expect(server.events.map(([event]) => event)).toContain('rate_limited');
   });
 
-  it('wrong secrets of anybody lock out no client where clients may share an address', async () => {
+  it('locks out no client by wrong secrets if clients may share an address', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -364,7 +364,7 @@ describe('client authentication', () => {
     refusedGrant(await attempt(SECRET));
   });
 
-  it('after 10 wrong codes more are refused, but not the right one of a neighbour', async () => {
+  it('rejects wrong codes after 10 of them, but accepts a valid code from the same address', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -375,7 +375,7 @@ describe('client authentication', () => {
     refusedGrant(await server.redeem('vac_guess', { client_id: 'vcl_other' }));
   });
 
-  it('tells every client that is not known any more, or whose refresh token is void, however many share an address', async () => {
+  it('answers invalid_client or invalid_grant to every client with a lost registration or token, even many at one address', async () => {
     const store = memoryStore(Date.now);
     const before = await clientServer({ store });
     const limits = { ...before.context.settings.limits, failuresPerClient: { capacity: 1, perSecond: 1 / 60 } };
@@ -403,13 +403,13 @@ describe('a token request', () => {
     ['no refresh token', 'grant_type=refresh_token&client_id=vcl_public', 400, 'invalid_request'],
     ['a doubled code', 'grant_type=authorization_code&client_id=vcl_public&code=a&code=b', 400, 'invalid_request'],
     ['a doubled client_id', 'grant_type=refresh_token&client_id=vcl_public&client_id=x', 400, 'invalid_request'],
-  ])('with %s is refused', async (_what, form, status, error) => {
+  ])('with %s is rejected', async (_what, form, status, error) => {
     const server = await clientServer();
     const reply = await server.post('/oauth/token', form);
     expect([reply.status, reply.json['error']]).toEqual([status, error]);
   });
 
-  it('with its parameters in the query has none', async () => {
+  it('ignores parameters in the query', async () => {
     const server = await clientServer();
     const query = new URLSearchParams({ grant_type: 'authorization_code', code: await server.code() });
     const reply = await server.post(`/oauth/token?${query.toString()}&client_id=vcl_public`, '');
@@ -430,7 +430,7 @@ describe('a token request', () => {
     expect(reply.text).not.toContain('redis');
   });
 
-  it('leaves no secret in the log and in events', async () => {
+  it('logs no secret', async () => {
     const server = await clientServer();
     const code = await server.code({ tsid: 'tsid-canary' });
     const first = (await server.redeem(code)).json;
@@ -445,7 +445,7 @@ describe('a token request', () => {
   });
 });
 
-it('a restart with other keys and secrets leaves old codes and refresh tokens worthless, and says so', async () => {
+it('rejects old codes and refresh tokens after a restart with other keys, with invalid_grant', async () => {
   const warnings: string[] = [];
   const log = { ...silent, warn: (message: string) => void warnings.push(message) };
   const store = memoryStore(Date.now);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { clientAddresses } from './client-address.ts';
 
-/** What a request from this machine with these headers counts as. */
+/** Returns the client address of a request from this machine with these headers. */
 async function addressOf(trusted: readonly string[], lines: readonly string[]): Promise<string> {
   const read = clientAddresses(trusted);
   const server = createServer((req, res) => res.end(read(req)));
@@ -22,33 +22,33 @@ it.each([
   ['the peer is not trusted', ['10.0.0.0/8'], ['203.0.113.7'], HERE],
   ['there is no header', [HERE], [], HERE],
   ['one proxy is trusted', [HERE], ['203.0.113.7'], '203.0.113.7'],
-  ['the client wrote an address in front', [HERE], ['198.51.100.1, 203.0.113.7'], '203.0.113.7'],
-  ['the client wrote a header of its own', [HERE], ['198.51.100.1', '203.0.113.7'], '203.0.113.7'],
-  ['there is a row of proxies', ['127.0.0.0/8', '10.0.0.0/8'], ['203.0.113.7, 10.1.2.3, 10.3.2.1'], '203.0.113.7'],
+  ['the client has prepended an address', [HERE], ['198.51.100.1, 203.0.113.7'], '203.0.113.7'],
+  ['the client has sent its own header', [HERE], ['198.51.100.1', '203.0.113.7'], '203.0.113.7'],
+  ['there is a chain of proxies', ['127.0.0.0/8', '10.0.0.0/8'], ['203.0.113.7, 10.1.2.3, 10.3.2.1'], '203.0.113.7'],
   ['all are proxies', ['127.0.0.0/8', '10.0.0.0/8'], ['10.1.2.3'], HERE],
-  ['the header is junk', [HERE], ['203.0.113.7, unknown'], HERE],
+  ['the header is invalid', [HERE], ['203.0.113.7, unknown'], HERE],
   ['the proxy has an IPv6 address', ['127.0.0.0/8', '2001:db8::/32'], ['203.0.113.7, 2001:db8::1'], '203.0.113.7'],
-  ['the client has one', [HERE], ['2001:db8::7'], '2001:db8::7'],
+  ['the client has an IPv6 address', [HERE], ['2001:db8::7'], '2001:db8::7'],
   ['a proxy is written as a mapped address', [HERE, '10.0.0.1'], ['203.0.113.7, ::ffff:10.0.0.1'], '203.0.113.7'],
-] as const)('when %s', async (_what, trusted, lines, expected) => {
+] as const)('reads the client address when %s', async (_what, trusted, lines, expected) => {
   expect(await addressOf(trusted, lines)).toBe(expected);
 });
 
-/** A request by a peer of another machine, as far as its address goes. */
+/** Returns a request with this peer address. */
 const requestOf = (remoteAddress: string | undefined, ...hops: string[]): IncomingMessage =>
   ({ socket: { remoteAddress }, headersDistinct: hops.length > 0 ? { 'x-forwarded-for': hops } : {} }) as never;
 
 it.each([
   ['a peer without a trusted proxy', [], ['10.0.0.9'], undefined],
-  ['a peer that may be an unnamed proxy', [], ['10.0.0.9', '203.0.113.7'], undefined],
+  ['a peer that may be an unlisted proxy', [], ['10.0.0.9', '203.0.113.7'], undefined],
   ['a peer beside the trusted proxies', ['10.1.0.0/16'], ['10.0.0.9', '203.0.113.7'], undefined],
   ['a client behind a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', '203.0.113.7'], '203.0.113.7'],
-  ['a trusted proxy that names nobody', ['10.0.0.0/8'], ['10.0.0.9'], undefined],
+  ['a trusted proxy without the header', ['10.0.0.0/8'], ['10.0.0.9'], undefined],
   ['a client among the trusted proxies', ['10.0.0.0/8'], ['10.0.0.9', '10.4.4.4'], undefined],
-  ['junk of a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', 'unknown'], undefined],
+  ['an invalid address from a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', 'unknown'], undefined],
   ['loopback', [], ['::1'], '::1'],
   ['mapped loopback', [], ['::ffff:127.0.0.1'], '::ffff:127.0.0.1'],
-  ['a socket that is gone', [], [undefined], undefined],
-] as const)('knows no address that many clients may share: %s', (_what, trusted, [peer, ...hops], expected) => {
+  ['a closed socket', [], [undefined], undefined],
+] as const)('returns no address that many clients may share: %s', (_what, trusted, [peer, ...hops], expected) => {
   expect(clientAddresses(trusted)(requestOf(peer, ...hops))).toBe(expected);
 });

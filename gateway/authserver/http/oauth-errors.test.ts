@@ -90,7 +90,7 @@ it.each([
   ['/things', 'GET', 'POST, OPTIONS'],
   ['/page/own', 'OPTIONS', 'GET, POST'],
   ['/page/own', 'PATCH', 'GET, POST'],
-])('answers %s by %s with 405 and what is allowed', async (path, method, allow) => {
+])('answers %s by %s with 405 and the allowed methods', async (path, method, allow) => {
   const { ask } = await listen();
   const reply = await ask(path, { method });
   expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
@@ -98,13 +98,13 @@ it.each([
   if (method !== 'HEAD') expect(JSON.parse(reply.text)).toMatchObject({ error: 'method_not_allowed' });
 });
 
-it('answers HEAD where GET may be cached, without a body', async () => {
+it('answers HEAD without a body where the operation allows it', async () => {
   const { ask } = await listen();
   const reply = await ask('/read', { method: 'HEAD' });
   expect([reply.status, reply.text, reply.headers.get('content-length')]).toEqual([200, '', '13']);
 });
 
-it('lets pages of any origin ask where an endpoint allows it, without credentials', async () => {
+it('allows pages of any origin at an endpoint with cors, without credentials', async () => {
   const { ask } = await listen();
   const reply = await ask('/form', {
     method: 'OPTIONS',
@@ -125,19 +125,19 @@ it('lets pages of any origin ask where an endpoint allows it, without credential
 });
 
 it.each(['/', '/form/', '/FORM', '/form/x', '/things/', '/things/1/2', '/read%2f', '//form'])(
-  'hands %s on',
+  'passes %s to the next handler',
   async (path) => {
     const { ask } = await listen();
     expect(await ask(path)).toMatchObject({ status: 404, text: 'handed on' });
   },
 );
 
-it('gives what follows a path to the endpoint that takes an id', async () => {
+it('matches one encoded segment for a path parameter', async () => {
   const { ask } = await listen();
   expect((await ask('/things/a%2Fb?c=/d')).text).toBe('{"path":"/things/a%2Fb"}');
 });
 
-it('serves an endpoint whose own path ends with a slash', async () => {
+it('serves a path that ends with a slash', async () => {
   const { ask } = await listen();
   expect((await ask('/slash/')).text).toBe('{"slash":true}');
 });
@@ -147,19 +147,19 @@ it.each([
   ['no type', {}, ''],
   ['multipart', { 'content-type': 'multipart/form-data; boundary=x' }, ''],
   ['a packed body', { ...FORM, 'content-encoding': 'gzip' }, 'a=1'],
-])('refuses %s with 415', async (_what, headers, body) => {
+])('rejects %s with 415', async (_what, headers, body) => {
   const { ask } = await listen();
   const reply = await ask('/form', { method: 'POST', headers, ...(body !== '' && { body }) });
   expect([reply.status, JSON.parse(reply.text)]).toEqual([415, expect.objectContaining({ error: 'invalid_request' })]);
 });
 
-it('reads a form of any letter case and with a charset', async () => {
+it('accepts the media type of a form in any case and with a charset', async () => {
   const { ask } = await listen();
   const headers = { 'content-type': 'Application/X-WWW-form-urlencoded; charset=UTF-8' };
   expect((await ask('/form', { method: 'POST', headers, body: 'a=%C3%A4+b' })).text).toBe('{"a":"ä b"}');
 });
 
-it.each(['/form', '/page/form'])('takes 64 KiB at %s and refuses one byte more with 413', async (path) => {
+it.each(['/form', '/page/form'])('accepts 64 KiB at %s and rejects one byte more with 413', async (path) => {
   const { ask } = await listen();
   const post = (length: number) => ask(path, { method: 'POST', headers: FORM, body: `a=${'x'.repeat(length - 2)}` });
   expect((await post(64 * 1024)).status).toBe(200);
@@ -170,7 +170,7 @@ it.each(['/form', '/page/form'])('takes 64 KiB at %s and refuses one byte more w
   }
 });
 
-it('says nothing of what went wrong inside, also not in the log what a message may quote', async () => {
+it('hides internal errors from the client, and their messages from the log', async () => {
   const { ask, logged, events } = await listen();
   const internal = await ask('/internal');
   expect([internal.status, JSON.parse(internal.text)]).toEqual([
@@ -196,7 +196,7 @@ it.each([
   ['/page/internal', 500, null, 'Something went wrong here'],
   ['/page/limit', 429, '7', 'Too many sign-ins'],
   ['/page/own', 400, null, 'did not begin in this browser'],
-])('shows people a page at %s', async (path, status, retryAfter, title) => {
+])('shows an error page at %s', async (path, status, retryAfter, title) => {
   const { ask } = await listen();
   const reply = await ask(path);
   expect([reply.status, reply.headers.get('retry-after')]).toEqual([status, retryAfter]);
@@ -205,7 +205,7 @@ it.each([
   expect(reply.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-it('redirects with 303, kept nowhere and without a referrer', async () => {
+it('redirects with 303, uncached and without a referrer', async () => {
   const { ask } = await listen();
   const reply = await ask('/page/redirect', { method: 'POST', headers: FORM, body: 'a=1' });
   expect([reply.status, reply.headers.get('location')]).toEqual([303, 'https://client.example/cb?code=x']);
@@ -213,12 +213,12 @@ it('redirects with 303, kept nowhere and without a referrer', async () => {
   expect(reply.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-it('breaks the connection when it fails in the middle of an answer', async () => {
+it('closes the connection on an error in the middle of an answer', async () => {
   const { ask } = await listen();
   await expect(ask('/late')).rejects.toThrow();
 });
 
-it('outlives a client that leaves in the middle of its form', async () => {
+it('survives a client that disconnects in the middle of its form', async () => {
   const { ask, port, logged, events } = await listen();
   const socket = connect(port, '127.0.0.1');
   socket.write(

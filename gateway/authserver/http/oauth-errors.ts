@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
 import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
-import { RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
+import { RequestError, type InputProblem, type RequestFault } from '../../http/endpoint/request-error.ts';
 import type { ErrorAnswers } from '../../http/endpoint/router.ts';
 import { FORM } from '../../http/endpoint/body-text.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
@@ -57,10 +57,14 @@ function refusedFor(fault: RequestFault): Refused {
       if (fault.problems.some(({ reason }) => reason === 'repeated')) return new Refused('parameter_duplicated');
       if (fault.problems.some(({ path }) => path === 'form.token')) return new Refused('token_missing');
       const [problem] = fault.problems;
-      return new Refused('parameter_invalid', { description: problem && `${problem.path} ${problem.message}` });
+      return new Refused('parameter_invalid', { description: problem && describable(problem) });
     }
   }
 }
+
+/** Describes a problem in the characters that `error_description` allows. @see RFC 6749 §5.2 */
+const describable = ({ path, message }: InputProblem): string =>
+  `${path} ${message}`.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, "'");
 
 /** Logs one line for each refusal, with the request id that the answer shows. */
 function report(

@@ -61,7 +61,7 @@ async function newLogin(): Promise<Family> {
   return made;
 }
 
-it('lets a token in while its login lives, and no more than 5 s after another process ended it', async () => {
+it('accepts a token while its login is live, and at most 5 s after another process has ended it', async () => {
   const login = await newLogin();
   const token = await tokenOf(login);
   expect((await call(token)).status).toBe(200);
@@ -72,7 +72,7 @@ it('lets a token in while its login lives, and no more than 5 s after another pr
   expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
 });
 
-it('refuses a token that names the login of another user or client, and one that names none', async () => {
+it('rejects a token with the login of another user or client, or without a login', async () => {
   const [alice, bob] = [await newLogin(), await newLogin()];
   const bobs = { sub: 'another user', client_id: bob.clientId };
   expect((await call(await tokenOf(alice, bobs))).status).toBe(401);
@@ -82,12 +82,12 @@ it('refuses a token that names the login of another user or client, and one that
   expect((await call(await tokenOf(alice))).status).toBe(200);
 });
 
-it('refuses a token for another resource', async () => {
+it('rejects a token for another resource', async () => {
   const login = await newLogin();
   expect((await call(await tokenOf({ ...login, resource: 'https://other.example/mcp' }))).status).toBe(401);
 });
 
-it('answers 503 with Retry-After when the store is gone, never 401', async () => {
+it('answers 503 with Retry-After while the store is down, never 401', async () => {
   const token = await tokenOf(await newLogin());
   expect((await call(token)).status).toBe(200);
   await redis.kill();

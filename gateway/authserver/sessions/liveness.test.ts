@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../storage/store.ts';
 import { family, HOUR_MS, SPANS } from '../storage/testdata/samples.ts';
 import { createLoginLiveness } from './liveness.ts';
 
-/** A store in memory with one login, which counts how often it is asked. */
+/** Memory store with one login, which counts its reads. */
 async function world() {
   let now = 1_700_000_000_000;
   let down = false;
@@ -32,8 +32,8 @@ async function world() {
   };
 }
 
-describe('whether a login lives', () => {
-  it('is asked once for all who ask at the same time, and known at once for 5 s', async () => {
+describe('the liveness of a login', () => {
+  it('is read once for concurrent calls, and cached for 5 s', async () => {
     const { liveness, alice, asked, advance } = await world();
     const answers = await Promise.all(Array.from({ length: 50 }, () => Promise.resolve(liveness.isLive(alice))));
     expect(new Set(answers)).toEqual(new Set([true]));
@@ -45,7 +45,7 @@ describe('whether a login lives', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is no for another user, another client and a login that nobody knows', async () => {
+  it('is false for another user, another client and an unknown login', async () => {
     const { liveness, alice, asked } = await world();
     expect(await liveness.isLive({ ...alice, userId: 'bob' })).toBe(false);
     expect(liveness.isLive({ ...alice, clientId: 'browser' })).toBe(false);
@@ -55,7 +55,7 @@ describe('whether a login lives', () => {
     expect(asked).toEqual(['tsid-1', 'unknown']);
   });
 
-  it('is no within 5 s after its end elsewhere, at once after its end here, also for who is just asking', async () => {
+  it('is false within 5 s of an end in another process, and at once after an end here, also for running reads', async () => {
     const { liveness, alice, store, login, advance, hold } = await world();
     expect(await liveness.isLive(alice)).toBe(true);
     await store.families.revoke(login, HOUR_MS);
@@ -77,7 +77,7 @@ describe('whether a login lives', () => {
     hold(Promise.resolve());
   });
 
-  it('is not known while the store is down, and that is not remembered', async () => {
+  it('rejects while the store is down, and does not cache that', async () => {
     const { liveness, alice, setDown } = await world();
     setDown(true);
     await expect(liveness.isLive(alice)).rejects.toThrow(StoreUnavailable);
@@ -85,7 +85,7 @@ describe('whether a login lives', () => {
     expect(await liveness.isLive(alice)).toBe(true);
   });
 
-  it('is kept of 10,000 logins at most: the oldest are asked for again', async () => {
+  it('is cached for at most 10,000 logins: the oldest are read again', async () => {
     const { liveness, alice, asked } = await world();
     await liveness.isLive(alice);
     for (let count = 0; count < 10_000; count += 1) await liveness.isLive({ ...alice, tsid: `flood-${String(count)}` });

@@ -21,7 +21,7 @@ const isDead = () => replicas.sessions[0].isUpstreamDead(ALICE.tsid);
 const revoked = () => replicas.rotating.provider.to('revoke').map(({ form }) => form.get('token'));
 
 describe('the end of a login', () => {
-  it('takes everything of it, and revokes its tokens at the providers', async () => {
+  it('deletes all its records and revokes its tokens at the providers', async () => {
     const { sessions, store } = replicas;
     const login = await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     const row = await replicas.row(ALICE, 'corp');
@@ -36,7 +36,7 @@ describe('the end of a login', () => {
     await expect.poll(revoked).toEqual([row?.refreshToken, 'first-access']);
   });
 
-  it('waits for no provider', async () => {
+  it('does not wait for providers', async () => {
     const login = await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.rotating.provider.answers['revoke'] = never;
     const startedAt = performance.now();
@@ -45,7 +45,7 @@ describe('the end of a login', () => {
     await expect.poll(revoked).toHaveLength(1);
   });
 
-  it('leaves the tokens at a provider alone while another login of the same person is there', async () => {
+  it('revokes no token at a provider while the user has another login there', async () => {
     const login = await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     const other = await replicas.login(ELSEWHERE, 'corp', { grant: NEXT });
     const stranger = await replicas.login(BOB, 'corp', { grant: { accessToken: 'of-bob' } });
@@ -57,14 +57,14 @@ describe('the end of a login', () => {
     await expect.poll(revoked).toEqual(['of-bob', 'second-access']);
   });
 
-  it('before its family is made keeps that from being made: the code was replayed', async () => {
+  it('before its family exists prevents its creation: the code was replayed', async () => {
     const replayed = family(replicas.now());
     await replicas.sessions[0].end(replayed);
     replicas.advance(30 * 60_000);
     expect(await replicas.store.families.create(replayed, unique(), SPANS)).toBe(false);
   });
 
-  it('is that of all logins of a client, and of no other', async () => {
+  it('ends all logins of a client, and of no other', async () => {
     const { sessions, store } = replicas;
     for (let count = 0; count < 25; count += 1) {
       await replicas.login({ ...ALICE, tsid: `tsid-${String(count)}` }, 'corp', { grant: FIRST });
@@ -80,8 +80,8 @@ describe('the end of a login', () => {
   });
 });
 
-describe('a refresh of a login helps nobody', () => {
-  it('when the first provider has ended the grant, which is asked now', async () => {
+describe('the upstream grant of a login is dead', () => {
+  it('if a refresh at the first provider shows that it has ended the grant', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: ['dead'] });
     expect(await isDead()).toBe(false);
     expect(replicas.refreshCount()).toBe(0);
@@ -91,7 +91,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(replicas.refreshCount()).toBe(1);
   });
 
-  it('but does while the first provider refreshes, has trouble that may pass or gives no refresh token', async () => {
+  it('but not while the first provider refreshes, fails temporarily or issues no refresh token', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: ['unavailable', NEXT] });
     replicas.advance(3_600_000);
     expect(await isDead()).toBe(false);
@@ -102,7 +102,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(await isDead()).toBe(false);
   });
 
-  it('and is not held up for more than 5 s by a provider that never answers', async () => {
+  it('and the check takes at most 5 s when a provider never answers', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.rotating.provider.answers['token'] = never;
     replicas.advance(3_600_000);
@@ -111,7 +111,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 
-  it('when a later provider has ended its grant and the client was told so, not before', async () => {
+  it('if a later provider has ended its grant, after the client was told so', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     await replicas.login(ALICE, 'github', { grant: { ...FIRST, expiresIn: 60 }, refreshes: ['dead'] });
     replicas.advance(60_000);
@@ -125,7 +125,7 @@ describe('a refresh of a login helps nobody', () => {
     ['is missing', undefined],
     ['has expired without a refresh token', { grant: { ...FIRST, expiresIn: 60 } }],
     ['is of another client of ours', { grant: FIRST, refreshes: [NEXT], row: { upstreamClientId: 'before' } }],
-  ])('when the client was told to log in again because a token %s', async (_, login) => {
+  ])('if the client was told to log in again because a token %s', async (_, login) => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     if (login) await replicas.login(ALICE, 'github', login);
     replicas.advance(60_000);
@@ -136,7 +136,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(await replicas.row(ALICE, 'github')).toMatchObject({ challenged: true });
   });
 
-  it('when a backend refused a token that nothing can replace', async () => {
+  it('if a backend has rejected a token that cannot be refreshed', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST });
     const { accessToken: refused } = await get();
     expect(await faultOf(() => replicas.sessions[0].upstreamTokens.get(ALICE, 'corp', { refused }))).toBe(
@@ -145,7 +145,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(await isDead()).toBe(true);
   });
 
-  it('when an ID token is wanted that the provider does not renew', async () => {
+  it('if a strategy needs an ID token that the provider does not renew', async () => {
     await replicas.login(ALICE, 'corp', {
       grant: { ...FIRST, idToken: 'id-1', idTokenExpiresIn: 60 },
       refreshes: [NEXT],
@@ -155,7 +155,7 @@ describe('a refresh of a login helps nobody', () => {
     expect(await isDead()).toBe(true);
   });
 
-  it('is not said of a login that is over, nor by somebody else’s call', async () => {
+  it('but not for a login that has ended, nor after a call of another login', async () => {
     expect(await faultOf(get)).toBe('reauthenticate');
     expect(await replicas.store.upstreamTokens.all(ALICE.tsid)).toEqual([]);
     await replicas.login(ALICE, 'corp', { grant: FIRST });
@@ -166,7 +166,7 @@ describe('a refresh of a login helps nobody', () => {
   });
 });
 
-it('a later answer of the provider takes back what was held against a row', async () => {
+it('clears the marks of a row after a successful refresh', async () => {
   const row = { challenged: true };
   await replicas.login(ALICE, 'corp', { grant: { ...FIRST, expiresIn: 1 }, refreshes: [NEXT], row });
   replicas.advance(1_000);

@@ -24,8 +24,8 @@ const accessOf = async (need?: Parameters<typeof get>[0]): Promise<string> => (a
 const idOf = async (): Promise<string | undefined> =>
   decodeJwt((await get({ idToken: true })).idToken?.reveal() ?? '').jti;
 
-describe('a token at hand', () => {
-  it('is given at once for 5 s, and is the same object as long as it is the same text', async () => {
+describe('a cached token', () => {
+  it('is returned synchronously for 5 s, as the same object while it does not change', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     const token = await get();
     expect(get()).toBe(token);
@@ -37,7 +37,7 @@ describe('a token at hand', () => {
     expect((await get()).accessToken).not.toBe(token.accessToken);
   });
 
-  it('is another process’ newer one 5 s after that has refreshed', async () => {
+  it('is replaced by the newer one of another process within 5 s', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST });
     await get();
     const row = await replicas.row(ALICE, 'corp');
@@ -47,7 +47,7 @@ describe('a token at hand', () => {
     expect(await accessOf()).toBe('of another process');
   });
 
-  it('of a short-lived kind is refreshed in the middle of its life, not at each call', async () => {
+  it('with a short life is refreshed after half of it, not at each call', async () => {
     const short = { accessToken: 'short', expiresIn: 40 };
     await replicas.login(ALICE, 'corp', { grant: { ...short, expiresIn: 1 }, refreshes: [short] });
     replicas.advance(1_000);
@@ -63,7 +63,7 @@ describe('a token at hand', () => {
 });
 
 describe('a refresh', () => {
-  it('keeps what a provider leaves out, and the life of the row', async () => {
+  it('keeps members that the provider omits, and the lifetime of the row', async () => {
     await replicas.login(ALICE, 'corp', { grant: { ...FIRST, idToken: 'id-1' }, refreshes: [NEXT] });
     const before = await replicas.row(ALICE, 'corp');
     replicas.advance(3_600_000);
@@ -75,7 +75,7 @@ describe('a refresh', () => {
     expect(JSON.stringify([replicas.events, replicas.logged])).not.toMatch(/tsid-of|-access|refresh-token/u);
   });
 
-  it('of a dead grant leaves no token behind, and fails each need from then on', async () => {
+  it('of a dead grant deletes the tokens, and fails every later call', async () => {
     await replicas.login(ALICE, 'corp', { grant: { ...FIRST, idToken: 'id-1' }, refreshes: ['dead'] });
     replicas.advance(3_600_000);
     expect(await faultOf(get)).toBe('reauthenticate');
@@ -86,7 +86,7 @@ describe('a refresh', () => {
     expect(replicas.events.map(([event]) => event)).toEqual(['upstream_token_dead']);
   });
 
-  it('whose reply gets lost goes on with the token until its end; then a login is asked for', async () => {
+  it('with a lost response keeps the token until it expires, and then demands a login', async () => {
     await replicas.login(ALICE, 'corp', { grant: { ...FIRST, expiresIn: 50 }, refreshes: [NEXT] });
     const row = await replicas.row(ALICE, 'corp');
     const { provider } = replicas.rotating;
@@ -102,7 +102,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('keeps the rotated refresh token when only the keys are away, and never shows the old one again', async () => {
+  it('keeps the rotated refresh token when only the keys are unavailable, and never sends the old one again', async () => {
     await replicas.login(ALICE, 'corp', {
       grant: FIRST,
       refreshes: [{ ...NEXT, idToken: 'id-2' }],
@@ -123,14 +123,14 @@ describe('a refresh', () => {
     expect(replicas.rotating.replays()).toBe(0);
   });
 
-  it('never uses what another generation of our client at the provider got', async () => {
+  it('never uses tokens of an earlier upstream client', async () => {
     const row = { upstreamClientId: 'the client before' };
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT], row });
     expect(await faultOf(get)).toBe('reauthenticate');
     expect(replicas.refreshCount()).toBe(0);
   });
 
-  it('waits for who holds the lock, and takes over when that has died', async () => {
+  it('waits for the holder of the lock, and takes over if that has crashed', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.advance(3_600_000);
     await replicas.store.locks.acquire(upstreamLock(ALICE.tsid, 'corp'), 15_000);
@@ -141,7 +141,7 @@ describe('a refresh', () => {
     expect(await waiting).toBe('second-access');
   });
 
-  it('goes on when its caller has left, for those who come later', async () => {
+  it('continues after its caller has left, for later calls', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.advance(3_600_000);
     const [asked, answer] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -158,7 +158,7 @@ describe('a refresh', () => {
     expect(replicas.refreshCount()).toBe(1);
   });
 
-  it('that ends after a logout leaves nothing behind and revokes what it got', async () => {
+  it('that ends after a logout stores nothing and revokes its tokens', async () => {
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
     replicas.advance(3_600_000);
     replicas.rotating.meanwhile = () => replicas.sessions[0].end(family);
@@ -168,7 +168,7 @@ describe('a refresh', () => {
     await expect.poll(() => provider.to('revoke').map(({ form }) => form.get('token'))).toContain('second-access');
   });
 
-  it('that brings the refused token again asks for a login', async () => {
+  it('that returns the rejected token again demands a login', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [FIRST] });
     const refused = (await get()).accessToken;
     expect(await faultOf(() => get({ refused }))).toBe('reauthenticate');
@@ -178,7 +178,7 @@ describe('a refresh', () => {
 describe('an ID token', () => {
   const WITH_ID = { ...FIRST, idToken: 'id-1', idTokenExpiresIn: 300 };
 
-  it('that ends within 30 s is renewed when it is wanted, though the access token lives on', async () => {
+  it('that expires within 30 s is renewed on demand, even with a valid access token', async () => {
     const renewed = { ...NEXT, idToken: 'id-2', idTokenExpiresIn: 300 };
     await replicas.login(ALICE, 'corp', { grant: WITH_ID, refreshes: [renewed] });
     replicas.advance(271_000);
@@ -188,7 +188,7 @@ describe('an ID token', () => {
     expect(replicas.refreshCount()).toBe(1);
   });
 
-  it('is asked for once in 5 minutes where the provider gives none', async () => {
+  it('is requested once in 5 minutes if the provider issues none', async () => {
     await replicas.login(ALICE, 'corp', { grant: WITH_ID, refreshes: [NEXT] });
     replicas.advance(300_000);
     for (let call = 0; call < 5; call += 1) {
@@ -201,7 +201,7 @@ describe('an ID token', () => {
     expect(replicas.refreshCount()).toBe(2);
   });
 
-  it('that has ended is no reason for a login while the provider does not answer', async () => {
+  it('that has expired does not demand a login while the provider is down', async () => {
     await replicas.login(ALICE, 'corp', { grant: WITH_ID, refreshes: ['unavailable'] });
     replicas.advance(280_000);
     expect(await idOf()).toBe('id-1');
@@ -211,12 +211,12 @@ describe('an ID token', () => {
   });
 });
 
-it('a provider that logins of this user leave out gives a failure that no login mends', async () => {
+it('fails as forbidden for a provider that the upstream filter excludes', async () => {
   await replicas.login(ALICE, 'corp', { grant: FIRST, row: { accessToken: '', excluded: true } });
   expect(await faultOf(get)).toBe('forbidden');
   expect(await replicas.sessions[0].isUpstreamDead(ALICE.tsid)).toBe(false);
 });
 
-it('a provider that is not configured is the operator’s matter', async () => {
+it('fails as misconfigured for an unknown provider', async () => {
   expect(await faultOf(() => replicas.sessions[0].upstreamTokens.get(ALICE, 'nobody'))).toBe('misconfigured');
 });

@@ -32,7 +32,7 @@ beforeEach(async () => {
 const start = (upstreams?: (now: () => number) => Promise<ReadonlyMap<string, Upstream>>): Promise<Replicas> =>
   replicasOver(async () => stores, upstreams && { upstreams });
 
-/** 25 calls of each process at the same time. */
+/** Makes 25 concurrent calls in each process. */
 async function race({ sessions }: Replicas): Promise<ReadonlySet<string>> {
   const callers = Array.from({ length: 25 }, () => sessions).flat();
   const got = await Promise.all(
@@ -42,7 +42,7 @@ async function race({ sessions }: Replicas): Promise<ReadonlySet<string>> {
 }
 
 describe('two processes over one Redis', () => {
-  it('redeem a rotating refresh token once each time, and the row of the winner survives', async () => {
+  it('redeem each rotating refresh token once, and keep the new row', async () => {
     const replicas = await start();
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT, THIRD] });
     for (const [index, access] of ['second-access', 'third-access'].entries()) {
@@ -54,7 +54,7 @@ describe('two processes over one Redis', () => {
     expect(replicas.rotating.replays()).toBe(0);
   });
 
-  it('do so at a real provider that ends a grant whose refresh token comes twice', async () => {
+  it('do so at a real provider that ends a grant after a second use of its refresh token', async () => {
     const idp = { port: 0, opaque: false, accessTokenSeconds: 600, log: () => undefined };
     const provider = await startIdentityProvider(idp);
     onTestFinished(() => provider.close());
@@ -93,7 +93,7 @@ describe('two processes over one Redis', () => {
     expect(last?.refreshToken).not.toBe(row.refreshToken);
   });
 
-  it('a login that ends at one is over at the other within 5 s, and at its own at once', async () => {
+  it('end a login in the other process within 5 s, and in their own at once', async () => {
     const replicas = await start();
     const [one, two = one] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });
@@ -109,10 +109,10 @@ describe('two processes over one Redis', () => {
 });
 
 describe('a Redis that fails in the middle of a refresh', () => {
-  /** Redis runs no script, so that nothing is written over a row, and a row can be deleted. */
+  /** Makes Redis reject scripts, so that rows cannot be replaced but can be deleted. */
   const forbidScripts = () => redis.cli('ACL', 'SETUSER', 'default', '-eval', '-evalsha');
 
-  it('by hanging: no refresh token is lost or comes twice', async () => {
+  it('by hanging: no refresh token is lost or used twice', async () => {
     const replicas = await start();
     const [{ upstreamTokens }] = replicas.sessions;
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
@@ -127,7 +127,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect([replicas.refreshCount(), replicas.rotating.replays()]).toEqual([1, 0]);
   });
 
-  it('by refusing to write and to delete: the tokens that were got are written when it is back', async () => {
+  it('by rejecting writes and deletes: the new tokens are stored when it is back', async () => {
     const replicas = await start();
     const [{ upstreamTokens }] = replicas.sessions;
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
@@ -144,7 +144,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect([replicas.refreshCount(), replicas.rotating.replays()]).toEqual([1, 0]);
   });
 
-  it('by refusing to write: a row whose refresh token was used up goes', async () => {
+  it('by rejecting writes: a row with a used refresh token is deleted', async () => {
     const replicas = await start();
     const [{ upstreamTokens }] = replicas.sessions;
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
@@ -154,7 +154,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect(await replicas.row(ALICE, 'corp')).toBeUndefined();
   });
 
-  it('by refusing to write: tokens of a provider that does not rotate are used all the same', async () => {
+  it('by rejecting writes: tokens of a provider that does not rotate are still used', async () => {
     const replicas = await start();
     const [{ upstreamTokens }] = replicas.sessions;
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [NEXT] });
@@ -169,7 +169,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect(await replicas.row(ALICE, 'corp')).toMatchObject({ accessToken: 'first-access' });
   });
 
-  it('by dying: nothing is said of logins, but that the store is away', async () => {
+  it('by stopping: calls fail as store_unavailable and demand no login', async () => {
     const replicas = await start();
     const [{ upstreamTokens, liveness, end, isUpstreamDead }] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });

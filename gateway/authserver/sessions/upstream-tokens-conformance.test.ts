@@ -9,7 +9,7 @@ import { StoreUnavailable, type Store } from '../storage/store.ts';
 import { redisStore, settingsOf, single } from '../storage/testdata/redis-store.ts';
 import { replicasOver, type Replicas } from './testdata/replicas.ts';
 
-/** Each call goes to the next process. */
+/** Sends each call to the next process. */
 function worldOf(replicas: Replicas, setStoreDown: UpstreamTokensWorld['setStoreDown']): UpstreamTokensWorld {
   const { sessions, login } = replicas;
   let calls = 0;
@@ -29,7 +29,7 @@ function worldOf(replicas: Replicas, setStoreDown: UpstreamTokensWorld['setStore
   };
 }
 
-/** A store in memory that can be told not to answer. */
+/** Memory store that can be switched off. */
 function stoppable(store: Store) {
   const state = { down: false };
   const answering = <T extends object>(part: T): T =>

@@ -168,6 +168,6 @@ describe('completion references', () => {
   });
 
   it('rejects a duplicate key', () => {
-    expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('stands twice');
+    expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('occurs twice');
   });
 });

@@ -12,7 +12,7 @@ const BASE = {
   form: { action: '/oauth/consent', attempt: 'q3Jx0bS1v9oX2m8h', csrf: 'n5Yb2QkGm1c4uX7d' },
 } as const satisfies Partial<ConsentQuestion>;
 
-/** A question for each kind of client, as it is shown in the documentation. */
+/** Consent pages for each kind of client, as the documentation shows them. */
 export const QUESTIONS: Readonly<Record<'document' | 'loopback' | 'app' | 'odd', ConsentQuestion>> = {
   document: {
     ...BASE,

@@ -1,4 +1,4 @@
-/** Pictures of the pages by a real browser: `node gateway/authserver/consent/testdata/screenshots.ts docs/images`. */
+/** Takes screenshots of the pages in a real browser: `node gateway/authserver/consent/testdata/screenshots.ts docs/images`. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const dir = mkdtempSync(join(tmpdir(), 'vmcp-pages-'));
 for (const { name, body, width, height, dark } of SHOTS) {
   const [page, frame] = [join(dir, `${name}.html`), join(dir, `${name}-frame.html`)];
   writeFileSync(page, body);
-  // Chromium makes no window as narrow as a phone; a frame is.
+  // Chromium windows cannot be as narrow as a phone, but frames can
   const style = `border:0;width:${String(width)}px;height:${String(height)}px`;
   writeFileSync(frame, `<body style="margin:0;overflow:hidden;background:#888"><iframe src="${page}" style="${style}"></iframe>`);
   execFileSync(CHROMIUM, [

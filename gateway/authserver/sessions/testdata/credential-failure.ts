@@ -1,6 +1,6 @@
 import { CredentialError } from '../../../outgoing/authenticator.ts';
 
-/** The fault of what a call throws or rejects with, which is a `CredentialError`. */
+/** Returns the fault of the `CredentialError` that a call throws or rejects with. */
 export async function faultOf(call: () => unknown): Promise<string> {
   try {
     await call();

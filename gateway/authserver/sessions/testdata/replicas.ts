@@ -13,17 +13,17 @@ import { rotatingProvider, type ProviderGrant, type RefreshAnswer, type Rotating
 const DAY_MS = 86_400_000;
 const PROVIDERS = ['corp', 'github', 'c', 'b-c'] as const;
 
-/** Processes of one deployment over one store, their provider, and a clock that the test moves. */
+/** Processes over one store, with their provider and a test clock. */
 export interface Replicas {
   readonly sessions: readonly [Sessions, ...Sessions[]];
   readonly store: Store;
   readonly rotating: RotatingProvider;
-  /** What the processes have said, with its facts. */
+  /** Events of the processes, with their facts. */
   readonly events: (readonly [AuthServerEvent, unknown])[];
   readonly logged: string[];
   now(): number;
   advance(ms: number): void;
-  /** The row of a login; what the grant leaves out is not in it. */
+  /** Stores the row of a login with the members of the grant. */
   login(owner: UpstreamTokenOwner, provider: string, login: Login): Promise<FamilyRef>;
   row(owner: UpstreamTokenOwner, provider: string): Promise<UpstreamRow | undefined>;
   refreshCount(): number;
@@ -31,17 +31,17 @@ export interface Replicas {
 
 export interface Login {
   readonly grant: ProviderGrant;
-  /** What the provider answers to its refresh token; absent: there is none. */
+  /** Answers of the provider to its refresh token. Without them there is no refresh token. */
   readonly refreshes?: readonly RefreshAnswer[] | undefined;
   readonly row?: Partial<UpstreamRow>;
 }
 
 export interface ReplicasOptions {
-  /** In place of the provider that is scripted. */
+  /** Replaces the scripted provider. */
   readonly upstreams?: (now: () => number) => Promise<ReadonlyMap<string, Upstream>>;
 }
 
-/** One process for each store; all of them keep the same. */
+/** Starts one process for each store. The stores share their records. */
 export async function replicasOver(
   open: (now: () => number) => Promise<readonly [Store, ...Store[]]>,
   options: ReplicasOptions = {},

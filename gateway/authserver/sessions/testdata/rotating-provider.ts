@@ -1,6 +1,6 @@
 import { json, openidProvider, raw, type ScriptedProvider } from '../../upstream/testdata/scripted-provider.ts';
 
-/** Tokens as the provider gives them, with lives in seconds. */
+/** Token response of the provider, with lifetimes in seconds. */
 export interface ProviderGrant {
   readonly accessToken: string;
   readonly expiresIn?: number;
@@ -11,19 +11,19 @@ export interface ProviderGrant {
 
 export type RefreshAnswer = ProviderGrant | 'dead' | 'unavailable';
 
-/** An OpenID provider that takes each refresh token once and gives another one with every success. */
+/** OpenID provider that accepts each refresh token once and rotates it. */
 export interface RotatingProvider {
   readonly provider: ScriptedProvider;
-  /** A refresh token; each use takes the next answer, the last one again and again. */
+  /** Creates a refresh token. Each use gets the next answer; the last one repeats. */
   refreshToken(answers: readonly RefreshAnswer[]): string;
   idToken(name: string, expiresInSeconds: number): string;
-  /** Times that a refresh token came again after it was used up. */
+  /** Count of second uses of a refresh token. */
   replays(): number;
   /** Called while a refresh waits for its answer. */
   meanwhile: () => unknown;
 }
 
-/** Ends with the test. @param now ms since the epoch: what lives are counted from. */
+/** Starts the provider and stops it after the test. @param now ms since the epoch, for lifetimes. */
 export async function rotatingProvider(now: () => number): Promise<RotatingProvider> {
   const provider = await openidProvider();
   const live = new Map<string, RefreshAnswer[]>();

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { given } from '../testdata/given-config.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const run = promisify(execFile);
+const TIMEOUT_MS = 60_000;
+let copy: string;
+
+/** Copies the sources and adds an endpoint to the copy: one file, and its line in the registry. */
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-endpoint-'));
+  for (const name of ['gateway', 'package.json', 'tsconfig.json']) {
+    const filter = (file: string) => !/\.test\.ts$|\/testdata$/u.test(file);
+    await cp(join(root, name), join(copy, name), { recursive: true, filter });
+  }
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+
+  const endpoints = join(copy, 'gateway', 'authserver', 'endpoints');
+  const toy = await readFile(join(import.meta.dirname, 'testdata', 'toy-endpoint.ts'), 'utf8');
+  await writeFile(join(endpoints, 'toy-endpoint.ts'), toy.replaceAll("'../../../", "'../../"));
+  const registry = await readFile(join(endpoints, 'index.ts'), 'utf8');
+  const extended = registry.replace('CreateEndpoint[] = [\n', 'CreateEndpoint[] = [\n  toyEndpoint,\n');
+  expect(extended).not.toBe(registry);
+  await writeFile(join(endpoints, 'index.ts'), `import { toyEndpoint } from './toy-endpoint.ts';\n${extended}`);
+}, TIMEOUT_MS);
+afterAll(() => rm(copy, { recursive: true, force: true }));
+
+interface Answer {
+  readonly status: number;
+  readonly allow: string | null;
+  readonly json: unknown;
+}
+
+/** Sends requests to the server of the copy and returns its answers. */
+async function answersOf(requests: readonly (readonly [method: string, path: string, body?: object])[]) {
+  const script = `
+    import { createServer } from 'node:http';
+    import express from 'express';
+    import { ENDPOINTS } from './gateway/authserver/endpoints/index.ts';
+    import { oauthErrors } from './gateway/authserver/http/oauth-errors.ts';
+    import { settingsOf } from './gateway/authserver/read-settings.ts';
+    import { memoryStore } from './gateway/authserver/storage/memory.ts';
+    import { route } from './gateway/http/endpoint/router.ts';
+    const ignore = () => undefined;
+    const log = { error: ignore, warn: ignore, info: ignore, debug: ignore };
+    const settings = settingsOf(${JSON.stringify(given())});
+    const context = { settings, store: memoryStore(Date.now), now: Date.now, addressOf: ignore, emit: ignore, log };
+    const operations = ENDPOINTS.flatMap((create) => create(context));
+    const server = createServer(express().use(route(operations, oauthErrors({ server: 'here', emit: ignore, log }))));
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const answers = [];
+    for (const [method, path, body] of ${JSON.stringify(requests)}) {
+      const url = 'http://127.0.0.1:' + server.address().port + path;
+      const headers = { 'content-type': 'application/json' };
+      const reply = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+      answers.push({ status: reply.status, allow: reply.headers.get('allow'), json: await reply.json() });
+    }
+    console.log(JSON.stringify(answers));
+    server.closeAllConnections();
+    server.close();`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: copy });
+  return JSON.parse(stdout) as Answer[];
+}
+
+it('serves an operation that adds one file and one line in the registry', { timeout: TIMEOUT_MS }, async () => {
+  const answers = await answersOf([
+    ['PUT', '/toys/ball', { sizes: [1, 3, 2] }],
+    ['PUT', '/toys/ball', { sizes: [1, 0] }],
+    ['PUT', '/toys/much-too-long', { sizes: [1] }],
+    ['GET', '/toys/ball'],
+  ]);
+  const invalid = (path: string) => ({
+    error: 'invalid_request',
+    error_description: expect.stringContaining(path) as string,
+  });
+  expect(answers).toEqual([
+    { status: 200, allow: null, json: { name: 'ball', largest: 3 } },
+    { status: 400, allow: null, json: invalid('body.sizes[1]') },
+    { status: 400, allow: null, json: invalid('path.name') },
+    { status: 405, allow: 'PUT', json: { error: 'method_not_allowed', error_description: 'use PUT' } },
+  ]);
+});
