@@ -73,6 +73,6 @@ function providerProblems(
     .map((member) => ({
       reason: 'UpstreamProviderUnknown',
       path: `${path}.${member}`,
-      message: `no upstream provider has this name (there is ${providers.join(', ') || 'none'}): correct it`,
+      message: `no upstream provider has this name (known: ${providers.join(', ') || 'none'}): correct it`,
     }));
 }

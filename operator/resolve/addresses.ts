@@ -1,17 +1,17 @@
 import { classifyHost } from '../../gateway/outbound/address-class.ts';
 import type { Report } from './scope.ts';
 
-/** What an address rule needs to know about where a URL stands and what was allowed for it. */
+/** Rules for one URL: where the gateway runs, and which flags the user set. */
 export interface UrlRules {
   readonly mode: 'local' | 'cluster';
   readonly allowPrivate: boolean;
   readonly allowHttp: boolean;
-  /** Members to set to allow the two, for the message. */
+  /** Fields that allow the two, named in the message. */
   readonly privateFlag: string;
   readonly httpFlag: string;
 }
 
-/** Checks a URL that a user named; undefined when something was reported. */
+/** Parses and checks a URL from a resource. Returns undefined after reporting a problem. */
 export function checkUrl(text: string, path: string, rules: UrlRules, report: Report): URL | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/u.test(url.protocol)) {

@@ -9,10 +9,10 @@ type WorkloadTools = NonNullable<Aggregation['tools']>[number];
 
 const PATH = 'spec.config.aggregation';
 const DEFAULT_PREFIX_FORMAT = '{workload}_';
-/** What the MCP specification recommends for tool names. */
+/** Tool names that the MCP specification recommends. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/u;
 
-/** How the tools of several backends become one list. `backends` are the names of the group's members. */
+/** Resolves the aggregation of the backends' tools. `backends` are the names of the group's members. */
 export function resolveAggregation(scope: Scope, backends: readonly string[]): Aggregation {
   const spec = scope.vmcp.spec.config?.aggregation ?? {};
   const report = scope.on(scope.vmcp);
@@ -82,10 +82,10 @@ function checkWorkloads(spec: AggregationSpec, backends: readonly string[], repo
   });
 }
 
-/** Why a name is not one of a group's backends. */
+/** Returns the message for a name that is not a backend of the group. */
 export function unknownBackend(name: string, backends: readonly string[]): string {
-  const there = backends.length > 0 ? `the group has ${backends.join(', ')}` : 'the group has no backends';
-  return `"${name}" is not a backend of this group (${there}): correct the name`;
+  const known = backends.length > 0 ? `the group has ${backends.join(', ')}` : 'the group has no backends';
+  return `"${name}" is not a backend of this group (${known}): correct the name`;
 }
 
 function resolveWorkload(entry: WorkloadSpec, path: string, report: Report): WorkloadTools {

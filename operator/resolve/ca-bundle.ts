@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import type { BundleRef } from '../../gateway/contract/references.ts';
 import type { ObjectScope, Report } from './scope.ts';
 
-/** Key of a ConfigMap where a reference names none. */
+/** Key of a ConfigMap when a reference names none. */
 export const DEFAULT_BUNDLE_KEY = 'ca.crt';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
-/** Path of the file in which the bundle that `path` refers to will stand; undefined where there is none. */
+/** Checks a referenced bundle and returns the path of its mounted file; undefined without a bundle. */
 export function bundleFile(
   reference: BundleRef | undefined,
   path: string,
@@ -19,13 +19,13 @@ export function bundleFile(
   if (bundle === undefined) return optional === true ? undefined : scope.mount('ConfigMap', name, key);
   const fault = bundleFault(bundle);
   if (fault !== undefined) {
-    const message = `key "${key}" of ConfigMap "${name}" holds ${fault}: put the CA's certificate there`;
+    const message = `key "${key}" of ConfigMap "${name}" contains ${fault}: put the CA's certificate there`;
     report.problem('CABundleRefInvalid', `${path}.configMapRef.key`, message);
   }
   return scope.mount('ConfigMap', name, key);
 }
 
-/** What is wrong with the PEM text of a bundle. */
+/** Returns what is wrong with the PEM text of a bundle, as the object of "contains". */
 export function bundleFault(bundle: string): string | undefined {
   const certificates = bundle.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) return 'no PEM certificate';

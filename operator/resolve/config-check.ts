@@ -5,7 +5,7 @@ import { parsePath } from './fields/field-path.ts';
 import type { Report } from './scope.ts';
 import { compareText } from './snapshot.ts';
 
-/** Where a rendered configuration is not what the gateway reads, by the gateway's own validator. */
+/** Lists the problems that the gateway's own validator finds in a rendered configuration. */
 export function configFaults(config: GatewayConfig): readonly Problem[] {
   const read = checkGatewayConfig(started(config));
   return 'config' in read ? [] : read.problems;
@@ -17,7 +17,7 @@ export function reportFaults(faults: readonly Problem[], report: Report): void {
   }
 }
 
-/** The backend that a fault is about. */
+/** Returns the name of the backend that a problem is about. */
 export function backendOf({ path }: Problem, { vmcp }: GatewayConfig): string | undefined {
   const [root, member, step] = parsePath(path);
   if (root !== 'vmcp') return undefined;
@@ -25,7 +25,7 @@ export function backendOf({ path }: Problem, { vmcp }: GatewayConfig): string | 
   return member === 'outgoing_auth' && typeof step === 'string' ? step : undefined;
 }
 
-/** As it is once the processes of the gateway's own run, each at some port of this machine. */
+/** Returns the configuration as it is after the start of its processes, each with a URL. */
 function started(config: GatewayConfig): unknown {
   if (!Array.isArray((config as Partial<GatewayConfig>).vmcp?.backends)) return config;
   const backends = config.vmcp.backends.map((backend) =>
@@ -34,7 +34,7 @@ function started(config: GatewayConfig): unknown {
   return { ...config, vmcp: { ...config.vmcp, backends } };
 }
 
-/** A copy whose objects have their members in the order of names, so that equal input gives equal bytes. */
+/** Returns a copy with members sorted by name, so that equal input gives equal bytes. */
 export function sortKeys<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item: unknown) => sortKeys(item)) as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -9,8 +9,8 @@ import { resolveServer } from './backends/server-backend.ts';
 import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
 import { concise } from './vmcp.ts';
 
-/** What is wrong with one object, whoever uses it. */
-export interface Findings {
+/** Result of checking one object independently of the objects that use it. */
+export interface CheckResult {
   readonly problems: readonly ObjectProblem[];
   readonly warnings: readonly ObjectProblem[];
 }
@@ -18,8 +18,8 @@ export interface Findings {
 const STDIO_CREDENTIAL =
   'a stdio server has no HTTP requests that could carry a credential: remove the reference, or refer to a config of type unauthenticated';
 
-/** An MCPServer for itself. Problems of what it refers to are those of the other objects. */
-export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: Platform): Findings {
+/** Checks an MCPServer on its own. Problems of referenced objects belong to those objects. */
+export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   const report = scope.on(server);
   checkReferences(server, scope, report);
@@ -30,44 +30,44 @@ export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: 
     report.problem('OutgoingAuthOnStdio', 'spec.externalAuthConfigRef', STDIO_CREDENTIAL);
   }
   checkUnbuilt(server, platform.mode, report);
-  return findings(scope);
+  return resultOf(scope);
 }
 
-/** An MCPServerEntry for itself. Problems of what it refers to are those of the other objects. */
-export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, platform: Platform): Findings {
+/** Checks an MCPServerEntry on its own. Problems of referenced objects belong to those objects. */
+export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkReferences(entry, scope, scope.on(entry));
   resolveEntry(entry, scope);
   checkUnbuilt(entry, platform.mode, scope.on(entry));
-  return findings(scope);
+  return resultOf(scope);
 }
 
-export function checkMCPOIDCConfig(config: MCPOIDCConfig, snapshot: Snapshot, platform: Platform): Findings {
+export function checkMCPOIDCConfig(config: MCPOIDCConfig, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkTokenSource(config, scope);
-  return findings(scope);
+  return resultOf(scope);
 }
 
 export function checkMCPExternalAuthConfig(
   config: MCPExternalAuthConfig,
   snapshot: Snapshot,
   platform: Platform,
-): Findings {
+): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkStrategy(config, scope);
-  return findings(scope);
+  return resultOf(scope);
 }
 
-/** Fields of an MCPServer that are about who uses it: its pods can run while these are wrong. */
-const ABOUT_USERS = /^spec\.(groupRef|externalAuthConfigRef)\b/u;
+/** Fields of an MCPServer that affect only its clients: its pods can run while these are invalid. */
+const CLIENT_FIELDS = /^spec\.(groupRef|externalAuthConfigRef)\b/u;
 
-/** Whether the pods of an MCPServer can be made, or brought to its spec, whatever was found. */
-export const mayRun = (server: MCPServer, { problems }: Findings): boolean =>
+/** Returns true when the pods of an MCPServer can be created or updated despite the problems. */
+export const canRun = (server: MCPServer, { problems }: CheckResult): boolean =>
   problems.every(
-    ({ kind, name, path }) => kind === server.kind && name === server.metadata.name && ABOUT_USERS.test(path),
+    ({ kind, name, path }) => kind === server.kind && name === server.metadata.name && CLIENT_FIELDS.test(path),
   );
 
-const findings = ({ problems, warnings }: ObjectScope): Findings => ({
+const resultOf = ({ problems, warnings }: ObjectScope): CheckResult => ({
   problems: concise(problems),
   warnings: distinct(warnings),
 });

@@ -16,7 +16,7 @@ const DEFAULT_PROBE_TIMEOUT = '10s';
 const DEFAULT_UNHEALTHY_THRESHOLD = 3;
 const DEFAULT_BREAKER = { enabled: false, failureThreshold: 5, timeout: '60s' };
 
-/** Timeouts, probes and the circuit breaker, every default filled in. `backends` are the names of the group's members. */
+/** Resolves timeouts, probes and the circuit breaker with all defaults. `backends` are the group's member names. */
 export function resolveOperational(scope: Scope, backends: readonly string[]): Operational {
   const spec = scope.vmcp.spec.config?.operational ?? {};
   const report = scope.on(scope.vmcp);
@@ -106,7 +106,7 @@ function resolveListChanged(
   };
 }
 
-/** Reports a duration that no timer can be set to; true when it can. */
+/** Reports a duration that is unusable for a timer. Returns true when it is usable. */
 function checkTimer(text: string | undefined, path: string, report: Report): boolean {
   const fault = text === undefined ? undefined : timerFault(text);
   if (fault !== undefined) report.problem('InvalidDuration', path, fault);

@@ -9,13 +9,13 @@ export interface ObjectRef {
 
 export const refKey = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
 
-/** A mistake and the object that holds it, which need not be the object being resolved. */
+/** Problem with the object that has it, which need not be the object being resolved. */
 export interface ObjectProblem extends Problem, ObjectRef {}
 
-/** Reasons that only say that a mistake reported elsewhere has reached this server. */
+/** Reason of a problem that only repeats that a referenced object has problems. */
 export const CONSEQUENCE_REASON = 'ReferencedObjectInvalid';
 
-/** Keeps the first of several equal problems, in the given order. */
+/** Removes repeated problems and keeps the order. */
 export function distinct<P extends ObjectProblem>(problems: readonly P[]): P[] {
   const seen = new Set<string>();
   return problems.filter((problem) => {

@@ -7,7 +7,7 @@ import { objectsOf, type Resource, type Snapshot } from './snapshot.ts';
 
 export type ReferenceTarget = ReferencedKind | 'Secret' | 'ConfigMap';
 
-/** One place where an object names another one of its namespace. */
+/** Reference from a field to another object of the namespace. */
 export interface Reference {
   readonly path: string;
   readonly target: ReferenceTarget;
@@ -17,7 +17,7 @@ export interface Reference {
   readonly optional: boolean;
 }
 
-/** Members whose value is `{name}` or `{name, key}`, by what they name. */
+/** Fields with a value `{name}` or `{name, key}`, and the kind that they refer to. */
 const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
   ...REFERENCE_FIELDS,
   ['configMapRef', 'ConfigMap'],
@@ -27,11 +27,11 @@ const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
   ['secrets', 'Secret'],
 ]);
 const SECRET_MEMBER = /SecretRefs?$/u;
-/** Free-form parts: what looks like a reference there is not ours. */
+/** Free-form fields, in which nothing is a reference. */
 const FREE_FORM: ReadonlySet<string> = new Set(['podTemplateSpec', 'resourceOverrides', 'compositeTools', 'metadata']);
 const DEFAULT_CA_KEY = 'ca.crt';
 
-/** Every reference an object makes, in the order in which its members stand. */
+/** Lists the references of an object in the order of its fields. */
 export const references = (object: Resource): Reference[] => collect(object.spec, ['spec']);
 
 function collect(node: unknown, path: FieldPath): Reference[] {
@@ -66,14 +66,14 @@ function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Re
 
 type World = Pick<ObjectScope, 'snapshot' | 'platform'>;
 
-/** Reports what an object refers to and what is not there, or lacks the key. `isOurs` chooses among the places. */
+/** Reports references to missing objects and keys. `isSelected` limits the check to some paths. */
 export function checkReferences(
   object: Resource,
   world: World,
   report: Report,
-  isOurs: (path: string) => boolean = () => true,
+  isSelected: (path: string) => boolean = () => true,
 ): void {
-  for (const reference of references(object)) if (isOurs(reference.path)) checkReference(reference, world, report);
+  for (const reference of references(object)) if (isSelected(reference.path)) checkReference(reference, world, report);
 }
 
 /** Returns the reason of a dangling reference: `SecretNotFound`, `GroupRefNotFound`. */
@@ -106,16 +106,16 @@ function checkReference(reference: Reference, world: World, report: Report): voi
   }
 }
 
-/** In a cluster only the namespace: a condition must not change with every object of it. */
+/** Lists the existing names, or in a cluster only the namespace: a condition must not change with every object. */
 function alternatives(target: ReferenceTarget, { snapshot, platform }: World): string {
   const known = platform.mode === 'local' ? namesOf(target, snapshot) : [];
-  if (known.length > 0) return `there is ${known.join(', ')}`;
+  if (known.length > 0) return `known: ${known.join(', ')}`;
   return platform.mode === 'local'
-    ? `there is none in namespace ${snapshot.namespace}`
+    ? `none exist in namespace ${snapshot.namespace}`
     : `searched namespace ${snapshot.namespace}`;
 }
 
-/** The keys of an object, none for objects without keys; undefined when there is no such object. */
+/** Returns the keys of an object, empty for kinds without keys; undefined when the object does not exist. */
 function keysOf(target: ReferenceTarget, name: string, snapshot: Snapshot): readonly string[] | undefined {
   if (target === 'Secret') return snapshot.secrets.get(name)?.keys;
   const data = snapshot.configMaps.get(name)?.data;

@@ -4,20 +4,20 @@ import { reportInto, type Platform } from './scope.ts';
 import { compareText, objectsOf, type Snapshot } from './snapshot.ts';
 import { resolve, type Resolution } from './vmcp.ts';
 
-/** The outcome for one VirtualMCPServer. */
+/** Resolution of one VirtualMCPServer. */
 export interface ResolvedServer extends Resolution {
   readonly namespace: string;
   readonly name: string;
 }
 
 export interface ResolvedAll {
-  /** By namespace, then name. */
+  /** Sorted by namespace, then name. */
   readonly servers: readonly ResolvedServer[];
-  /** Dangling references of objects that no server uses; they keep nothing from starting. */
+  /** Dangling references of objects that no server uses. They do not prevent a start. */
   readonly unused: readonly ObjectProblem[];
 }
 
-/** Resolves every VirtualMCPServer of every namespace. `platformOf` gives the facts for one namespace. */
+/** Resolves every VirtualMCPServer of every namespace. `platformOf` returns the platform of a namespace. */
 export function resolveAll(
   { snapshots }: { readonly snapshots: ReadonlyMap<string, Snapshot> },
   platformOf: Platform | ((namespace: string) => Platform),

@@ -1,36 +1,36 @@
 import type { ObjectProblem, ObjectRef } from './problems.ts';
 import type { Snapshot, VirtualMCPServer } from './snapshot.ts';
 
-/** Facts about where the gateway will run. Paths are those that the gateway will see. */
+/** Where the gateway runs. Paths are those of the gateway's file system. */
 export interface Platform {
   readonly mode: 'local' | 'cluster';
-  /** A Secret's key stands in the file `<secretsDir>/<secret>/<key>`. */
+  /** Folder of Secrets: a key is the file `<secretsDir>/<secret>/<key>`. */
   readonly secretsDir: string;
-  /** A ConfigMap's key stands in the file `<configMapsDir>/<configmap>/<key>`. */
+  /** Folder of ConfigMaps: a key is the file `<configMapsDir>/<configmap>/<key>`. */
   readonly configMapsDir: string;
-  /** Local mode: whether docker or podman answers; absent when nobody asked. */
+  /** Local mode: true when docker or podman responds; absent when that was not checked. */
   readonly containerEngine?: boolean;
 }
 
-/** A file that must stand at `path` before the gateway starts. */
+/** File that must exist at `path` before the gateway starts. */
 export interface Mount {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
   readonly path: string;
-  /** In a cluster: the gateway starts without it, and gets it once it is there. */
+  /** In a cluster: the gateway starts without the file and reads it when it appears. */
   readonly optional?: true;
 }
 
-/** Takes what is wrong with one object. Paths are JSON paths from its root, such as `spec.groupRef.name`. */
+/** Collects the problems of one object. Paths are JSON paths from its root, such as `spec.groupRef.name`. */
 export interface Report {
   problem(reason: string, path: string, message: string): void;
-  /** For what works but is probably not what was meant. */
+  /** Reports a setting that works but is probably unintended. */
   warning(reason: string, path: string, message: string): void;
 }
 
-/** What the judgement of one object reads and collects. */
+/** Input and collected results of checking one object. */
 export interface ObjectScope {
   readonly snapshot: Snapshot;
   readonly platform: Platform;
@@ -38,11 +38,11 @@ export interface ObjectScope {
   readonly warnings: ObjectProblem[];
   readonly mounts: Map<string, Mount>;
   on(object: Identified): Report;
-  /** Asks for a file, and returns its path. */
+  /** Requests a file and returns its path. */
   mount(kind: Mount['kind'], name: string, key: string): string;
 }
 
-/** What the resolution of one VirtualMCPServer, or of one of its members, reads and collects. */
+/** Input and collected results of resolving one VirtualMCPServer or one of its members. */
 export interface Scope extends ObjectScope {
   readonly vmcp: VirtualMCPServer;
 }
@@ -77,14 +77,14 @@ export function newObjectScope(snapshot: Snapshot, platform: Platform): ObjectSc
   };
 }
 
-/** Adds to a scope what another one has collected. */
+/** Adds the results of another scope to a scope. */
 export function absorb(scope: ObjectScope, { problems, warnings, mounts }: ObjectScope): void {
   scope.problems.push(...problems);
   scope.warnings.push(...warnings);
   for (const [path, mount] of mounts) scope.mounts.set(path, mount);
 }
 
-/** A report that appends to the given lists. */
+/** Returns a report that appends to the given lists. */
 export function reportInto(object: ObjectRef, problems: ObjectProblem[], warnings: ObjectProblem[]): Report {
   return {
     problem: (reason, path, message) => void problems.push({ ...object, path, reason, message }),

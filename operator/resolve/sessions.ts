@@ -1,7 +1,7 @@
 import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import type { Scope } from './scope.ts';
 
-/** Pods that keep the sessions of their clients to themselves. */
+/** Warns when there are several replicas without shared session storage. */
 export function checkSessions(scope: Scope): void {
   const { platform, vmcp } = scope;
   const { replicas = 1, sessionStorage } = vmcp.spec;

@@ -14,13 +14,13 @@ type OwnKind = (typeof KINDS)[number];
 /** The objects of our own kinds, valid by their schema and with its defaults filled in. */
 export type Resource = ObjectOf<OwnKind>;
 
-/** A Secret as `resolve` may see it: which keys there are, never a value. */
+/** Secret as `resolve` sees it: the names of its keys, never a value. */
 export interface SecretMeta {
   readonly name: string;
   readonly keys: readonly string[];
-  /** Hosts that entries may send its values to, by its annotation. */
+  /** Hosts to which entries may send its values, from its annotation. */
   readonly allowedHosts?: readonly string[];
-  /** Changes whenever a value does; absent where nobody counts. */
+  /** Changes whenever a value changes; absent in local mode. */
   readonly version?: string;
 }
 
@@ -29,11 +29,11 @@ export interface ConfigMapData {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** An object that is there but was refused; what refers to it cannot work, and the reason is reported elsewhere. */
+/** Object that was rejected. Objects that refer to it cannot work; its own problems are reported elsewhere. */
 export interface BrokenObject {
   readonly kind: string;
   readonly name: string;
-  /** The group it says it belongs to. */
+  /** Group that the object names. */
   readonly group?: string;
 }
 
@@ -42,7 +42,7 @@ type ByName<T> = ReadonlyMap<string, T>;
 /** One map for each kind, under the name that the kind declares as its `collection`. */
 type Collections = { readonly [K in OwnKind as K['collection']]: ByName<ObjectOf<K>> };
 
-/** Everything one namespace holds, as plain data, each map in the order of names. */
+/** Objects of one namespace as plain data. Each map is sorted by name. */
 export interface Snapshot extends Collections {
   readonly namespace: string;
   readonly secrets: ByName<SecretMeta>;
@@ -68,7 +68,7 @@ export const objectsOf = (snapshot: Snapshot, kind?: Resource['kind']): Resource
     ...snapshot[collection].values(),
   ]);
 
-/** Indexes and sorts the objects of one namespace; of two with one name the first stands. */
+/** Indexes and sorts the objects of one namespace. Of two objects with one name the first is kept. */
 export function newSnapshot(namespace: string, contents: SnapshotContents): Snapshot {
   const { resources = [], secrets = [], configMaps = [], broken = [] } = contents;
   return {
@@ -85,14 +85,14 @@ export function newSnapshot(namespace: string, contents: SnapshotContents): Snap
   };
 }
 
-/** The backends of a group by name; MCPServers before MCPServerEntries of the same name. */
+/** Lists the backends of a group by name, MCPServers before MCPServerEntries of the same name. */
 export function members(snapshot: Snapshot, group: string): (MCPServer | MCPServerEntry)[] {
   return [...snapshot.servers.values(), ...snapshot.entries.values()]
     .filter(({ spec }) => spec.groupRef?.name === group)
     .toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
 }
 
-/** Code unit order: the same on every machine, whatever its locale. */
+/** Compares by code units, independent of the locale. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function byName<T>(items: readonly T[], nameOf: (item: T) => string): ByName<T> {

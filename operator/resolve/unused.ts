@@ -4,7 +4,7 @@ import { references } from './references.ts';
 import { reportInto } from './scope.ts';
 import { objectsOf, type Snapshot } from './snapshot.ts';
 
-/** Warns of objects that no virtual server reaches. Of Secrets and ConfigMaps only those that stand in the files matter. */
+/** Warns about objects that no virtual server uses. The caller keeps only those that are defined in the files. */
 export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
   const found: ObjectProblem[] = [];
   const resources = objectsOf(snapshot);
@@ -28,7 +28,7 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
   for (const { kind, metadata } of resources.filter((resource) => isConfigKind(resource.kind))) {
     if (!named.has(`${kind}/${metadata.name}`)) warn(kind, metadata.name, 'metadata.name', idle);
   }
-  // Free-form parts, such as podTemplateSpec, name these too.
+  // Free-form fields, such as podTemplateSpec, can name these too.
   for (const name of snapshot.secrets.keys()) if (!texts.has(name)) warn('Secret', name, 'metadata.name', idle);
   for (const name of snapshot.configMaps.keys()) if (!texts.has(name)) warn('ConfigMap', name, 'metadata.name', idle);
   return found;

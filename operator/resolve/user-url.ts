@@ -3,7 +3,7 @@ import type { UrlFlags } from '../../gateway/contract/variant.ts';
 import { checkUrl } from './addresses.ts';
 import type { Platform, Report } from './scope.ts';
 
-/** Where a URL stands. `block` is the path of the object that holds the flags for it. */
+/** Location of a URL. `block` is the path of the object that contains its flags. */
 export interface UrlPlace {
   readonly path: string;
   readonly block: string;
@@ -11,7 +11,7 @@ export interface UrlPlace {
   readonly mode: Platform['mode'];
 }
 
-/** `checkUrl` for addresses of tokens and keys, in blocks whose flags are `allowPrivateIPs` and `insecureAllowHTTP`. */
+/** Checks the URL of a token or key endpoint, whose flags are `allowPrivateIPs` and `insecureAllowHTTP`. */
 export function checkUserUrl(url: string, { path, block, flags, mode }: UrlPlace, report: Report): void {
   const rules = {
     mode,

@@ -2,8 +2,8 @@ import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAuthServer } from './auth-server/auth-server.ts';
-import { judgeMembers, type JudgedMember } from './backends/members.ts';
-import { noteClusterFields } from './fields/cluster-only.ts';
+import { checkMembers, type CheckedMember } from './backends/members.ts';
+import { reportClusterFields } from './fields/cluster-only.ts';
 import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
 import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import { resolveIncoming } from './incoming/incoming.ts';
@@ -17,13 +17,13 @@ import { checkSessions } from './sessions.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
 export interface Resolution {
-  /** Present exactly when there are no problems. Its members are in the order of their names. */
+  /** Present exactly when there are no problems. Members are sorted by name. */
   readonly config?: GatewayConfig;
-  /** Files that `config` names, sorted by path. */
+  /** Files that `config` refers to, sorted by path. */
   readonly mounts: readonly Mount[];
   readonly problems: readonly ObjectProblem[];
   readonly warnings: readonly ObjectProblem[];
-  /** In a cluster: members that are not served, so that the others go on. By name, then kind. */
+  /** In a cluster: invalid members, which are not served while the others are. Sorted by name, then kind. */
   readonly excluded: readonly ExcludedMember[];
 }
 
@@ -34,25 +34,25 @@ export interface ExcludedMember {
 }
 
 /**
- * One VirtualMCPServer in, the gateway's configuration out, or everything that is wrong with it. Locally what is wrong
- * with a member is wrong with the whole; in a cluster the member is left out.
+ * Resolves one VirtualMCPServer to the gateway's configuration or to all its problems. In local mode a problem of a
+ * member is a problem of the server; in a cluster the member is excluded.
  * Pure: the same snapshot and platform give the same bytes.
  */
 export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Resolution {
   const scope = newScope(vmcp, snapshot, platform);
-  const members = judgeMembers(scope);
+  const members = checkMembers(scope);
   const names = [...new Set(members.map(({ name }) => name))];
   checkReferences(vmcp, scope, scope.on(vmcp), (path) => platform.mode === 'local' || !isOutgoing(path));
   checkOutgoing(scope, names);
   const frame = resolveFrame(scope, names);
   checkUnbuilt(vmcp, platform.mode, scope.on(vmcp));
   if (platform.mode === 'cluster') return concludeInCluster(scope, frame, members);
-  noteClusterFields(vmcp, scope.on(vmcp));
+  reportClusterFields(vmcp, scope.on(vmcp));
   for (const member of members) absorb(scope, member.scope);
   return conclude(scope, withBackends(frame, members));
 }
 
-/** In a cluster what is wrong there is a matter of the backends that it is about. */
+/** Returns true for fields of `outgoingAuth`, whose problems in a cluster belong to the backends. */
 const isOutgoing = (path: string): boolean => path.startsWith('spec.outgoingAuth.');
 
 /** The configuration without its backends. */
@@ -80,7 +80,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   };
 }
 
-function withBackends(frame: GatewayConfig, members: readonly JudgedMember[]): GatewayConfig {
+function withBackends(frame: GatewayConfig, members: readonly CheckedMember[]): GatewayConfig {
   const credentials = members.flatMap(({ name, credential }) => (credential ? [[name, credential] as const] : []));
   return {
     ...frame,
@@ -92,22 +92,22 @@ function withBackends(frame: GatewayConfig, members: readonly JudgedMember[]): G
   };
 }
 
-/** A backend of which anything is wrong is not served at all, least of all without the credential meant for it. */
-function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly JudgedMember[]): Resolution {
-  const fit = (): JudgedMember[] => members.filter((member) => member.scope.problems.length === 0);
-  const config = withBackends(frame, fit());
+/** Excludes every backend that has a problem, so that none is called without its credential. */
+function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly CheckedMember[]): Resolution {
+  const valid = (): CheckedMember[] => members.filter((member) => member.scope.problems.length === 0);
+  const config = withBackends(frame, valid());
   const faults = scope.problems.length === 0 ? configFaults(config) : [];
   for (const fault of faults) {
     const member = members.find(({ name, backend }) => backend && name === backendOf(fault, config));
     if (member) reportFaults([fault], member.scope.on({ kind: member.kind, metadata: { name: member.name } }));
   }
-  for (const member of fit()) scope.warnings.push(...member.scope.warnings);
+  for (const member of valid()) scope.warnings.push(...member.scope.warnings);
   keepMounts(scope, members);
   const excluded = members
     .filter((member) => member.scope.problems.length > 0)
     .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
     .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
-  const rest = faults.length === 0 ? config : withBackends(frame, fit());
+  const rest = faults.length === 0 ? config : withBackends(frame, valid());
   return { ...conclude(scope, rest, faults.length === 0), excluded };
 }
 
@@ -120,10 +120,10 @@ const ABOUT_CONTENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The files of members. One that only lacks what its references name keeps its files: what is deleted and made anew
- * must not replace the pods, which follow the backends and the contents of files while they run.
+ * Adds the files of members as optional mounts. A member whose Secret or ConfigMap is missing keeps its files: deleting
+ * and recreating one must not replace the pods, which re-read backends and files while they run.
  */
-function keepMounts({ mounts }: Scope, members: readonly JudgedMember[]): void {
+function keepMounts({ mounts }: Scope, members: readonly CheckedMember[]): void {
   for (const member of members) {
     if (!member.scope.problems.every(({ reason }) => ABOUT_CONTENTS.has(reason))) continue;
     for (const [path, mount] of member.scope.mounts) {
@@ -132,17 +132,17 @@ function keepMounts({ mounts }: Scope, members: readonly JudgedMember[]): void {
   }
 }
 
-/** @param isJudged the gateway's validator has found nothing wrong with `config` */
-function conclude(scope: Scope, config: GatewayConfig, isJudged = false): Resolution {
+/** @param isChecked the gateway's validator has accepted `config` */
+function conclude(scope: Scope, config: GatewayConfig, isChecked = false): Resolution {
   const sorted = sortKeys(config);
-  if (scope.problems.length === 0 && !isJudged) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
+  if (scope.problems.length === 0 && !isChecked) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
   const mounts = [...scope.mounts.values()].toSorted((a, b) => compareText(a.path, b.path));
   const problems = concise(scope.problems);
   const found = { problems, warnings: distinct(scope.warnings), excluded: [] };
   return problems.length === 0 ? { config: sorted, mounts, ...found } : { mounts: [], ...found };
 }
 
-/** Without repetitions, and without that a field is not built yet where something else is wrong with the same field. */
+/** Removes repetitions, and `NotSupportedYet` where the same field has another problem. */
 export function concise(found: readonly ObjectProblem[]): ObjectProblem[] {
   const problems = distinct(found);
   const fieldOf = ({ kind, name, path }: ObjectProblem): string => JSON.stringify([kind, name, path]);
@@ -150,7 +150,7 @@ export function concise(found: readonly ObjectProblem[]): ObjectProblem[] {
   return problems.filter((problem) => problem.reason !== 'NotSupportedYet' || !others.has(fieldOf(problem)));
 }
 
-/** Headers copied from the client's request; the field of the specification's level wins over the one in `config`. */
+/** Resolves the headers copied from the client's request. `spec.passthroughHeaders` precedes the field in `config`. */
 function resolvePassthrough(scope: Scope): string[] | undefined {
   const { passthroughHeaders, config } = scope.vmcp.spec;
   const path = passthroughHeaders ? 'spec.passthroughHeaders' : 'spec.config.passthroughHeaders';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { checkMCPServer, mayRun, type Findings } from '../resolve/objects.ts';
+import { checkMCPServer, canRun, type CheckResult } from '../resolve/objects.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
@@ -38,7 +38,7 @@ export function mcpServerStatus({ object, snapshot, refused = [], observed, now 
       {
         problems: observed.problems,
         exists: observed.workload !== undefined,
-        isCurrent: server !== undefined && mayRun(server, found),
+        isCurrent: server !== undefined && canRun(server, found),
       },
       self,
     ),
@@ -100,7 +100,7 @@ function validity(problems: readonly ObjectProblem[], self: Self): ConditionStat
 
 function conditionsFor(
   server: MCPServer,
-  found: Findings,
+  found: CheckResult,
   snapshot: Snapshot,
   observed: ObservedWorkload,
   self: Self,
@@ -119,7 +119,7 @@ function conditionsFor(
             patch: podTemplateSpec,
             object: { ...self, namespace: snapshot.namespace },
             problems: observed.problems,
-            isRendered: mayRun(server, found),
+            isRendered: canRun(server, found),
           }),
         ]
       : []),

@@ -75,7 +75,7 @@ function unknownNames(config: EmbeddedAuthServerConfig, names: readonly string[]
   const known = providerNames(config);
   return names.flatMap((name, index) => {
     if (known.includes(name)) return [];
-    const message = `no upstream provider has this name (there is ${known.join(', ')}): correct it`;
+    const message = `no upstream provider has this name (known: ${known.join(', ')}): correct it`;
     return [problem('UpstreamProviderUnknown', `${path}[${String(index)}]`, message)];
   });
 }

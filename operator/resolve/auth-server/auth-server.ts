@@ -10,7 +10,7 @@ import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 import { resolveStorage } from './storage.ts';
 import { checkTokens } from './tokens.ts';
 
-/** The authorization server inside the gateway, and whether it fits the rest of its VirtualMCPServer. */
+/** Resolves the embedded authorization server and checks it against the rest of its VirtualMCPServer. */
 export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | undefined {
   const server = scope.vmcp.spec.authServerConfig;
   if (!server) return undefined;
@@ -39,7 +39,7 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
   };
 }
 
-/** Pods see the address of the Ingress only: no limit may go by that. */
+/** Warns when limits per client address are off: without trusted proxies, pods see only the address of the Ingress. */
 function checkProxies(scope: Scope): void {
   const { trustedProxies = [] } = scope.vmcp.spec.incomingAuth;
   if (scope.platform.mode === 'local' || trustedProxies.length > 0) return;
@@ -48,10 +48,10 @@ function checkProxies(scope: Scope): void {
   scope.on(scope.vmcp).warning('TrustedProxiesUnset', 'spec.incomingAuth.trustedProxies', message);
 }
 
-/** Scopes that clients may ask for where nothing says which. */
+/** Scopes offered when the spec lists none. */
 const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access'];
 
-/** What is advertised and what is required must be there to be had. */
+/** Resolves the offered scopes: the advertised ones, or the defaults, and the required ones. */
 function resolveScopes(
   server: AuthServerSpec,
   scope: Scope,

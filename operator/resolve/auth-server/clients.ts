@@ -2,7 +2,7 @@ import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-con
 import type { Scope } from '../scope.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
-/** Which clients there may be, and when users are asked about them. */
+/** Resolves the rules for clients and for consent. */
 export function resolveClients(server: AuthServerSpec, scope: Scope): Partial<EmbeddedAuthServerConfig> {
   const { cimd, consent, forceConfidentialRedirectUris: forced = [] } = server;
   forced.forEach((uri, index) => {
@@ -38,7 +38,7 @@ function resolveDocuments(cimd: NonNullable<AuthServerSpec['cimd']>): NonNullabl
   };
 }
 
-/** How often anybody may ask. */
+/** Resolves the rate limits. */
 export function resolveLimits({ rateLimits: spec }: AuthServerSpec): Pick<EmbeddedAuthServerConfig, 'rate_limits'> {
   if (!spec) return {};
   const { authorizationsPerMinute, registrationsPerMinute, registrationsPerMinuteOverall } = spec;

@@ -8,7 +8,7 @@ type Refs = NonNullable<AuthServerSpec['signingKeySecretRefs']>;
 
 const MEMBERS = ['signingKeySecretRefs', 'hmacSecretRefs'] as const;
 
-/** What tokens are signed with, and what happens to them where that is made up at every start. */
+/** Resolves the signing keys and secrets. Reports missing ones, which the gateway generates at every start. */
 export function resolveKeys(server: AuthServerSpec, scope: Scope): Keys {
   const { signingKeySecretRefs: signing = [], hmacSecretRefs: secrets = [] } = server;
   const report = scope.on(scope.vmcp);
@@ -58,5 +58,5 @@ function checkEphemeral(members: readonly (typeof MEMBERS)[number][], server: Au
 
 const replicas = ({ vmcp }: Scope): number => vmcp.spec.replicas ?? 1;
 
-/** Local mode starts one process whatever the field says. */
+/** Returns true for several pods in a cluster. Local mode always starts one process. */
 export const hasReplicas = (scope: Scope): boolean => scope.platform.mode === 'cluster' && replicas(scope) > 1;

@@ -1,13 +1,13 @@
 import { circular, isServedBy } from '../../../gateway/contract/auth-server-addresses.ts';
 import type { Scope } from '../scope.ts';
 
-/** Whether a URL is one of the embedded authorization server's. */
+/** Returns true when a URL belongs to the embedded authorization server. */
 export function isOwnAddress(url: string, { vmcp }: Scope): boolean {
   const own = vmcp.spec.authServerConfig;
   return own !== undefined && isServedBy(url, own);
 }
 
-/** What to do about an exchange at our own. */
+/** Returns the message for a token exchange at the embedded authorization server. */
 export const circularExchange = (url: string, { vmcp }: Scope): string =>
   url === `${String(vmcp.spec.authServerConfig?.issuer)}/oauth/token`
     ? 'the embedded authorization server of the same VirtualMCPServer does not exchange tokens: use a config of type upstreamInject to send upstream tokens, or use another address'

@@ -12,7 +12,7 @@ import { AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts'
 type Provider = AuthServerSpec['upstreamProviders'][number];
 type Entries = NonNullable<EmbeddedAuthServerConfig['upstreams']>;
 
-/** Where users log in. */
+/** Resolves the upstream providers at which users log in. */
 export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries {
   const report = scope.on(scope.vmcp);
   checkRedirects(server, report);
@@ -21,10 +21,10 @@ export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries 
   return server.upstreamProviders.map((provider, index) => {
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}]`;
     const entry: Entries[number] = resolveUpstream(provider, providerScope(provider, path, scope));
-    // Without its own mistakes where its client would come from a registration, which is not built.
+    // With `dcrConfig` only that unbuilt field is reported: the provider has no client yet.
     const own = provider.oauth2Config?.dcrConfig ? [] : upstreamProblems(entry);
     for (const problem of [...circularProblems(entry, server), ...own]) {
-      report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, inWords(problem.message));
+      report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, withFieldNames(problem.message));
     }
     return entry;
   });
@@ -38,7 +38,7 @@ function providerScope(provider: Provider, path: string, scope: Scope): Upstream
     secretFile: ({ name, key }) => scope.mount('Secret', name, key),
     bundleFile: (ref, below) => bundleFile(ref, `${block}.${below}`, scope, report),
     checkUrl(url, below, flags) {
-      if (isOwnAddress(url, scope)) return; // said by circularProblems
+      if (isOwnAddress(url, scope)) return; // reported by circularProblems
       checkUserUrl(url, { path: `${block}.${below}`, block, flags, mode: scope.platform.mode }, report);
     },
     problem({ reason, path: below, message }) {
@@ -47,7 +47,7 @@ function providerScope(provider: Provider, path: string, scope: Scope): Upstream
   };
 }
 
-/** Members whose names in a resource are not those of a configuration in another case. */
+/** Configuration members whose field name in a resource is not just their camel-case form. */
 const FIELDS: Readonly<Record<string, string>> = { userinfo: 'userInfo', userinfo_override: 'userInfoOverride' };
 
 /** `oidc_config.userinfo_override.http_method` -> `oidcConfig.userInfoOverride.httpMethod`. Names in maps stay. */
@@ -59,7 +59,7 @@ function fieldOf(path: string): string {
   return members.split('.').map(camel).join('.') + name;
 }
 
-/** What messages call members of a configuration, and what these are called in a resource. */
+/** Names of configuration members in messages, and the fields of a resource that replace them. */
 const WORDS: Readonly<Record<string, string>> = {
   'client_id and client_secret_file': 'clientId and clientSecretRef',
   identity_from_token: 'identityFromToken',
@@ -67,7 +67,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'userinfo or': 'userInfo or',
 };
 
-const inWords = (message: string): string =>
+const withFieldNames = (message: string): string =>
   Object.entries(WORDS).reduce((text, [ours, theirs]) => text.replaceAll(ours, theirs), message);
 
 function checkRedirects(server: AuthServerSpec, report: Report): void {
@@ -84,7 +84,7 @@ function checkRedirects(server: AuthServerSpec, report: Report): void {
   });
 }
 
-/** A code of one provider could be taken for one of another, unless both say in `iss` who they are. */
+/** Warns about a shared callback: a code could be redeemed at the wrong provider unless both send `iss` (RFC 9207). */
 function checkSharedCallbacks(server: AuthServerSpec, report: Report): void {
   const holders = new Map<string, string>();
   server.upstreamProviders.forEach(({ name, type, oidcConfig, oauth2Config }, index) => {
@@ -99,7 +99,7 @@ function checkSharedCallbacks(server: AuthServerSpec, report: Report): void {
   });
 }
 
-/** Whoever logs in must be the same user the next time: the first provider says who it is. */
+/** Warns when the first provider does not identify users: each login is then a new user. */
 function checkIdentity({ upstreamProviders: [first] }: AuthServerSpec, report: Report): void {
   const { oauth2Config: config } = first ?? {};
   if (!config || config.userInfo || config.identityFromToken) return;
@@ -108,7 +108,7 @@ function checkIdentity({ upstreamProviders: [first] }: AuthServerSpec, report: R
   report.warning('IdentitySynthesized', `${AUTH_SERVER_PATH}.upstreamProviders[0].oauth2Config`, message);
 }
 
-/** Who visits which provider. */
+/** Resolves the rules that choose the upstream providers of a login. */
 export function resolveFilter(scope: Scope): EmbeddedAuthServerConfig['upstream_filter'] {
   const filter = scope.vmcp.spec.authServerUpstreamFilter;
   if (!filter) return undefined;

@@ -5,7 +5,7 @@ import type { Report, Scope } from '../scope.ts';
 import { isOwnAddress } from './own-address.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
-/** Whether the tokens that are issued are those that this server accepts. */
+/** Checks that this server accepts the tokens that its authorization server issues. */
 export function checkTokens(server: AuthServerSpec, scope: Scope): void {
   const report = scope.on(scope.vmcp);
   checkBaseUrls(server, report);
@@ -23,7 +23,7 @@ function checkBaseUrls(server: AuthServerSpec, report: Report): void {
   }
 }
 
-/** In place, a rule of the kind says the same. */
+/** Checks the issuer of a referenced MCPOIDCConfig. For an inline config a rule of the kind does. */
 function checkIssuer({ issuer }: AuthServerSpec, { owner, source, spec }: TokenDescription, report: Report): void {
   if (owner.kind !== 'MCPOIDCConfig') return;
   const { name } = owner.metadata;
@@ -38,9 +38,9 @@ function checkIssuer({ issuer }: AuthServerSpec, { owner, source, spec }: TokenD
   report.problem('IssuerMismatch', `${AUTH_SERVER_PATH}.issuer`, message);
 }
 
-/** The tokens that the embedded server issues are for the URL of this server, byte for byte. */
+/** Checks that the audience is exactly the URL for which the embedded server issues tokens. */
 function checkAudience({ audience, resource }: TokenDescription, { vmcp }: Scope, report: Report): void {
-  if (audience === undefined) return; // refused by a rule of the kind
+  if (audience === undefined) return; // rejected by a rule of the kind
   const { oidcConfigRef: ref, audience: beside } = vmcp.spec.incomingAuth;
   const inRef = ref?.audience !== undefined && beside === undefined;
   const path = ref
@@ -55,7 +55,7 @@ function checkAudience({ audience, resource }: TokenDescription, { vmcp }: Scope
   }
 }
 
-/** Keys of the embedded server are in process: another place for them would be asked for nothing, or asked in a circle. */
+/** Reports URLs for keys and introspection, which the embedded server does not need: its keys are in process. */
 function checkKeys({ owner, path, spec }: TokenDescription, scope: Scope): void {
   const report = scope.on(owner);
   const urls = spec as Readonly<Record<string, unknown>>;

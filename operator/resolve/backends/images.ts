@@ -9,14 +9,14 @@ const UVX = /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]
 const OCI =
   /^([A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;
 
-/** Which kind of image a reference names; undefined when it is none that can be run. */
+/** Returns the scheme of an image reference; undefined when the reference is invalid. */
 export function imageScheme(image: string): ImageScheme | undefined {
   if (NPX.test(image)) return 'npx';
   if (UVX.test(image)) return 'uvx';
   return OCI.test(image) ? 'oci' : undefined;
 }
 
-/** Reports an image that cannot be run on this platform. */
+/** Reports an image that cannot run on this platform. */
 export function checkImage(image: string, path: string, platform: Platform, report: Report): void {
   const scheme = imageScheme(image);
   if (scheme === undefined) {

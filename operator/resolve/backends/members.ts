@@ -1,5 +1,5 @@
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
-import { noteClusterFields } from '../fields/cluster-only.ts';
+import { reportClusterFields } from '../fields/cluster-only.ts';
 import { checkUnbuilt } from '../fields/not-supported.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
 import { CONSEQUENCE_REASON } from '../problems.ts';
@@ -12,18 +12,18 @@ import { members, type BrokenObject, type MCPServer, type MCPServerEntry } from 
 
 type Member = MCPServer | MCPServerEntry;
 
-/** A member of the group, judged for itself, so that one can be left out and the others go on. */
-export interface JudgedMember {
+/** Member of the group, checked on its own, so that an invalid one does not affect the others. */
+export interface CheckedMember {
   readonly kind: string;
   readonly name: string;
-  /** What was found about this member alone. */
+  /** Problems, warnings and mounts of this member alone. */
   readonly scope: Scope;
   readonly backend?: Backend;
   readonly credential?: OutgoingEntry;
 }
 
-/** The members of the VirtualMCPServer's group as the gateway meets them: refused ones first, then by name. */
-export function judgeMembers(scope: Scope): JudgedMember[] {
+/** Resolves the members of the VirtualMCPServer's group: rejected ones first, then by name. */
+export function checkMembers(scope: Scope): CheckedMember[] {
   const group = scope.vmcp.spec.groupRef.name;
   const found = members(scope.snapshot, group);
   const broken = brokenMembers(scope);
@@ -32,18 +32,18 @@ export function judgeMembers(scope: Scope): JudgedMember[] {
     scope.on(scope.vmcp).warning('GroupEmpty', 'spec.groupRef.name', message);
   }
   return [
-    ...broken.map((object) => judgeBroken(object, scope)),
-    ...found.map((object) => judgeMember(object, found, scope)),
+    ...broken.map((object) => checkBroken(object, scope)),
+    ...found.map((object) => checkMember(object, found, scope)),
   ];
 }
 
-/** What says it belongs to the group, and was refused. */
+/** Lists the rejected objects that name the group. */
 export const brokenMembers = ({ vmcp, snapshot }: Pick<Scope, 'vmcp' | 'snapshot'>): BrokenObject[] =>
   [...snapshot.broken.values()].filter(({ group }) => group === vmcp.spec.groupRef.name);
 
 const ownScope = ({ vmcp, snapshot, platform }: Scope): Scope => newScope(vmcp, snapshot, platform);
 
-function judgeBroken({ kind, name }: BrokenObject, outer: Scope): JudgedMember {
+function checkBroken({ kind, name }: BrokenObject, outer: Scope): CheckedMember {
   const scope = ownScope(outer);
   const { name: group } = scope.vmcp.spec.groupRef;
   const message = `${kind} "${name}" belongs to group "${group}" and is invalid: correct its own problems first`;
@@ -52,18 +52,18 @@ function judgeBroken({ kind, name }: BrokenObject, outer: Scope): JudgedMember {
   return { kind, name, scope };
 }
 
-function judgeMember(object: Member, found: readonly Member[], outer: Scope): JudgedMember {
+function checkMember(object: Member, found: readonly Member[], outer: Scope): CheckedMember {
   const scope = ownScope(outer);
   const report = scope.on(object);
   const { kind } = object;
   const { name } = object.metadata;
   const resolved = hasOwnName(object, found, scope) ? resolveMember(object, scope) : {};
   checkUnbuilt(object, scope.platform.mode, report);
-  if (scope.platform.mode === 'local') noteClusterFields(object, report);
+  if (scope.platform.mode === 'local') reportClusterFields(object, report);
   return { kind, name, scope, ...resolved };
 }
 
-/** Files are read from top to bottom, and the second of a name is the mistake; in a cluster nothing says which was meant. */
+/** Returns true when no other member has the name. Local mode keeps the first one; a cluster rejects all of them. */
 function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boolean {
   const { name } = object.metadata;
   const rivals = scope.platform.mode === 'local' ? found.slice(0, found.indexOf(object)) : found;
@@ -74,7 +74,7 @@ function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boo
   return false;
 }
 
-function resolveMember(object: Member, scope: Scope): Pick<JudgedMember, 'backend' | 'credential'> {
+function resolveMember(object: Member, scope: Scope): Pick<CheckedMember, 'backend' | 'credential'> {
   checkReferences(object, scope, scope.on(object));
   const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
   if (object.kind === 'MCPServerEntry') checkHeaderSecrets(object, scope);

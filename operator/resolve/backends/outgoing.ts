@@ -15,7 +15,7 @@ import { checkUserUrl } from '../user-url.ts';
 
 const PATH = 'spec.outgoingAuth';
 
-/** An MCPExternalAuthConfig by name, and the field that named it. */
+/** Name of an MCPExternalAuthConfig, and the field that contains it. */
 export interface ConfigChoice {
   readonly name: string;
   readonly owner: Identified;
@@ -23,8 +23,8 @@ export interface ConfigChoice {
 }
 
 /**
- * How the credential for one backend is obtained; undefined where none is asked for. What is wrong with it keeps the
- * backend from being served, so that none is ever called without the credential that was meant for it.
+ * Resolves the credential for one backend; undefined when none is configured. A problem excludes the backend, so that
+ * it is never called without its credential.
  */
 export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scope): OutgoingEntry | undefined {
   checkEntryActs(backend.metadata.name, scope);
@@ -34,19 +34,19 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
     checkReferences(scope.vmcp, scope, scope.on(scope.vmcp), (path) => path === choice.path);
   }
   const config = scope.snapshot.externalAuthConfigs.get(choice.name);
-  if (!config) return undefined; // reported where the reference stands
+  if (!config) return undefined; // reported with the reference
   checkReferences(config, scope, scope.on(config));
   const unbuilt = unbuiltStrategy(config.spec.type);
   if (unbuilt) {
     scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
     return undefined;
   }
-  checkPlace(choice, config, backend.spec.transport ?? 'stdio', scope);
+  checkUse(choice, config, backend.spec.transport ?? 'stdio', scope);
   checkRelease(choice, config, backend, scope);
   return resolveStrategy(config.spec, strategyScope(config, scope));
 }
 
-/** An entry that is not looked at would leave its backend with another credential than the one that was meant. */
+/** Reports an entry that has no effect: its backend would get another credential than the intended one. */
 export function checkEntryActs(name: string, scope: Scope): void {
   const outgoing = scope.vmcp.spec.outgoingAuth;
   if (outgoing?.source === 'inline' || outgoing?.backends?.[name]?.type !== 'externalAuthConfigRef') return;
@@ -54,7 +54,7 @@ export function checkEntryActs(name: string, scope: Scope): void {
   scope.on(scope.vmcp).problem('OutgoingAuthIgnored', childPath(`${PATH}.backends`, name), message);
 }
 
-/** What is wrong with an MCPExternalAuthConfig, whoever uses it. */
+/** Checks an MCPExternalAuthConfig independently of the servers that use it. */
 export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope): void {
   const report = scope.on(config);
   checkReferences(config, scope, report);
@@ -72,14 +72,14 @@ export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope)
       checkUserUrl(url, { path: place(below), block, flags, mode: scope.platform.mode }, report);
     },
     problem({ reason, path, message }) {
-      // Which providers there are is known to each VirtualMCPServer that uses it.
+      // Only a VirtualMCPServer that uses the config has upstream providers.
       if (reason !== 'UpstreamProviderUnknown') report.problem(reason, place(path), message);
     },
   });
 }
 
-/** Whether a strategy fits the backend and the callers. */
-function checkPlace(
+/** Checks a strategy against the backend's transport and the incoming mode. */
+function checkUse(
   { name, owner, path }: ConfigChoice,
   { spec: { type } }: MCPExternalAuthConfig,
   transport: Backend['transport'],
@@ -102,9 +102,9 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
   const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
   const { name } = scope.vmcp.metadata;
   const { authServerConfig: server } = scope.vmcp.spec;
-  const keptIn = server?.disableUpstreamTokenInjection === true;
+  const isInjectionDisabled = server?.disableUpstreamTokenInjection === true;
   return {
-    upstreams: new Set(keptIn ? [] : upstreamNames(scope)),
+    upstreams: new Set(isInjectionDisabled ? [] : upstreamNames(scope)),
     secretFile: ({ name: secret, key }) => scope.mount('Secret', secret, key),
     checkUrl(url, below, flags) {
       if (isOwnAddress(url, scope)) {
@@ -114,7 +114,7 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
       }
     },
     problem({ reason, path, message }) {
-      if (reason === 'UpstreamProviderUnknown' && keptIn) {
+      if (reason === 'UpstreamProviderUnknown' && isInjectionDisabled) {
         const advice = `VirtualMCPServer "${name}" disables the injection of upstream tokens: remove its disableUpstreamTokenInjection, or use another type`;
         report.problem('UpstreamTokensDisabled', place(path), advice);
       } else if (reason === 'UpstreamProviderUnknown' && !server) {
@@ -125,12 +125,12 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
   };
 }
 
-/** What decides about the credential for a backend; undefined where it gets none. */
+/** Chooses the config for the credential of a backend; undefined when it gets none. */
 export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualMCPServer): ConfigChoice | undefined {
   const outgoing = vmcp.spec.outgoingAuth;
-  const backendsOwn = backend.spec.externalAuthConfigRef?.name;
+  const ownName = backend.spec.externalAuthConfigRef?.name;
   const own =
-    backendsOwn === undefined ? undefined : { name: backendsOwn, owner: backend, path: 'spec.externalAuthConfigRef' };
+    ownName === undefined ? undefined : { name: ownName, owner: backend, path: 'spec.externalAuthConfigRef' };
   const inline = outgoing?.source === 'inline';
   const entry = inline ? outgoing.backends?.[backend.metadata.name] : undefined;
   if (entry?.type === 'externalAuthConfigRef') {
@@ -152,7 +152,7 @@ export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualM
   );
 }
 
-/** Says which entries of `outgoingAuth` are about no backend. `backends` are the names of the group's members. */
+/** Warns about entries of `outgoingAuth` without a backend. `backends` are the names of the group's members. */
 export function checkOutgoing(scope: Scope, backends: readonly string[]): void {
   for (const name of Object.keys(scope.vmcp.spec.outgoingAuth?.backends ?? {})) {
     if (backends.includes(name)) continue;

@@ -5,26 +5,26 @@ import type { Scope } from '../scope.ts';
 import { serviceUrl } from './server-backend.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
 
-/** Reason of a credential that is not sent to a member. The member is left out, never called without it. */
+/** Reason of a credential that is not sent to a member. The member is excluded and never called without it. */
 export const CREDENTIAL_WITHHELD = 'CredentialWithheld';
 
-/** Annotation of a Secret: hosts that `headerForward` of an MCPServerEntry may send its values to. */
+/** Annotation of a Secret: hosts to which `headerForward` of an MCPServerEntry may send its values. */
 const ALLOWED_HOSTS_ANNOTATION = 'vmcp.dev/allowed-hosts';
 
-/** Hosts in the annotation of a Secret, separated by commas or spaces. */
+/** Parses the annotation of a Secret, which separates hosts by commas or spaces. */
 export function annotatedHosts(annotations: unknown): readonly string[] {
   if (typeof annotations !== 'object' || annotations === null) return [];
   const text = (annotations as Readonly<Record<string, unknown>>)[ALLOWED_HOSTS_ANNOTATION];
   return typeof text === 'string' ? text.split(/[\s,]+/u).filter((host) => host !== '') : [];
 }
 
-/** The field that names an MCPExternalAuthConfig. */
+/** Field that names an MCPExternalAuthConfig. */
 interface Place {
   readonly owner: { readonly kind: string; readonly metadata: { readonly name: string } };
   readonly path: string;
 }
 
-/** Reports a config whose credential may not be sent to a member. */
+/** Reports a config whose credential must not be sent to a member. */
 export function checkRelease(
   place: Place,
   config: MCPExternalAuthConfig,
@@ -50,13 +50,13 @@ export function checkRelease(
   withhold(what, { member, url, advice, orElse, place }, scope);
 }
 
-/** Reports Secrets that `headerForward` of an entry names and that may not be sent to its host. */
+/** Reports Secrets of `headerForward` that must not be sent to the entry's host. */
 export function checkHeaderSecrets(entry: MCPServerEntry, scope: Scope): void {
   const url = addressOf(entry, scope);
   if (url === null || isAccepted(entry, scope.vmcp)) return;
   entry.spec.headerForward?.addHeadersFromSecret?.forEach(({ valueSecretRef: { name } }, index) => {
     const secret = scope.snapshot.secrets.get(name);
-    if (!secret || isAllowed(url, secret.allowedHosts ?? [])) return; // a missing one is reported by its reference
+    if (!secret || isAllowed(url, secret.allowedHosts ?? [])) return; // a missing Secret is reported with its reference
     const place = { owner: entry, path: `spec.headerForward.addHeadersFromSecret[${String(index)}].valueSecretRef` };
     const orElse = `, or annotate the Secret with ${ALLOWED_HOSTS_ANNOTATION}: ${url.host}`;
     withhold(`Secret "${name}"`, { member: entry, url, advice: acceptance(entry, scope), orElse, place }, scope);
@@ -66,14 +66,14 @@ export function checkHeaderSecrets(entry: MCPServerEntry, scope: Scope): void {
 interface Refusal {
   readonly member: MCPServerEntry;
   readonly url: URL;
-  /** Advice to the user, as an imperative. */
+  /** Advice for the user, as an imperative. */
   readonly advice: string;
-  /** Another way, which allows this address only. */
+  /** Alternative that allows only this address. */
   readonly orElse: string;
   readonly place: Place;
 }
 
-/** A problem; for a server on this machine, whose files belong to one person, a warning. */
+/** Reports a withheld credential; only warns for a local server on loopback, where one user owns everything. */
 function withhold(what: string, { member, url, advice, orElse, place: { owner, path } }: Refusal, scope: Scope): void {
   const { name } = scope.vmcp.metadata;
   if (scope.platform.mode === 'local' && classifyHost(url.hostname) === 'loopback') {
@@ -88,11 +88,11 @@ function withhold(what: string, { member, url, advice, orElse, place: { owner, p
 const describe = ({ kind, metadata: { name } }: MCPServer | MCPServerEntry, { host }: URL): string =>
   `${kind} "${name}" at ${host}`;
 
-/** Returns true when the author of the VirtualMCPServer named the member. */
+/** Returns true when the VirtualMCPServer names the member. */
 const isAccepted = ({ metadata: { name } }: MCPServerEntry, { spec }: VirtualMCPServer): boolean =>
   Object.hasOwn(spec.outgoingAuth?.backends ?? {}, name);
 
-/** The entry of `outgoingAuth.backends` that accepts a member; `config` is one that the entry has to name. */
+/** Returns the advice to accept a member in `outgoingAuth.backends`, with the config that the entry must name. */
 function acceptance({ metadata: { name } }: MCPServerEntry, { vmcp }: Scope, config?: string): string {
   const isInline = vmcp.spec.outgoingAuth?.source === 'inline';
   const entry =
@@ -103,14 +103,14 @@ function acceptance({ metadata: { name } }: MCPServerEntry, { vmcp }: Scope, con
   return `set ${place}: ${entry} in VirtualMCPServer "${vmcp.metadata.name}"`;
 }
 
-/** The address of an MCPServer is that of its Service, in local mode too, so that a file means the same everywhere. */
+/** Returns the address of a member. An MCPServer has its Service's, in local mode too: files mean the same everywhere. */
 function addressOf(member: MCPServer | MCPServerEntry, { snapshot }: Scope): URL | null {
   return URL.parse(member.kind === 'MCPServer' ? serviceUrl(member, snapshot.namespace) : member.spec.remoteUrl);
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** Compares with `HOST`, `HOST:PORT`, `*.DOMAIN` and `*.DOMAIN:PORT`. Without a port every port is meant. */
+/** Matches `HOST`, `HOST:PORT`, `*.DOMAIN` and `*.DOMAIN:PORT`. A pattern without a port matches every port. */
 function isAllowed({ protocol, hostname, port }: URL, allowed: readonly string[]): boolean {
   return allowed.some((pattern) => {
     const [, host = '', only] = /^(.*?)(?::([0-9]+))?$/u.exec(pattern.toLowerCase()) ?? [];

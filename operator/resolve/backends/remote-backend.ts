@@ -7,7 +7,7 @@ import { isHeaderValue, isProtocolHeader } from '../../../gateway/contract/heade
 import type { ObjectScope, Report } from '../scope.ts';
 import type { MCPServerEntry } from '../snapshot.ts';
 
-/** An MCPServerEntry: a server that runs somewhere already, called at its own URL. */
+/** Resolves an MCPServerEntry, a server that runs elsewhere and is called at its own URL. */
 export function resolveEntry(entry: MCPServerEntry, scope: ObjectScope): Backend {
   const report = scope.on(entry);
   const { remoteUrl, transport, insecureAllowHTTP } = entry.spec;

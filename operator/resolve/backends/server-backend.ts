@@ -5,10 +5,10 @@ import type { MCPServer } from '../snapshot.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_PROXY_MODE = 'streamable-http';
-/** What Kubernetes takes as the name of an environment variable; a Secret's key may also start with a digit. */
+/** Environment variable names that Kubernetes accepts. A Secret's key may also start with a digit. */
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/u;
 
-/** An MCPServer: a process of the gateway's own locally, its Service in a cluster. */
+/** Resolves an MCPServer: in local mode a process that the gateway starts, in a cluster its Service. */
 export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   const report = scope.on(server);
   const { spec } = server;
@@ -22,7 +22,7 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   return clusterBackend(server, scope.snapshot.namespace);
 }
 
-/** In a cluster a stdio server is one process in one pod. */
+/** Reports isolation settings that need several processes: in a cluster a stdio server is one process in one pod. */
 function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'], report: Report): void {
   if (isolation !== 'shared') {
     const message = `in a cluster one process serves every client, so isolation ${isolation} is not available: set isolation: shared if clients may share its state, or use a server that speaks streamable-http`;
@@ -32,7 +32,7 @@ function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'],
   report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every client: remove it');
 }
 
-/** What the proxy of a stdio server does anyway; clients reach other servers without one. */
+/** Proxy fields that have no effect, with the fixed behaviour and the values that match it. */
 const PROXY_FIELDS = [
   { field: 'endpointPrefix', does: 'the SSE endpoint event has a path without a prefix', inert: [''] },
   { field: 'maxRequestBodySize', does: 'a request has at most 8 MiB', inert: [0, 8 * 1024 * 1024] },
@@ -62,7 +62,7 @@ function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec
   }
 }
 
-/** Every variable has one source and a name that it can have. */
+/** Checks that every variable has one source and a valid name. */
 function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report: Report): void {
   const owners = new Map<string, string>();
   const take = (name: string, path: string): void => {
@@ -85,7 +85,7 @@ function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report:
   });
 }
 
-/** The API server merges mounts by their path, and so cannot take two at one. */
+/** Checks that mount paths are distinct, since the API server merges mounts by path. */
 function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): void {
   const paths = volumes.map(({ mountPath }) => mountPath);
   paths.forEach((mountPath, index) => {
@@ -96,7 +96,7 @@ function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): v
   });
 }
 
-/** For a process of the gateway's own; in a cluster the server's own pod gets its environment, and the gateway no key of it. */
+/** Returns the environment of a process that the gateway starts. In a cluster only the server's own pod has it. */
 function localEnvironment({ spec }: MCPServer, scope: ObjectScope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
   const { env = [], secrets = [] } = spec;
   const files = secrets.map(
@@ -125,7 +125,7 @@ function localBackend(server: MCPServer, scope: ObjectScope): Backend {
   };
 }
 
-/** The Service `mcp-<name>` that the operator makes; its address is exempt from the rules for addresses of users. */
+/** Returns the Service `mcp-<name>` that the operator creates. The rules for users' addresses do not apply to it. */
 const clusterBackend = (server: MCPServer, namespace: string): Backend => ({
   name: server.metadata.name,
   transport: exposedTransport(server),
@@ -134,13 +134,13 @@ const clusterBackend = (server: MCPServer, namespace: string): Backend => ({
   insecure_allow_http: true,
 });
 
-/** How an MCPServer is spoken to in a cluster, where stdio is exposed as `proxyMode` says. */
+/** Returns the transport of an MCPServer in a cluster. A stdio server is exposed as `proxyMode`. */
 export function exposedTransport({ spec }: MCPServer): 'streamable-http' | 'sse' {
   if (spec.transport !== undefined && spec.transport !== 'stdio') return spec.transport;
   return spec.proxyMode ?? DEFAULT_PROXY_MODE;
 }
 
-/** MCP endpoint of an MCPServer in a cluster. */
+/** Returns the MCP endpoint of an MCPServer in a cluster. */
 export function serviceUrl(server: MCPServer, namespace: string): string {
   const port = String(server.spec.proxyPort ?? DEFAULT_PORT);
   const path = exposedTransport(server) === 'sse' ? '/sse' : '/mcp';

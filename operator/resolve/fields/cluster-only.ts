@@ -2,11 +2,11 @@ import { covers, occurrences, type FieldPattern } from './field-pattern.ts';
 import type { Report } from '../scope.ts';
 import type { Resource } from '../snapshot.ts';
 
-/** A field that shapes Kubernetes objects and so has nothing to act on in local mode. */
+/** Field that only affects Kubernetes objects and has no effect in local mode. */
 export interface ClusterField {
   readonly kind: Resource['kind'];
   readonly pattern: FieldPattern;
-  /** The schema's default: a field that holds it was probably not written at all. */
+  /** Default of the schema. A field with this value was probably not written by the user. */
   readonly default?: unknown;
 }
 
@@ -37,8 +37,8 @@ export const CLUSTER_FIELDS: readonly ClusterField[] = [
   { kind: 'MCPServer', pattern: 'spec.trustProxyHeaders', default: false },
 ];
 
-/** Says, in one warning per object, which of its fields act in a cluster only. For local mode. */
-export function noteClusterFields(object: Resource, report: Report): void {
+/** Reports, in one warning per object, the fields that have an effect only in a cluster. */
+export function reportClusterFields(object: Resource, report: Report): void {
   const paths = CLUSTER_FIELDS.filter(({ kind }) => kind === object.kind).flatMap((field) =>
     occurrences(object, field.pattern)
       .filter(({ value }) => value !== field.default)
@@ -49,6 +49,6 @@ export function noteClusterFields(object: Resource, report: Report): void {
   report.warning('ClusterOnly', first, `no effect outside a cluster: ${paths.join(', ')}`);
 }
 
-/** Whether a field acts in a cluster only. */
+/** Returns true for a field that has an effect only in a cluster. */
 export const isClusterField = (kind: Resource['kind'], field: FieldPattern): boolean =>
   CLUSTER_FIELDS.some((row) => row.kind === kind && covers(row.pattern, field));

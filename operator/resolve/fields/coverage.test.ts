@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { KINDS } from '../../../crds/kinds/index.ts';
 import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import { loadManifests, type Manifests } from '../../source/files/load.ts';
-import { CLUSTER_FIELDS, isClusterField, noteClusterFields } from './cluster-only.ts';
+import { CLUSTER_FIELDS, isClusterField, reportClusterFields } from './cluster-only.ts';
 import { covers, occurrences, type FieldPattern } from './field-pattern.ts';
 import { parsePath, valueAt } from './field-path.ts';
 import { checkUnbuilt, UNBUILT_FIELDS, unbuiltStrategy } from './not-supported.ts';
@@ -172,7 +172,7 @@ describe('no accepted field is silently without effect', () => {
       expect(below).not.toEqual([]);
       if (byDefault !== undefined) expect(below[0]?.schema.default).toBe(byDefault);
       const warnings: ObjectProblem[] = [];
-      noteClusterFields(
+      reportClusterFields(
         objectWith(kind, pattern, 'set'),
         reportInto({ kind, namespace: 'n', name: 'x' }, [], warnings),
       );

@@ -3,7 +3,7 @@ import { pathText, type Steps } from '../../../crds/kinds/schema/object-path.ts'
 /** Steps from an object's root: a member name, or an index of a list. */
 export type FieldPath = Steps;
 
-/** Text of the path one step below another. */
+/** Appends a step to the text of a path. */
 export function childPath(text: string, step: string | number): string {
   const below = pathText([step]);
   return text === '' || below.startsWith('[') ? text + below : `${text}.${below}`;
@@ -11,7 +11,7 @@ export function childPath(text: string, step: string | number): string {
 
 const STEP = /\.?([^.[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/uy;
 
-/** The inverse of `pathText`; text that it did not write ends at the last step that could be read. */
+/** Parses the text of a path, as `pathText` writes it, up to the first invalid step. */
 export function parsePath(text: string): FieldPath {
   const steps: (string | number)[] = [];
   STEP.lastIndex = 0;
@@ -24,7 +24,7 @@ export function parsePath(text: string): FieldPath {
   return steps;
 }
 
-/** The value at a path, or undefined where nothing stands. */
+/** Returns the value at a path, or undefined. */
 export function valueAt(root: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>(
     (node, step) => (typeof node === 'object' && node !== null ? (node as Record<string, unknown>)[step] : undefined),

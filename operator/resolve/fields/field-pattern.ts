@@ -6,10 +6,10 @@ import { pathText, places } from '../../../crds/kinds/schema/object-path.ts';
  */
 export type FieldPattern = string;
 
-/** Where in an object the fields of a pattern stand, as path and value. */
+/** Lists the fields of an object that match a pattern, with path and value. */
 export const occurrences = (root: unknown, pattern: FieldPattern): { path: string; value: unknown }[] =>
   places(root, pattern).map(({ steps, value }) => ({ path: pathText(steps), value }));
 
-/** Whether a pattern names a field or something above it. */
+/** Returns true when a pattern names a field or a parent of it. */
 export const covers = (pattern: FieldPattern, field: FieldPattern): boolean =>
   field === pattern || (field.startsWith(pattern) && /^[.[{]/u.test(field.slice(pattern.length)));

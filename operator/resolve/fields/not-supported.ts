@@ -5,17 +5,17 @@ import { occurrences, type FieldPattern } from './field-pattern.ts';
 import type { Platform, Report } from '../scope.ts';
 import type { Resource } from '../snapshot.ts';
 
-/** A control that the schema has and the gateway has not: a server that sets it does not start. */
+/** Field of the schema that the gateway does not support yet. A server that sets it does not start. */
 export interface UnbuiltField {
   readonly kind: Resource['kind'];
   readonly pattern: FieldPattern;
-  /** The feature that brings the control. */
+  /** Name of the missing feature. */
   readonly feature: string;
-  /** Whether a value asks for nothing, such as the default or an explicit "off". */
+  /** Returns true for a value that needs no support, such as the default or an explicit "off". */
   readonly isInert?: (value: unknown) => boolean;
-  /** What to do; removing the field when absent. */
+  /** Advice for the user; "remove this field" when absent. */
   readonly instead?: string;
-  /** Where the control is not built; everywhere when absent. */
+  /** Mode in which the field is unsupported; both when absent. */
   readonly only?: Platform['mode'];
 }
 
@@ -29,7 +29,7 @@ const canHoldSessions = (value: unknown): boolean => {
   return typeof provider === 'string' && storeFacts(provider).canHoldSessions;
 };
 
-/** What a local process may reach anyway. */
+/** Returns true for the profile that equals the access of a local process. */
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
@@ -43,10 +43,10 @@ const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
 const TOOL_CONFIG = 'shared tool configuration';
-/** In front of one MCPServer rather than of a group. */
+/** Access control in front of one MCPServer instead of a group. */
 const PER_SERVER = 'access control of a single server';
 
-/** One line per control that has no effect yet. Building the control deletes its line. */
+/** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('VirtualMCPServer', [
     ['spec.incomingAuth.authzConfig', AUTHORIZATION],
@@ -104,7 +104,7 @@ function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[
   }));
 }
 
-/** Reports every field of an object that asks for a control that is not built. */
+/** Reports every unsupported field of an object. */
 export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: Report): void {
   for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
     if (kind !== object.kind || (only ?? mode) !== mode) continue;
@@ -115,7 +115,7 @@ export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: R
   }
 }
 
-/** What is wrong with an MCPExternalAuthConfig of a type that the registry lists and nobody has built. */
+/** Returns the problem of a strategy that the registry lists but that is not built yet. */
 export function unbuiltStrategy(type: string): Problem | undefined {
   if (STRATEGIES.some((strategy) => strategy.type === type && strategy.supported)) return undefined;
   return { reason: REASON, path: 'spec.type', message: `strategy ${type} is not built yet: use type unauthenticated` };

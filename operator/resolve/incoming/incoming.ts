@@ -4,7 +4,7 @@ import { networkFault } from '../../../gateway/contract/network.ts';
 import { resolveOidc, tokenRules } from './oidc.ts';
 import type { Report, Scope } from '../scope.ts';
 
-/** Who may call the gateway. */
+/** Resolves the incoming mode and the rules for origins, hosts and proxies. */
 export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: GatewayConfig['oidc_config'] } {
   const { type, allowedOrigins, allowedHosts, trustedProxies } = scope.vmcp.spec.incomingAuth;
   const report = scope.on(scope.vmcp);

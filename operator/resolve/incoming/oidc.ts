@@ -11,16 +11,16 @@ import type { MCPOIDCConfig } from '../snapshot.ts';
 
 export type Oidc = NonNullable<GatewayConfig['oidc_config']>;
 
-/** Whose tokens are accepted, wherever that is said. */
+/** Source of the accepted tokens, inline or from an MCPOIDCConfig. */
 interface TokenSource {
   readonly source: 'inline' | 'kubernetes';
-  /** The object that holds the source's spec, and where in it. */
+  /** Object that contains the source's spec. `path` is the path in it. */
   readonly owner: Identified;
   readonly path: string;
   readonly spec: object;
 }
 
-/** A source of tokens, and what this server says beside it. */
+/** Source of tokens with the settings of this server. */
 export interface TokenDescription extends TokenSource {
   readonly audience: string | undefined;
   readonly scopes: readonly string[] | undefined;
@@ -38,7 +38,7 @@ function sharedSource(shared: MCPOIDCConfig): TokenSource {
   };
 }
 
-/** `oidcConfig` or what `oidcConfigRef` refers to; undefined where that is not there, which is reported elsewhere. */
+/** Reads `oidcConfig` or the config that `oidcConfigRef` names; undefined when that is missing, as its reference reports. */
 export function describeTokens(scope: Scope): TokenDescription | undefined {
   const { oidcConfig: inPlace, oidcConfigRef: ref, audience } = scope.vmcp.spec.incomingAuth;
   if (inPlace) {
@@ -54,7 +54,7 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
       resource: {
         url: inPlace.resourceUrl,
         path: 'spec.incomingAuth.oidcConfig.resourceUrl',
-        // Of an external provider it is often the name of an API, not our URL.
+        // An external provider's audience is often the name of an API, not the URL of this server.
         audience: scope.vmcp.spec.authServerConfig ? inline?.audience : undefined,
       },
     };
@@ -73,7 +73,7 @@ export function describeTokens(scope: Scope): TokenDescription | undefined {
   };
 }
 
-/** What the gateway reads about the tokens that it accepts; undefined where nothing can be said. */
+/** Resolves the token validation of the gateway; undefined without a source of tokens. */
 export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSource['incoming'] } | undefined {
   const described = describeTokens(scope);
   if (!described) return undefined;
@@ -94,7 +94,7 @@ export function resolveOidc(scope: Scope): { oidc: Oidc; incoming: ResolvedSourc
   };
 }
 
-/** `inProcess`: the tokens are those of the embedded authorization server, whose keys never leave the process. */
+/** Resolves a source. `inProcess` means tokens of the embedded authorization server, whose keys stay in the process. */
 function resolveSource(
   { source, spec, owner, path }: TokenSource,
   inProcess: boolean,
@@ -127,7 +127,7 @@ function checkSharedReferences(name: string, scope: Scope): void {
   if (shared) checkReferences(shared, scope, scope.on(shared));
 }
 
-/** What is wrong with an MCPOIDCConfig, whoever uses it. */
+/** Checks an MCPOIDCConfig independently of the servers that use it. */
 export function checkTokenSource(config: MCPOIDCConfig, scope: ObjectScope): void {
   checkReferences(config, scope, scope.on(config));
   const issuer = config.spec.inline?.issuer;
@@ -140,7 +140,7 @@ export function checkTokenSource(config: MCPOIDCConfig, scope: ObjectScope): voi
   resolveSource(sharedSource(config), inProcess, scope);
 }
 
-/** In place, a rule of the kind says the same. */
+/** Checks `requireClientId` against a referenced config. For an inline config a rule of the kind does. */
 function checkClient(
   { requireClientId }: { readonly requireClientId?: boolean },
   { clientID }: Oidc,
@@ -152,7 +152,7 @@ function checkClient(
   scope.on(scope.vmcp).problem('RuleViolated', 'spec.incomingAuth.requireClientId', message);
 }
 
-/** The part of `vmcp.incoming` that every token of this server must meet. */
+/** Returns the rules of `vmcp.incoming` that apply to every token. */
 export function tokenRules(
   scope: Scope,
 ): Pick<Incoming, 'required_scopes' | 'clock_skew_seconds' | 'require_client_id'> {

@@ -1,6 +1,6 @@
 import type { Report, Scope } from '../scope.ts';
 
-/** The URL that clients call: as a field says it, else an audience that names this server and is a URL. */
+/** Candidates for the URL that clients call: a field, else an audience that is a URL. */
 export interface PublicUrl {
   readonly url: string | undefined;
   readonly path: string;
@@ -8,8 +8,8 @@ export interface PublicUrl {
 }
 
 /**
- * The RFC 9728 `resource` of a server. Undefined in local mode, where only the port that is listened on says it, unless
- * a field does.
+ * Returns the RFC 9728 `resource` of a server. Undefined in local mode without a field: the URL then follows from the
+ * port on which the gateway listens.
  */
 export function resolveResourceUrl(
   { url, path, audience }: PublicUrl,
