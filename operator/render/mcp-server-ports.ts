@@ -6,8 +6,8 @@ const DEFAULT_PORT = 8080;
 
 export const transportOf = ({ transport = 'stdio' }: Spec): NonNullable<Spec['transport']> => transport;
 
-/** Where the server itself listens. */
+/** Returns the port on which the server listens. */
 export const listeningPort = ({ mcpPort = DEFAULT_PORT }: Spec): number => mcpPort;
 
-/** Where its Service listens. */
+/** Returns the port of its Service. */
 export const servicePort = ({ proxyPort = DEFAULT_PORT }: Spec): number => proxyPort;

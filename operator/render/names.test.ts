@@ -12,7 +12,7 @@ const OPTIONS: RenderOptions = {
   podDisruptionBudgets: true,
   networkPolicies: true,
 };
-/** All that names of our objects are made of, and more. */
+/** Words in the names of rendered objects, and some others. */
 const PARTS = ['a', '0', 'mcp', 'vmcp', 'config', 'runconfig', 'gateway', 'backends'];
 const NAMES = PARTS.flatMap((a) => [a, ...PARTS.flatMap((b) => [`${a}-${b}`, ...PARTS.map((c) => `${a}-${b}-${c}`)])]);
 
@@ -33,12 +33,12 @@ const server = (name: string, transport: 'stdio' | 'sse'): Rendered => {
   return renderMCPServer(object as MCPServer, owner, OPTIONS);
 };
 
-/** `Kind/name` of all objects. */
+/** Returns `Kind/name` of all objects. */
 const idsOf = (rendered: Rendered): string[] =>
   'objects' in rendered ? rendered.objects.map(({ kind, metadata: { name } }) => `${kind}/${name}`) : [];
 
 describe('the objects of two resources', () => {
-  it('never have one name', () => {
+  it('never have the same name', () => {
     const owners = new Map<string, string>();
     const clashes: string[] = [];
     const own = (who: string, ids: Iterable<string>): void => {

@@ -3,25 +3,25 @@ import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Platform } from '../resolve/scope.ts';
 
-/** What the installation says for all objects. */
+/** Settings of the installation that apply to all objects. */
 export interface RenderOptions {
   readonly gatewayImage: string;
-  /** Of the gateway's image; those of MCPServers are pulled as Kubernetes does by default. */
+  /** Pull policy of the gateway's image. Images of MCPServers have the default of Kubernetes. */
   readonly imagePullPolicy: string;
-  /** Names of Secrets that every pod pulls images with. */
+  /** Names of the image pull Secrets of every pod. */
   readonly imagePullSecrets: readonly string[];
-  /** The platform gives each namespace users of its own and refuses others. */
+  /** True on OpenShift, which assigns the user of each pod and rejects others. */
   readonly openshift: boolean;
   readonly podDisruptionBudgets: boolean;
   readonly networkPolicies: boolean;
-  /** The operator's own account. Pods that ran as it would have all its rights. */
+  /** The operator's own account. No other pod may run as it. */
   readonly operatorAccount?: { readonly namespace: string; readonly name: string };
 }
 
-/** All objects of one custom resource by kind, then name; or what keeps them from being made. */
+/** All objects of one custom resource, sorted by kind and name, or the problems that prevent rendering. */
 export type Rendered = { readonly objects: KubeObject[] } | { readonly problems: ObjectProblem[] };
 
-/** Where a gateway in a pod finds what its configuration names. */
+/** Platform of a gateway in a pod: where its files are mounted. */
 export const CLUSTER_PLATFORM: Platform = {
   mode: 'cluster',
   secretsDir: MOUNTED_SECRETS,

@@ -5,12 +5,12 @@ import type { JsonObject } from '../../gateway/contract/json.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What all objects of one custom resource have in common. */
+/** Metadata that all objects of one custom resource share. */
 export interface Owned {
   readonly object: ObjectRef;
   readonly owner: OwnerReference;
   readonly labels: Texts;
-  /** Those of the labels by which its pods are selected. They never change: a Deployment's selector cannot. */
+  /** Labels that select its pods. They never change, because a Deployment's selector is immutable. */
   readonly selector: Texts;
 }
 
@@ -38,13 +38,13 @@ export function ownedBy(
   return { object: { kind, namespace, name }, owner, labels, selector };
 }
 
-/** Labels and annotations that a user adds; those of the operator win. */
+/** Labels and annotations that a user adds. The operator's take precedence. */
 export interface Additions {
   readonly labels?: Texts;
   readonly annotations?: Texts;
 }
 
-/** An object that goes with its owner. */
+/** Renders an object that Kubernetes deletes with its owner. */
 export function ownedObject(
   { object, owner, labels }: Owned,
   type: ResourceType,
@@ -65,7 +65,7 @@ export function ownedObject(
   };
 }
 
-/** Labels and annotations with a user's additions. */
+/** Merges labels and annotations with a user's additions. */
 export function metadataOf(labels: Texts, annotations: Texts, additions: Additions = {}): Additions {
   const both = { ...additions.annotations, ...annotations };
   return {

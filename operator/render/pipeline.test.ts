@@ -31,7 +31,7 @@ const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'Any', name: 'any', uid: 
 
 type Snapshots = ReadonlyMap<string, Snapshot>;
 
-/** Everything that the resources of a case become in a cluster. */
+/** Renders all resources of a case. */
 async function cluster(input: string): Promise<KubeObject[]> {
   const { snapshots } = await loadManifests([dir + input]);
   const workloads = [...snapshots.values()].flatMap((snapshot) =>
@@ -56,25 +56,25 @@ const everything = (await Promise.all(inputs.map((input) => cluster(input)))).fl
 const documents = (key: string): string[] =>
   everything.flatMap(({ data }) => (data as Readonly<Record<string, string>> | undefined)?.[key] ?? []);
 
-describe('what resources become in a cluster', () => {
-  it('holds no value of a Secret', () => {
+describe('the rendered objects', () => {
+  it('contain no value of a Secret', () => {
     expect(everything.length).toBeGreaterThan(100);
     expect(JSON.stringify(everything)).not.toMatch(/canary|hunter2/u);
   });
 
-  it('starts gateways from configurations that they read', () => {
+  it('contain configurations that gateways accept', () => {
     expect(documents('config.json').length).toBeGreaterThan(10);
     for (const text of documents('config.json')) expect(readGatewayConfig(text)).toHaveProperty('config');
   });
 
-  it('gives gateways backends that they read', () => {
+  it('contain backends documents that gateways accept', () => {
     expect(documents('backends.json').length).toBeGreaterThan(10);
     for (const text of documents('backends.json')) {
       expect(readDocument(DiscoveredBackends, JSON.parse(text))).toHaveProperty('config');
     }
   });
 
-  it('keeps its pods while Secrets and ConfigMaps of backends are away', async () => {
+  it('keep their pods while Secrets and ConfigMaps of backends are missing', async () => {
     const changed: Record<string, number> = {};
     for (const input of inputs) {
       const { snapshots } = await loadManifests([dir + input]);
@@ -82,7 +82,7 @@ describe('what resources become in a cluster', () => {
         ([name, snapshot]) => [name, { ...snapshot, secrets: new Map(), configMaps: new Map() }] as const,
       );
       const before = new Map(gateways(snapshots).map((object) => [placeOf(object), object]));
-      // What lacks a Secret for itself is not rendered at all, and its pods stay as they are.
+      // An object that lacks its own Secret is not rendered, and its pods stay unchanged.
       for (const object of gateways(new Map(bare))) {
         if (JSON.stringify(object) === JSON.stringify(before.get(placeOf(object)))) continue;
         const what = object.kind === 'ConfigMap' ? object.metadata.name.replace(/^.*-vmcp-/u, '') : object.kind;
@@ -93,7 +93,7 @@ describe('what resources become in a cluster', () => {
     expect(changed['backends']).toBeGreaterThan(3);
   });
 
-  it('says of each server what it is run with, in a document that is its own export', () => {
+  it('contain for each server a run configuration that exports unchanged', () => {
     expect(documents('runconfig.json').length).toBeGreaterThan(10);
     for (const text of documents('runconfig.json')) {
       const read = importRunConfig(JSON.parse(text));
@@ -102,7 +102,7 @@ describe('what resources become in a cluster', () => {
     }
   });
 
-  it('mounts every file that a configuration names', () => {
+  it('mount every file that a configuration names', () => {
     const named = [...documents('config.json'), ...documents('backends.json')].flatMap(
       (text) => text.match(/\/etc\/vmcp\/(?:secrets|configmaps)\/[^"]+/gu) ?? [],
     );
@@ -110,7 +110,7 @@ describe('what resources become in a cluster', () => {
       [...JSON.stringify(everything).matchAll(/"path":"([^"]+\/[^"]+)"/gu)].map(([, path]) => path),
     );
     expect(named.length).toBeGreaterThan(10);
-    // A folder of keys is named without its files.
+    // The configuration names a folder of keys without its files.
     const missing = named
       .map((file) => file.split('/').slice(4).join('/'))
       .filter((path) => path.includes('/') && !mounted.has(path));

@@ -5,11 +5,11 @@ interface Named {
   readonly name: string;
 }
 
-/** Secrets that images are pulled with: the resource's own, then the installation's. */
-export const pullSecrets = (own: readonly Named[] = [], everyones: readonly string[] = []): readonly Named[] =>
-  [...new Set([...own.map(({ name }) => name), ...everyones])].map((name) => ({ name }));
+/** Lists the image pull Secrets: the resource's own, then the installation's. */
+export const pullSecrets = (own: readonly Named[] = [], installation: readonly string[] = []): readonly Named[] =>
+  [...new Set([...own.map(({ name }) => name), ...installation])].map((name) => ({ name }));
 
-/** Members of every pod. A namespace may have so many Services that their variables would fill the environment. */
+/** Returns the members of every pod. Service links are off: many Services would fill the environment with variables. */
 export const podDefaults = ({ selector }: Owned, imagePullSecrets: readonly Named[]): JsonObject => ({
   enableServiceLinks: false,
   ...(imagePullSecrets.length > 0 && { imagePullSecrets }),
@@ -23,15 +23,15 @@ export const podDefaults = ({ selector }: Owned, imagePullSecrets: readonly Name
   ],
 });
 
-/** As Pod Security `restricted` asks; the user is left to the image. */
+/** Settings that Pod Security `restricted` requires. The image chooses the user. */
 export const RESTRICTED_POD: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
 export const RESTRICTED_CONTAINER: JsonObject = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
 };
 
-/** New pods serve before old ones go. */
+/** Rollout that starts new pods before it stops old ones. */
 export const ROLLING: JsonObject = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }, type: 'RollingUpdate' };
 
-/** Until every node has heard that a pod goes, connections still arrive. */
+/** Returns a `preStop` sleep: connections still arrive until every node knows that the pod stops. */
 export const sleepBeforeStop = (seconds: number): JsonObject => ({ preStop: { sleep: { seconds } } });

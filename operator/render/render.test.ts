@@ -26,13 +26,13 @@ const OPTIONS: RenderOptions = {
   networkPolicies: false,
 };
 
-/** The whole input of a case. */
+/** Input of a case. */
 interface Case {
   readonly object: VirtualMCPServer | MCPServer;
-  /** Of a VirtualMCPServer. */
+  /** Resolved configuration of a VirtualMCPServer. */
   readonly resolution?: ResolvedConfig;
   readonly options?: Partial<RenderOptions>;
-  /** Kinds that the outcome shows; all when absent. */
+  /** Kinds in the outcome; all when absent. */
   readonly show?: readonly string[];
 }
 
@@ -60,7 +60,7 @@ const objectsOf = (input: string): KubeObject[] => {
 };
 
 describe.each(inputs)('%s', (input) => {
-  it('is an object that the API server takes', () => {
+  it('is valid by the schema', () => {
     const { object } = read(input);
     expect(validateObject(object.kind, object)).toEqual([]);
   });
@@ -69,15 +69,15 @@ describe.each(inputs)('%s', (input) => {
     await expect(outcome(read(input))).toMatchFileSnapshot(dir + input.replace('.in.', '.out.'));
   });
 
-  it('has the same outcome whatever the order of members', () => {
+  it('does not depend on the order of members', () => {
     expect(outcome(backwards(read(input)))).toBe(outcome(read(input)));
   });
 
-  it('changes nothing that it is given', () => {
+  it('does not modify its input', () => {
     expect(() => rendered(freezeDeep(read(input)))).not.toThrow();
   });
 
-  it('sorts objects by kind, then name, and every member of them', () => {
+  it('sorts objects by kind and name, and all members', () => {
     const objects = objectsOf(input);
     const ids = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(ids).toEqual(ids.toSorted());
@@ -85,7 +85,7 @@ describe.each(inputs)('%s', (input) => {
     for (const object of objects) eachObject(object, (members) => expect(members).toEqual(members.toSorted()));
   });
 
-  it('makes pod templates that Kubernetes knows', () => {
+  it('renders valid pod templates', () => {
     for (const { kind, spec } of objectsOf(input)) {
       if (kind === 'Deployment' || kind === 'StatefulSet') {
         expect(patchFaults((spec as { readonly template: unknown }).template)).toEqual([]);
@@ -118,7 +118,7 @@ describe('the pods of a VirtualMCPServer', () => {
   };
   const before = template((config) => config);
 
-  it('do not roll when backends or their credentials change', () => {
+  it('are not replaced when backends or their credentials change', () => {
     const after = template((config) => ({
       ...config,
       vmcp: {
@@ -130,11 +130,11 @@ describe('the pods of a VirtualMCPServer', () => {
     expect(after).toBe(before);
   });
 
-  it('roll when what they start from changes', () => {
+  it('are replaced when the start configuration changes', () => {
     expect(template((config) => ({ ...config, group: 'other' }))).not.toBe(before);
   });
 
-  it('roll when they need another file', () => {
+  it('are replaced when they need another file', () => {
     const mount = {
       kind: 'Secret',
       namespace: 'tools',
@@ -146,7 +146,7 @@ describe('the pods of a VirtualMCPServer', () => {
   });
 });
 
-/** The same with the members of every object in the opposite order. */
+/** Returns the value with the members of every object in reverse order. */
 function backwards<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item: unknown) => backwards(item)) as T;
   if (!isObject(value)) return value;

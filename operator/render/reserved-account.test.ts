@@ -43,7 +43,7 @@ const KINDS: [what: string, make: Make, ownAccount: string][] = [
   ['MCPServer of stdio', server('stdio'), 'front-mcp'],
 ];
 
-/** `path reason` of each problem. */
+/** Returns `path reason` of each problem. */
 const refusals = (rendered: Rendered): string[] =>
   'problems' in rendered ? rendered.problems.map(({ path, reason }) => `${path} ${reason}`) : [];
 
@@ -68,11 +68,11 @@ describe.each(KINDS)('a %s that would run as the operator', (_, make, ownAccount
     ],
     ['by its name', {}, ownAccount, 'metadata.name'],
   ];
-  it.each(cases)('%s is refused', (_how, spec, account, path) => {
+  it.each(cases)('is rejected: %s', (_how, spec, account, path) => {
     expect(refusals(make(spec, operator(account)))).toEqual([`${path} ReservedAccount`]);
   });
 
-  it('in name only is not refused', () => {
+  it('is accepted when only the name is equal', () => {
     const elsewhere = optionsFor({ namespace: 'tools', name: 'op' });
     expect(refusals(make({ serviceAccount: 'op' }, elsewhere))).toEqual([]);
     expect(refusals(make({ serviceAccount: 'op' }, optionsFor()))).toEqual([]);

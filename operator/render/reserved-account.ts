@@ -3,10 +3,10 @@ import type { RenderOptions } from './options.ts';
 import type { Owned } from './owned.ts';
 import { isObject, type JsonObject } from '../../gateway/contract/json.ts';
 
-/** The account of pods that name none. */
+/** Account of pods that do not set one. */
 const DEFAULT_ACCOUNT = 'default';
 
-/** Refuses pods that would run as the operator. `before` is the template without the user's patch. */
+/** Rejects pods that would run as the operator. `before` is the template without the user's patch. */
 export function accountProblems(
   { object }: Owned,
   { serviceAccount }: { readonly serviceAccount?: string },
@@ -22,7 +22,7 @@ export function accountProblems(
       : serviceAccount === undefined
         ? 'metadata.name'
         : 'spec.serviceAccount';
-  const message = `the pods would run as "${account}", the account of the operator itself: use another one, or another namespace`;
+  const message = `the pods would run as "${account}", the operator's own account: use another account or another namespace`;
   return [{ ...object, path, reason: 'ReservedAccount', message }];
 }
 

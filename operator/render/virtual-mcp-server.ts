@@ -26,7 +26,7 @@ import { inOrder } from './rendered.ts';
 import { service } from './objects/service.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
 
-/** What a VirtualMCPServer became. */
+/** Resolved configuration of a VirtualMCPServer. */
 export interface ResolvedConfig {
   readonly config: GatewayConfig;
   readonly mounts: readonly Mount[];
@@ -34,7 +34,7 @@ export interface ResolvedConfig {
 
 const SIZE: Size = { cpu: '100m', memory: '192Mi', limit: '768Mi', heapMi: 576 };
 
-/** Everything that one VirtualMCPServer is in a cluster. */
+/** Renders all objects of one VirtualMCPServer. */
 export function renderVirtualMCPServer(
   vmcp: VirtualMCPServer,
   { config, mounts }: ResolvedConfig,
@@ -73,7 +73,7 @@ export function renderVirtualMCPServer(
 
 const accountOf = ({ metadata: { name }, spec }: VirtualMCPServer): string => spec.serviceAccount ?? `${name}-vmcp`;
 
-/** A ServiceAccount that the user names has the rights that the user gives it. */
+/** Renders the ServiceAccount and its Role, unless the user names an existing account, which needs the rights itself. */
 function account(vmcp: VirtualMCPServer, owned: Owned, backends: string, options: RenderOptions): KubeObject[] {
   if (vmcp.spec.serviceAccount !== undefined) return [];
   const name = accountOf(vmcp);

@@ -44,7 +44,7 @@ describe('checkUrl', () => {
     expect([verdict(url, 'local'), verdict(url, 'cluster')]).toEqual([local, cluster]);
   });
 
-  it('opens private addresses and http by their flags, and nothing else', () => {
+  it('allows private addresses and http by their flags, and nothing else', () => {
     const all = { allowPrivate: true, allowHttp: true };
     expect(verdict('http://10.0.0.1/', 'cluster', all)).toBe('ok');
     expect(verdict('http://10.0.0.1/', 'cluster', { allowPrivate: true })).toBe('InsecureUrl');

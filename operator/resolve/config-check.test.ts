@@ -5,7 +5,7 @@ import type { ObjectProblem } from './problems.ts';
 import { reportInto } from './scope.ts';
 
 describe('configFaults', () => {
-  it('reports each place where the gateway would refuse the configuration', () => {
+  it('reports each path at which the gateway rejects the configuration', () => {
     const problems: ObjectProblem[] = [];
     const wrong = { schema_version: 'v0.1.0', name: 1, unknown: true } as unknown as GatewayConfig;
     reportFaults(
@@ -34,7 +34,7 @@ describe('backendOf', () => {
 });
 
 describe('sortKeys', () => {
-  it('orders members at every depth and leaves lists alone', () => {
+  it('sorts members at every depth and keeps the order of lists', () => {
     expect(JSON.stringify(sortKeys({ b: [{ d: 1, c: 2 }, 0], a: null, B: 'x' }))).toBe(
       '{"B":"x","a":null,"b":[{"c":2,"d":1},0]}',
     );

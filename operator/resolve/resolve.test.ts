@@ -13,13 +13,13 @@ const inputs = readdirSync(dir).filter((file) => file.endsWith('.in.yaml'));
 
 const LOCAL: Platform = { mode: 'local', secretsDir: '/state/secrets', configMapsDir: '/state/configmaps' };
 
-/** A case may say in a comment `# platform: {...}` what differs from local mode. */
+/** Reads the platform of a case: local mode, changed by a comment `# platform: {...}`. */
 function platformOf(input: string): Platform {
   const line = /^# platform: (.*)$/mu.exec(readFileSync(dir + input, 'utf8'))?.[1];
   return { ...LOCAL, ...(line === undefined ? {} : (parse(line) as Partial<Platform>)) };
 }
 
-/** Lines as `vmcp validate` prints them, without the folder. */
+/** Renders problems as `vmcp validate` prints them, without the folder. */
 const lines = (problems: readonly LocatedProblem[]) =>
   formatProblems(problems, []).replaceAll(dir, '').split('\n').slice(0, -1);
 const place = (manifests: Manifests, problems: Parameters<typeof locateProblems>[1]) =>
@@ -57,11 +57,11 @@ describe('resolve', () => {
     );
   });
 
-  it.each(inputs)('%s: no Secret value reaches the outcome', async (input) => {
+  it.each(inputs)('%s: the outcome contains no Secret value', async (input) => {
     expect(JSON.stringify(await outcome(input))).not.toMatch(/canary|hunter2/u);
   });
 
-  it.each(inputs)('%s: nothing that is given is changed', async (input) => {
+  it.each(inputs)('%s: does not modify its input', async (input) => {
     const manifests = await loadManifests([dir + input]);
     for (const snapshot of manifests.snapshots.values()) {
       for (const map of Object.values(snapshot)) if (map instanceof Map) [...map.values()].forEach(freezeDeep);
@@ -69,7 +69,7 @@ describe('resolve', () => {
     expect(() => resolveAll(manifests, platformOf(input))).not.toThrow();
   });
 
-  it.each(inputs)('%s: the order of documents changes nothing', async (input) => {
+  it.each(inputs)('%s: does not depend on the order of documents', async (input) => {
     const manifests = await loadManifests([dir + input]);
     const resources = [...manifests.snapshots].map(([namespace, snapshot]) => [namespace, reversed(snapshot)] as const);
     const [forwards, backwards] = [manifests, { snapshots: new Map(resources.toReversed()) }].map((source) =>
@@ -79,7 +79,7 @@ describe('resolve', () => {
   });
 });
 
-/** The same namespace as another reader might have met it. */
+/** Returns the same namespace with its objects in reverse order. */
 function reversed<S extends (Manifests['snapshots'] extends ReadonlyMap<string, infer T> ? T : never)>(snapshot: S): S {
   const backwards = Object.entries(snapshot).map(([member, value]) => [
     member,

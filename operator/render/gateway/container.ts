@@ -7,15 +7,15 @@ import type { JsonObject } from '../../../gateway/contract/json.ts';
 export const GATEWAY_CONTAINER = 'vmcp';
 export const PUBLIC_PORT = 4483;
 export const MANAGEMENT_PORT = 8080;
-/** Of the image. */
+/** User and group of the image. */
 const NONROOT = 65532;
 const CONFIG_FOLDER = '/etc/vmcp/config';
 const CONFIG_FILE = 'config.json';
 const DRAIN_SLEEP_S = 5;
-/** The sleep, and 30 s for calls that run. */
+/** Grace period: the sleep, 30 s for running calls, and a margin. */
 export const GRACE_S = 45;
 
-/** What a gateway may use. `heapMi` is three quarters of the limit: the rest is for what lies outside of the heap. */
+/** Resources of a gateway. `heapMi` is three quarters of the limit, the rest is memory outside of the heap. */
 export interface Size {
   readonly cpu: string;
   readonly memory: string;
@@ -23,19 +23,19 @@ export interface Size {
   readonly heapMi: number;
 }
 
-/** The gateway's container, and the volumes that it mounts. */
+/** The gateway's container and its volumes. */
 interface GatewayPart {
   readonly container: NamedObject;
   readonly volumes: readonly JsonObject[];
 }
 
-/** A volume and where the gateway sees it. */
+/** A volume and its mount path in the gateway's container. */
 export interface GatewayVolume {
   readonly volume: NamedObject;
   readonly mountPath: string;
 }
 
-/** `prefix` keeps the names of its volumes apart from those of other containers. */
+/** Renders the gateway's container. `prefix` separates its volume names from those of other containers. */
 export function gatewayPart(
   { object }: Owned,
   options: RenderOptions,
@@ -85,11 +85,11 @@ const PORTS: readonly JsonObject[] = [
   { containerPort: MANAGEMENT_PORT, name: 'management', protocol: 'TCP' },
 ];
 
-/** The image's user; none where the platform gives one. */
+/** Returns the image's user; empty on OpenShift, which assigns one. */
 export const gatewayUser = ({ openshift }: RenderOptions): JsonObject =>
   openshift ? {} : { runAsGroup: NONROOT, runAsUser: NONROOT };
 
-/** As `gatewayUser`, with the group that mounted files belong to. */
+/** Returns the image's user and the group of mounted files; empty on OpenShift. */
 export const gatewayUserAndFiles = (options: RenderOptions): JsonObject =>
   options.openshift ? {} : { ...gatewayUser(options), fsGroup: NONROOT };
 

@@ -6,7 +6,7 @@ import type { MCPServer, VirtualMCPServer } from '../../resolve/snapshot.ts';
 export const CONFIG_KEY = 'config.json';
 const DEFAULT_REPORTING_INTERVAL = '30s';
 
-/** What the pods start from: everything but the backends, which may change while they run. */
+/** Returns the configuration that pods start with. Backends are separate: they can change while pods run. */
 export function startDocument(
   { metadata: { name }, spec }: VirtualMCPServer,
   config: GatewayConfig,
@@ -28,14 +28,14 @@ export function startDocument(
   };
 }
 
-/** What the pods follow. */
+/** Returns the backends document, which pods watch. */
 export const backendsDocument = ({ schema_version, vmcp }: GatewayConfig): DiscoveredBackends => ({
   schema_version,
   backends: vmcp.backends,
   ...(vmcp.outgoing_auth && { outgoing_auth: vmcp.outgoing_auth }),
 });
 
-/** One stdio server over HTTP, its tools as they are: who may call is the question of the gateway in front. */
+/** Returns the configuration that exposes one stdio server over HTTP. The gateway in front of it authenticates clients. */
 export function bridgeDocument(server: MCPServer, namespace: string, pod: string, container: string): GatewayConfig {
   const { name } = server.metadata;
   return {
@@ -59,5 +59,5 @@ export function bridgeDocument(server: MCPServer, namespace: string, pod: string
   };
 }
 
-/** Longer than that of the gateway in front, which gives up first and says so. */
+/** Longer than the timeout of the gateway in front, which times out first and reports it. */
 const BRIDGE_TIMEOUT = '1h';

@@ -4,12 +4,12 @@ import type { GatewayVolume } from './container.ts';
 import { CLUSTER_PLATFORM } from '../options.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
-/** Readable by the group of the pod. */
+/** File mode: readable by the pod's group. */
 const GROUP_READABLE = 0o440;
 
 /**
- * One volume for all keys of Secrets, one for those of ConfigMaps, each key at `<object>/<key>`. Whole folders: a file
- * that is mounted by itself never changes again.
+ * Renders one volume for all keys of Secrets and one for those of ConfigMaps, each key at `<object>/<key>`. They are
+ * mounted as folders: Kubernetes does not update a file that is mounted by itself (`subPath`).
  */
 export const mountedFiles = (mounts: readonly Mount[]): readonly GatewayVolume[] => [
   ...volumeOf('Secret', mounts, 'secrets', CLUSTER_PLATFORM.secretsDir),
@@ -17,14 +17,14 @@ export const mountedFiles = (mounts: readonly Mount[]): readonly GatewayVolume[]
 ];
 
 function volumeOf(kind: Mount['kind'], mounts: readonly Mount[], name: string, mountPath: string): GatewayVolume[] {
-  const ours = mounts.filter((each) => each.kind === kind);
-  if (ours.length === 0) return [];
-  const objects = [...new Set(ours.map((each) => each.name))].toSorted(compareText);
-  const sources = objects.flatMap((object) => sourcesOf(ours.filter((each) => each.name === object)));
+  const ofKind = mounts.filter((each) => each.kind === kind);
+  if (ofKind.length === 0) return [];
+  const objects = [...new Set(ofKind.map((each) => each.name))].toSorted(compareText);
+  const sources = objects.flatMap((object) => sourcesOf(ofKind.filter((each) => each.name === object)));
   return [{ volume: { name, projected: { defaultMode: GROUP_READABLE, sources } }, mountPath }];
 }
 
-/** The keys of one object: those without which a pod does not start, then the others. */
+/** Lists the keys of one object: first the required ones, without which a pod does not start, then the optional ones. */
 function sourcesOf(mounts: readonly Mount[]): JsonObject[] {
   const parts = [mounts.filter((each) => each.optional !== true), mounts.filter((each) => each.optional === true)];
   return parts.flatMap(([first, ...others]) => {

@@ -7,7 +7,7 @@ type Spec = MCPServer['spec'];
 
 export const SERVER_CONTAINER = 'mcp';
 
-/** The server's own container, as far as it does not depend on the transport. */
+/** Renders the parts of the server's container that do not depend on the transport. */
 export function serverContainer(spec: Spec): NamedObject {
   const { image, args, volumes = [], resources } = spec;
   const env = environmentOf(spec);
@@ -24,7 +24,7 @@ export function serverContainer(spec: Spec): NamedObject {
   };
 }
 
-/** In the order of the resource, as one variable may refer to another before it; of two with one name the last counts. */
+/** Keeps the order of the resource, since variables can refer to earlier ones. Of two equal names the last one applies. */
 function environmentOf({ env = [], secrets = [], resourceOverrides }: Spec): JsonObject[] {
   const all: readonly NamedObject[] = [
     ...env,

@@ -10,7 +10,7 @@ import { ROLLING, sleepBeforeStop } from '../pod.ts';
 
 const STOP_SLEEP_S = 5;
 
-/** A server that speaks HTTP itself: its image in a Deployment. */
+/** Renders a server that speaks HTTP as a Deployment of its image. */
 export function httpWorkload(
   server: MCPServer,
   owned: Owned,

@@ -15,7 +15,7 @@ import { stdioWorkload } from './stdio-server.ts';
 
 const RUN_CONFIG_KEY = 'runconfig.json';
 
-/** Everything that one MCPServer is in a cluster. */
+/** Renders all objects of one MCPServer. */
 export function renderMCPServer(server: MCPServer, owner: OwnerReference, options: RenderOptions): Rendered {
   const { metadata, spec } = server;
   const owned = ownedBy('MCPServer', metadata, owner);
@@ -32,7 +32,7 @@ export function renderMCPServer(server: MCPServer, owner: OwnerReference, option
   ]);
 }
 
-/** A ServiceAccount that the user names is the user's own. */
+/** Renders the ServiceAccount, unless the user names an existing one. */
 function account(server: MCPServer, owned: Owned, options: RenderOptions): KubeObject[] {
   if (server.spec.serviceAccount !== undefined) return [];
   return [serviceAccount(owned, serverAccount(server), serverPullSecrets(server, options), options)];

@@ -9,32 +9,32 @@ import { accountProblems } from '../reserved-account.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD } from '../pod.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
-/** Annotation of an MCPServer, a time of RFC 3339: pods from before another value are replaced. */
+/** Annotation of an MCPServer with an RFC 3339 time. Changing it replaces the pods. */
 const RESTART_REQUEST = `mcpserver.${API_GROUP}/restarted-at`;
 const RESTARTED = `${API_GROUP}/restarted-at`;
 
-/** The name of the server's ServiceAccount. */
+/** Returns the name of the server's ServiceAccount. */
 export const serverAccount = ({ metadata: { name }, spec }: MCPServer): string => spec.serviceAccount ?? `${name}-mcp`;
 
 export const serverPullSecrets = ({ spec }: MCPServer, { imagePullSecrets }: RenderOptions) =>
   pullSecrets(spec.resourceOverrides?.proxyDeployment?.imagePullSecrets, imagePullSecrets);
 
-/** A user's additions to the Deployment or StatefulSet. */
+/** Returns the user's labels and annotations for the Deployment or StatefulSet. */
 export const workloadAdditions = ({ spec }: MCPServer): Additions => {
   const { labels = {}, annotations = {} } = spec.resourceOverrides?.proxyDeployment ?? {};
   return { labels, annotations };
 };
 
-/** What differs with the transport. */
+/** Parts of the pod that depend on the transport. */
 interface Parts {
   readonly containers: readonly NamedObject[];
   readonly volumes: readonly JsonObject[];
   readonly members?: JsonObject;
-  /** Of the operator's own making. */
+  /** Annotations that the operator sets. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The server's pod, with the user's patch on it. */
+/** Renders the server's pod template and applies the user's patch. */
 export function serverTemplate(
   server: MCPServer,
   owned: Owned,
@@ -51,7 +51,7 @@ export function serverTemplate(
     ),
     spec: {
       ...podDefaults(owned, serverPullSecrets(server, options)),
-      // An account that the user names was named because the server needs its token.
+      // With an account of the user the server needs its token.
       ...(server.spec.serviceAccount === undefined && { automountServiceAccountToken: false }),
       containers,
       securityContext: RESTRICTED_POD,

@@ -5,7 +5,7 @@ import { listeningPort, transportOf } from '../mcp-server-ports.ts';
 
 type Spec = MCPServer['spec'];
 
-/** What an MCPServer is run with, to be read by people and exported: of Secrets it has the names. */
+/** Returns the run configuration of an MCPServer for users and for export. It contains the names of Secrets, no values. */
 export function runConfigOf({ metadata: { name }, spec }: MCPServer): RunConfig {
   return {
     schema_version: SCHEMA_VERSION,

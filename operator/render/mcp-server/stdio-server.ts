@@ -13,12 +13,12 @@ import { attachRules, roleFor } from '../objects/rbac.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 const SIZE: Size = { cpu: '50m', memory: '128Mi', limit: '384Mi', heapMi: 288 };
-/** The gateway beside it has refused new calls by then, and most of those that ran have ended. */
+/** By then the gateway in the same pod rejects new calls, and most running calls have ended. */
 const STOP_SLEEP_S = 10;
 const VOLUME_PREFIX = 'vmcp-';
 const TOKEN_S = 3607;
 
-/** A server that speaks over its standard streams: its image in a StatefulSet, beside a gateway that attaches to it. */
+/** Renders a stdio server as a StatefulSet of its image and a gateway container that attaches to it. */
 export function stdioWorkload(
   server: MCPServer,
   owned: Owned,
@@ -33,9 +33,9 @@ export function stdioWorkload(
   if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
   if (problems.length > 0) return { problems };
   const spec = {
-    // With the default, a pod that never became ready would keep its successor from being made.
+    // By default a pod that never became ready would block its replacement.
     podManagementPolicy: 'Parallel',
-    // One standard input: a second pod would be a second server with a state of its own.
+    // A second pod would be a separate server with its own state.
     replicas: Math.min(1, server.spec.replicas ?? 1),
     selector: { matchLabels: owned.selector },
     serviceName: name,
@@ -68,19 +68,19 @@ function podTemplate(
     ...serverContainer(spec),
     lifecycle: sleepBeforeStop(STOP_SLEEP_S),
     stdin: true,
-    // The end of the stream is the end of the server; the next one starts with a fresh stream.
+    // The end of the stream ends the server; the next one starts with a new stream.
     stdinOnce: true,
   };
   return serverTemplate(server, owned, options, {
     containers: [container, gateway.container],
     volumes: [...serverVolumes(spec), ...gateway.volumes],
-    // What its account may do, attach to pods among it, is for the gateway and not for the server.
+    // The account can attach to pods: only the gateway gets its token, not the server.
     members: { automountServiceAccountToken: false, terminationGracePeriodSeconds: GRACE_S },
     annotations: { [CHECKSUM_ANNOTATION]: checksum },
   });
 }
 
-/** What Kubernetes mounts into every container by itself; here into the gateway's alone. */
+/** The token volume that Kubernetes mounts into every container by default; here only into the gateway's. */
 const TOKEN: GatewayVolume = {
   mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
   volume: {
@@ -107,7 +107,7 @@ const volumeProblems = ({ spec: { volumes = [] } }: MCPServer, { object }: Owned
             ...object,
             path: `spec.volumes[${String(index)}].name`,
             reason: 'ReservedName',
-            message: `names that start with ${VOLUME_PREFIX} are taken by the gateway in the same pod: use another name`,
+            message: `names that start with ${VOLUME_PREFIX} are reserved for the gateway in the same pod: use another name`,
           },
         ]
       : [],

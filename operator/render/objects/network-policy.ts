@@ -7,7 +7,7 @@ import type { RenderOptions } from '../options.ts';
 import { GATEWAYS, ownedObject, type Owned } from '../owned.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
-/** Label of the namespaces from which metrics are read. */
+/** Label of namespaces whose pods can read metrics. */
 const MONITORING_LABEL = { [`${API_GROUP}/monitoring`]: 'true' };
 
 const tcp = (port: number) => [{ port, protocol: 'TCP' }];
@@ -17,11 +17,11 @@ const FOR_MONITORING: JsonObject = {
   ports: tcp(MANAGEMENT_PORT),
 };
 
-/** Who reaches a gateway: everyone its endpoint, monitoring its metrics. */
+/** Renders the policy of a gateway: the endpoint is open to all, metrics to monitoring namespaces. */
 export const gatewayNetworkPolicy = (owned: Owned, name: string, options: RenderOptions): KubeObject[] =>
   policy(owned, name, options, [{ ports: tcp(PUBLIC_PORT) }, FOR_MONITORING]);
 
-/** Who reaches a server: the gateways of its namespace. Nothing else asks callers who they are. */
+/** Renders the policy of a server: only gateways of its namespace can connect, since only they authenticate clients. */
 export function serverNetworkPolicy(
   { spec }: MCPServer,
   owned: Owned,
@@ -39,7 +39,7 @@ export function serverNetworkPolicy(
   );
 }
 
-/** Where the pods call is not narrowed. */
+/** Renders an ingress policy. Egress is not restricted. */
 const policy = (
   owned: Owned,
   name: string,

@@ -2,7 +2,7 @@ import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 
-/** Where several pods are asked for: drained nodes take one at a time. */
+/** Renders a budget for several replicas: draining nodes evicts one pod at a time. */
 export const podDisruptionBudget = (
   owned: Owned,
   name: string,

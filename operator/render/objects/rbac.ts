@@ -4,14 +4,14 @@ import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
-/** For pods of the operator's own making. What mounts its token says so in the pod. */
+/** Renders the ServiceAccount of pods that the operator creates. Only pods that need its token mount it. */
 export function serviceAccount(
   owned: Owned,
   name: string,
   imagePullSecrets: readonly { readonly name: string }[],
   { openshift }: RenderOptions,
 ): KubeObject {
-  // OpenShift adds to this list, which cannot be merged; the pods name the Secrets, too.
+  // OpenShift also writes this list, which cannot be merged. The pods list the Secrets as well.
   const named = imagePullSecrets.length > 0 && !openshift;
   return ownedObject(owned, RESOURCES.ServiceAccount, name, {
     automountServiceAccountToken: false,
@@ -19,7 +19,7 @@ export function serviceAccount(
   });
 }
 
-/** A Role, and its binding to a ServiceAccount of the namespace. */
+/** Renders a Role and its binding to a ServiceAccount of the namespace. */
 export function roleFor(owned: Owned, name: string, account: string, rules: readonly JsonObject[]): KubeObject[] {
   const { namespace } = owned.object;
   return [
@@ -31,7 +31,7 @@ export function roleFor(owned: Owned, name: string, account: string, rules: read
   ];
 }
 
-/** A gateway of many servers: follows its backends, and writes its part of one status. */
+/** Returns the rules of a gateway in front of a group: it watches its backends and writes its part of one status. */
 export const gatewayRules = (name: string, backendsConfigMap: string): readonly JsonObject[] => [
   {
     apiGroups: [''],
@@ -48,7 +48,7 @@ export const gatewayRules = (name: string, backendsConfigMap: string): readonly 
   },
 ];
 
-/** A gateway beside one stdio server: attaches to the server in its own pod. */
+/** Returns the rules of a gateway beside one stdio server: it attaches to the server in its own pod. */
 export const attachRules = (pod: string): readonly JsonObject[] => [
   { apiGroups: [''], resourceNames: [pod], resources: ['pods'], verbs: ['get'] },
   { apiGroups: [''], resourceNames: [pod], resources: ['pods/attach'], verbs: ['create', 'get'] },

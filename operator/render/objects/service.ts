@@ -7,7 +7,7 @@ interface Exposure {
   readonly port: number;
 }
 
-/** One port, to the port `http` of the pods. */
+/** Renders a Service with one port, which targets the port `http` of the pods. */
 export const service = (
   owned: Owned,
   name: string,

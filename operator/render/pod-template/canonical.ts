@@ -3,8 +3,8 @@ import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts'
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /**
- * A pod template as the API server returns it: quantities in their canonical form, members gone that it drops. What it
- * adds by default is not added. Without this, a comparison with the object in the cluster would never end.
+ * Returns a pod template as the API server returns it: quantities in canonical form, empty members removed, but without
+ * its defaults. Otherwise the template would differ from the object in the cluster for ever.
  */
 export const canonicalTemplate = (template: JsonObject): JsonObject => object(template, typesOf('PodTemplateSpec'));
 
@@ -19,7 +19,7 @@ function object(value: JsonObject, fields: ObjectType): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Undefined: the API server drops it. */
+/** Returns a member in canonical form; undefined when the API server removes it. */
 function member(value: unknown, type: FieldType): unknown {
   if (Array.isArray(value)) {
     return value.length === 0 ? undefined : value.map((item: unknown) => listItem(item, type.name));

@@ -3,13 +3,13 @@ import { canonicalQuantity } from './quantity.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
-/** What is wrong with a patch; `path` starts at the patch. */
+/** A fault of a patch. `steps` start at the patch. */
 export interface Fault {
   readonly steps: Steps;
   readonly message: string;
 }
 
-/** Directives of a strategic merge patch: of an object, and of the list that the rest of the member's name names. */
+/** Directives of a strategic merge patch, for an object or for the list whose name follows the slash. */
 export const PATCH = '$patch';
 export const RETAIN_KEYS = '$retainKeys';
 export const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
@@ -17,7 +17,7 @@ export const ELEMENT_ORDER = '$setElementOrder/';
 
 const STRATEGIES: readonly unknown[] = ['delete', 'replace', 'merge'];
 
-/** Everything in a patch that is no pod template, and every directive that says nothing. */
+/** Lists members that are not part of a pod template, and directives without effect. */
 export function patchFaults(patch: unknown, steps: Steps = []): Fault[] {
   return valueFaults(patch, { name: 'PodTemplateSpec', list: false, keys: [] }, steps);
 }

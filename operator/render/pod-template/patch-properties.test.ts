@@ -5,7 +5,7 @@ import { POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 import { strategicMerge } from './strategic-merge.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns a generator of reproducible numbers (mulberry32). */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -33,7 +33,7 @@ const SCALARS: Readonly<Record<string, readonly unknown[]>> = {
 const TEMPLATE: FieldType = { name: 'PodTemplateSpec', list: false, keys: [] };
 const pick = <T>(roll: Dice, choices: readonly T[]): T | undefined => choices[roll(choices.length)];
 
-/** Some valid value of a type; `depth` keeps it small. */
+/** Generates a valid value of a type; `depth` limits its size. */
 function valid(roll: Dice, type: FieldType, depth: number): unknown {
   if (type.list) return validItems(roll, type, depth);
   const fields = POD_TEMPLATE_TYPES.get(type.name);
@@ -52,7 +52,7 @@ function validItems(roll: Dice, type: FieldType, depth: number): unknown[] {
   }));
 }
 
-/** Any JSON, of names that mean something somewhere. */
+/** Generates arbitrary JSON with member names of pod templates. */
 function garbage(roll: Dice, depth: number): unknown {
   const names = [
     'metadata',
@@ -83,11 +83,11 @@ const seeds = Array.from({ length: 300 }, (_, index) => index + 1);
 const template = (roll: Dice): JsonObject => valid(roll, TEMPLATE, 0) as JsonObject;
 
 describe('any patch', () => {
-  it('of the right types has no fault', () => {
+  it('of valid types has no fault', () => {
     for (const seed of seeds) expect(patchFaults(template(dice(seed))), `seed ${String(seed)}`).toEqual([]);
   });
 
-  it('says the same twice', () => {
+  it('gives the same result when applied twice', () => {
     for (const seed of seeds) {
       const roll = dice(seed);
       const [base, patch] = [template(roll), template(roll)];
@@ -96,7 +96,7 @@ describe('any patch', () => {
     }
   });
 
-  it('on nothing is itself, and nothing on anything changes nothing', () => {
+  it('on an empty template is the patch itself, and an empty patch changes nothing', () => {
     for (const seed of seeds) {
       const patch = template(dice(seed));
       expect(strategicMerge({}, patch)).toEqual(patch);
@@ -104,7 +104,7 @@ describe('any patch', () => {
     }
   });
 
-  it('leaves a template that is in its final form after one step', () => {
+  it('gives a template that is canonical after one step', () => {
     for (const seed of seeds) {
       const roll = dice(seed);
       const canonical = canonicalTemplate(strategicMerge(template(roll), template(roll)));
@@ -114,7 +114,7 @@ describe('any patch', () => {
     }
   });
 
-  it('that is garbage is judged, and what has no fault is merged', () => {
+  it('of arbitrary JSON is checked, and merged when it has no fault', () => {
     let merged = 0;
     for (const seed of Array.from({ length: 5000 }, (_, index) => index)) {
       const patch = garbage(dice(seed), 0);

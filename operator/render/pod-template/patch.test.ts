@@ -22,7 +22,7 @@ spec:
 const patched = (patch: string) =>
   patchTemplate(parse(TEMPLATE) as JsonObject, parse(patch) as JsonObject, KEPT, OBJECT);
 
-/** The pod spec, or that of its container `mcp`, after a patch of it. */
+/** Returns the pod spec, or its container `mcp`, after a patch. */
 function pod(patch: string): JsonObject {
   const result = patched(`spec: ${patch}`);
   if ('problems' in result) throw new Error(JSON.stringify(result.problems));
@@ -38,11 +38,11 @@ const problems = (patch: string): string[] => {
 };
 
 describe('a patch of a pod template', () => {
-  it('sets what was not there and replaces what was', () => {
+  it('sets missing fields and replaces existing ones', () => {
     expect(container('image: b, workingDir: /w')).toMatchObject({ image: 'b', workingDir: '/w', args: ['one', 'two'] });
   });
 
-  it('takes a field away with null', () => {
+  it('removes a field with null', () => {
     expect(container('args: null')).not.toHaveProperty('args');
     expect(container('command: null')).not.toHaveProperty('command');
   });
@@ -52,7 +52,7 @@ describe('a patch of a pod template', () => {
     expect(pod('{ tolerations: [{ key: a }] }')['tolerations']).toEqual([{ key: 'a' }]);
   });
 
-  it('merges a list by its key, what is new at the end', () => {
+  it('merges a list by its key and appends new items', () => {
     expect(container('env: [{ name: C, value: "3" }, { name: A, value: "4" }]')['env']).toEqual([
       { name: 'A', value: '4' },
       { name: 'B', value: '2' },
@@ -60,7 +60,7 @@ describe('a patch of a pod template', () => {
     ]);
   });
 
-  it('tells ports apart by their protocol too, TCP when absent', () => {
+  it('distinguishes ports by protocol too, TCP when absent', () => {
     expect(
       container('ports: [{ containerPort: 53, protocol: UDP }, { containerPort: 53, name: tcp }]')['ports'],
     ).toEqual([
@@ -69,20 +69,20 @@ describe('a patch of a pod template', () => {
     ]);
   });
 
-  it('drops an item with $patch: delete, and nothing where there is none', () => {
+  it('removes an item with $patch: delete, and nothing when it does not exist', () => {
     expect(container('env: [{ name: A, $patch: delete }, { name: Z, $patch: delete }]')['env']).toEqual([
       { name: 'B', value: '2' },
     ]);
   });
 
-  it('replaces a list with $patch: replace, also with nothing', () => {
+  it('replaces a list with $patch: replace, also by an empty one', () => {
     expect(container('env: [{ $patch: replace }, { name: Z, value: "1" }]')['env']).toEqual([
       { name: 'Z', value: '1' },
     ]);
     expect(container('env: [{ $patch: replace }]')).not.toHaveProperty('env');
   });
 
-  it('replaces an object with $patch: replace, one in a list too', () => {
+  it('replaces an object with $patch: replace, also in a list', () => {
     expect(container('$patch: replace, image: b')).toEqual({ name: 'mcp', image: 'b' });
   });
 
@@ -92,7 +92,7 @@ describe('a patch of a pod template', () => {
     ]);
   });
 
-  it('keeps with $retainKeys what it names', () => {
+  it('keeps only the members that $retainKeys names', () => {
     expect(container('$retainKeys: [name, image, args], image: b')).toEqual({
       name: 'mcp',
       image: 'b',
@@ -100,12 +100,12 @@ describe('a patch of a pod template', () => {
     });
   });
 
-  it('takes values out of a list of them', () => {
+  it('removes values from a list of primitives', () => {
     expect(container('$deleteFromPrimitiveList/args: [one]')['args']).toEqual(['two']);
     expect(container('$deleteFromPrimitiveList/args: [one, two]')).not.toHaveProperty('args');
   });
 
-  it('orders a list as $setElementOrder says, items that it does not name in their places', () => {
+  it('orders a list by $setElementOrder and keeps other items in place', () => {
     const order = '$setElementOrder/env: [{ name: C }, { name: A }], env: [{ name: C, value: "3" }]';
     expect(container(order)['env']).toEqual([
       { name: 'C', value: '3' },
@@ -114,7 +114,7 @@ describe('a patch of a pod template', () => {
     ]);
   });
 
-  it('lets one source take the place of another', () => {
+  it('replaces one source by another', () => {
     expect(pod('{ volumes: [{ name: a, secret: { secretName: s } }] }')['volumes']).toEqual([
       { name: 'a', secret: { secretName: 's' } },
     ]);
@@ -126,7 +126,7 @@ describe('a patch of a pod template', () => {
     });
   });
 
-  it('gives back what the API server would', () => {
+  it('returns the template as the API server does', () => {
     const patch =
       'tty: false, stdin: false, env: [{ $patch: replace }, { name: E, value: "" }], resources: { limits: { cpu: 0.5, memory: 1024Mi }, requests: {} }, livenessProbe: { initialDelaySeconds: 0, exec: { command: [a, ""] } }, securityContext: { privileged: false }';
     expect(container(patch)).toMatchObject({
@@ -187,19 +187,19 @@ describe('a patch of a pod template', () => {
     [
       'a label of the selector taken away with all others',
       'metadata: { labels: { $patch: replace, a: b } }',
-      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or taken away, the pods are selected by it: remove it from the patch',
+      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or removed, it selects the pods: remove it from the patch',
     ],
     [
       'everything taken away',
       '$patch: delete',
-      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or taken away, the pods are selected by it: remove it from the patch',
-      'spec.podTemplateSpec.spec.containers: container "mcp" cannot be taken away: remove that from the patch',
+      'spec.podTemplateSpec.metadata.labels.app: cannot be changed or removed, it selects the pods: remove it from the patch',
+      'spec.podTemplateSpec.spec.containers: container "mcp" cannot be removed: correct the patch',
     ],
   ])('refuses %s', (_what, patch, ...messages) => {
     expect(problems(patch)).toEqual(messages);
   });
 
-  it('changes neither the template nor itself', () => {
+  it('modifies neither the template nor the patch', () => {
     const template = parse(TEMPLATE) as JsonObject;
     const patch = parse('spec: { containers: [{ name: mcp, env: [{ name: A, $patch: delete }] }] }') as JsonObject;
     const before = JSON.stringify([template, patch]);

@@ -9,15 +9,15 @@ import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 const PATH: Steps = ['spec', 'podTemplateSpec'];
 const INVALID_POD_TEMPLATE = 'InvalidPodTemplateSpec';
 
-/** What a patch of a user may not take away. */
+/** Parts of the template that a user's patch must keep. */
 interface Protected {
   readonly selector: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Names. */
+  /** Names of containers. */
   readonly containers: readonly string[];
 }
 
-/** A pod template with the user's patch on it, as the API server returns it; or everything that is wrong with the patch. */
+/** Applies the user's patch and returns the template as the API server returns it, or the problems of the patch. */
 export function patchTemplate(
   template: JsonObject,
   patch: object | undefined,
@@ -31,7 +31,7 @@ export function patchTemplate(
   return all.length === 0 ? { template: canonicalTemplate(merged) } : { problems: problemsOf(all, object) };
 }
 
-/** Lists what is wrong with a patch whatever it is applied to. For a workload that is not rendered. */
+/** Lists the problems of a patch that do not depend on the template, for a workload that is not rendered. */
 export const patchProblems = (patch: object | undefined, object: ObjectRef): ObjectProblem[] =>
   patch === undefined ? [] : problemsOf(patchFaults(patch), object);
 
@@ -48,11 +48,11 @@ function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[
 function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {
   const pod = isObject(spec) ? spec : {};
   return [
-    ...changed(metadata, 'labels', kept.selector, 'the pods are selected by it'),
-    ...changed(metadata, 'annotations', kept.annotations, 'it is written by the operator'),
+    ...changed(metadata, 'labels', kept.selector, 'it selects the pods'),
+    ...changed(metadata, 'annotations', kept.annotations, 'the operator sets it'),
     ...kept.containers.filter((name) => !containerNames(pod).includes(name)).map(containerLost),
     ...('serviceAccount' in pod
-      ? [{ steps: ['spec', 'serviceAccount'], message: 'is out of date: use serviceAccountName' }]
+      ? [{ steps: ['spec', 'serviceAccount'], message: 'is deprecated: use serviceAccountName' }]
       : []),
   ];
 }
@@ -63,7 +63,7 @@ function changed(metadata: unknown, member: string, kept: Readonly<Record<string
     .filter(([name, value]) => held[name] !== value)
     .map(([name]) => ({
       steps: ['metadata', member, name],
-      message: `cannot be changed or taken away, ${why}: remove it from the patch`,
+      message: `cannot be changed or removed, ${why}: remove it from the patch`,
     }));
 }
 
@@ -72,5 +72,5 @@ const containerNames = ({ containers }: JsonObject): unknown[] =>
 
 const containerLost = (name: string): Fault => ({
   steps: ['spec', 'containers'],
-  message: `container "${name}" cannot be taken away: remove that from the patch`,
+  message: `container "${name}" cannot be removed: correct the patch`,
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalQuantity } from './quantity.ts';
 
-/** As kube-apiserver 1.36 returned them. */
+/** Quantities and the values that kube-apiserver 1.36 returned for them. */
 const RETURNED: readonly (readonly [string, string])[] = [
   ['0', '0'],
   ['0.0', '0'],
@@ -42,7 +42,7 @@ const RETURNED: readonly (readonly [string, string])[] = [
   ['1.0001Ki', '1024102400u'],
 ];
 
-/** It returns these as they are, and so it does with what we write instead. */
+/** Quantities that the API server returns unchanged; it also returns our form of them unchanged. */
 const UNUSUAL: typeof RETURNED = [
   ['+1', '1'],
   ['5.', '5'],
@@ -55,7 +55,7 @@ describe('canonicalQuantity', () => {
     expect(canonicalQuantity(given)).toBe(returned);
   });
 
-  it.each(RETURNED)('%s: %s stays as it is', (_given, returned) => {
+  it.each(RETURNED)('keeps the canonical form of %s: %s', (_given, returned) => {
     expect(canonicalQuantity(returned)).toBe(returned);
   });
 

@@ -2,12 +2,12 @@ const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const QUANTITY = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/u;
 const NANO = 1_000_000_000n;
-/** Beyond it the API server rounds. */
+/** The API server rounds longer quantities. */
 const MAX_DIGITS = 40;
 
 /**
- * A quantity as the API server returns it: `0.5` is `500m`, `1024Mi` is `1Gi`. Undefined when it is none.
- * Smaller parts than a billionth are rounded up, as there.
+ * Returns a quantity as the API server does: `0.5` is `500m`, `1024Mi` is `1Gi`. Undefined for text that is not a
+ * quantity. Parts below a billionth are rounded up.
  */
 export function canonicalQuantity(text: string): string | undefined {
   const [, sign = '', digits = '', suffix = ''] = QUANTITY.exec(text) ?? [];
@@ -18,7 +18,7 @@ export function canonicalQuantity(text: string): string | undefined {
   if (nanos === 0n) return '0';
   const minus = sign === '-' ? '-' : '';
   if (exponent !== undefined) return minus + decimalExponent(nanos);
-  // Binary suffixes stand for whole numbers only.
+  // Binary suffixes are for whole numbers only.
   const isBinary = suffix.endsWith('i') && nanos >= 1024n * NANO && nanos % NANO === 0n;
   return minus + (isBinary ? binary(nanos / NANO) : decimal(nanos));
 }
@@ -27,7 +27,7 @@ function inNanos(digits: string, suffix: string, exponent: string | undefined): 
   const [whole = '', fraction = ''] = digits.split('.');
   const mantissa = BigInt(`${whole}${fraction}`);
   const scale = NANO * (exponent === undefined ? factorOf(suffix) : 1n);
-  // The factor of a decimal suffix below one, and of a fraction, divides.
+  // A decimal suffix below one and a fraction divide.
   const power = (exponent === undefined ? decimalPower(suffix) : Number(exponent)) - fraction.length;
   return power >= 0 ? mantissa * scale * 10n ** BigInt(power) : divideUp(mantissa * scale, 10n ** BigInt(-power));
 }
@@ -36,7 +36,7 @@ const factorOf = (suffix: string): bigint => (suffix.endsWith('i') ? 1024n ** Bi
 const decimalPower = (suffix: string): number => (suffix.endsWith('i') ? 0 : (DECIMAL.indexOf(suffix) - 3) * 3);
 const divideUp = (value: bigint, by: bigint): bigint => (value + by - 1n) / by;
 
-/** The largest suffix that leaves a whole number. */
+/** Formats with the largest suffix that leaves a whole number. */
 function decimal(nanos: bigint): string {
   const [mantissa, thousands] = reduce(nanos, 1000n, DECIMAL.length - 1);
   return `${String(mantissa)}${DECIMAL[thousands] ?? ''}`;

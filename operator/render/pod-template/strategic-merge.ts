@@ -3,13 +3,13 @@ import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /**
- * A pod template with a strategic merge patch on it. The patch must be free of faults. Items that are new to a merged
- * list come after those that were there, unless `$setElementOrder` says otherwise.
+ * Applies a strategic merge patch without faults to a pod template. New items of a merged list follow the existing ones,
+ * unless `$setElementOrder` sets another order.
  */
 export const strategicMerge = (template: JsonObject, patch: JsonObject): JsonObject =>
   mergeObject(template, patch, 'PodTemplateSpec') ?? {};
 
-/** Undefined: deleted. */
+/** Returns the merged value; undefined when the patch deletes it. */
 function mergeValue(base: unknown, patch: unknown, type: FieldType): unknown {
   if (patch === null) return undefined;
   if (type.list) return mergeList(listOf(base), listOf(patch), type);
@@ -33,7 +33,7 @@ function mergeObject(base: JsonObject, patch: JsonObject, typeName: string): Jso
   return Object.fromEntries(merged);
 }
 
-/** A volume that is patched to be a ConfigMap is no emptyDir any more. */
+/** Removes alternatives of the patched members: a volume that becomes a ConfigMap loses its emptyDir. */
 function dropAlternatives(merged: Map<string, unknown>, patch: JsonObject, typeName: string): void {
   const alternatives = ALTERNATIVES.get(typeName) ?? [];
   const chosen = alternatives.filter((member) => (patch[member] ?? null) !== null);
@@ -65,7 +65,7 @@ function directList(
   merged.set(name, reorder(list, place));
 }
 
-/** Items with a place take, in their order, the positions that such items have; the others stay where they are. */
+/** Sorts the items that have a place among their own positions. The other items stay where they are. */
 function reorder(list: readonly unknown[], place: (item: unknown) => number): unknown[] {
   const placed = list.filter((item) => place(item) >= 0).toSorted((a, b) => place(a) - place(b));
   return list.map((item) => (place(item) < 0 ? item : placed.shift()));

@@ -7,7 +7,7 @@ interface Attribute {
   readonly type: string;
 }
 
-/** The fields of a type as the client has them. */
+/** Lists the fields of a type in the Kubernetes client. */
 function attributesOf(name: string): ReadonlyMap<string, string> {
   const models = client as unknown as Readonly<Record<string, { getAttributeTypeMap?: () => Attribute[] } | undefined>>;
   const model = models[`V1${name}`] ?? models[`CoreV1${name}`];
@@ -34,20 +34,20 @@ function clientTypes({ name, list }: FieldType): string[] {
 const types = [...POD_TEMPLATE_TYPES].map(([name, fields]) => ({ name, fields }));
 
 describe('the types of a pod template', () => {
-  it.each(types)('$name has the fields that the client has, of the same types', ({ name, fields }) => {
+  it.each(types)('$name has the fields and types of the Kubernetes client', ({ name, fields }) => {
     const known = attributesOf(name);
     expect(known.size).toBeGreaterThan(0);
     for (const [field, type] of fields) expect(clientTypes(type), field).toContain(known.get(field));
-    // Of the metadata of a pod template most has no meaning.
+    // Most metadata fields have no effect in a pod template.
     if (name !== 'ObjectMeta') expect([...fields.keys()].toSorted()).toEqual([...known.keys()].toSorted());
   });
 
-  it('names no type that it has not', () => {
+  it('refers only to types that it defines', () => {
     const named = types.flatMap(({ fields }) => [...fields.values()].map(({ name }) => name));
     expect(named.filter((name) => !POD_TEMPLATE_TYPES.has(name) && !(name in SCALARS))).toEqual([]);
   });
 
-  it('merges lists by fields that their items have', () => {
+  it('has merge keys that are fields of the items', () => {
     for (const { fields } of types) {
       for (const [field, { name, keys }] of fields) {
         for (const key of keys) expect(POD_TEMPLATE_TYPES.get(name)?.has(key), `${field}: ${key}`).toBe(true);
@@ -55,7 +55,7 @@ describe('the types of a pod template', () => {
     }
   });
 
-  it('has alternatives among fields', () => {
+  it('lists alternatives that are fields', () => {
     for (const [name, members] of ALTERNATIVES) {
       expect(members.length).toBeGreaterThan(1);
       for (const member of members) expect(POD_TEMPLATE_TYPES.get(name)?.has(member), `${name}.${member}`).toBe(true);

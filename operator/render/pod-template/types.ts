@@ -188,17 +188,17 @@ TypedObjectReference = apiGroup: string; kind: string; name: string; namespace: 
 VolumeResourceRequirements = limits: quantities; requests: quantities
 `;
 
-/** The name of a type, or of the type of a list's items, and the keys that the items are merged by. */
+/** Name of a type, or of a list's item type, with the merge keys of the items. */
 export interface FieldType {
   readonly name: string;
   readonly list: boolean;
-  /** Empty: the list is replaced as a whole. */
+  /** Merge keys. When empty, a patch replaces the whole list. */
   readonly keys: readonly string[];
 }
 
 export type ObjectType = ReadonlyMap<string, FieldType>;
 
-/** By name. */
+/** Object types by name. */
 export const POD_TEMPLATE_TYPES: ReadonlyMap<string, ObjectType> = new Map(
   TYPES.trim()
     .split(/\n(?! )/u)
@@ -213,7 +213,7 @@ function readField(text: string): readonly [string, FieldType] {
   return [field, { name, list: text.endsWith(']'), keys: keys?.split(',') ?? [] }];
 }
 
-/** Members of a type of which one at most may be set; a patch that sets another takes the place of the first. */
+/** Members of which at most one can be set. A patch that sets one removes the other. */
 export const ALTERNATIVES: ReadonlyMap<string, readonly string[]> = new Map([
   ['Volume', [...(POD_TEMPLATE_TYPES.get('Volume')?.keys() ?? [])].filter((member) => member !== 'name')],
   ['EnvVar', ['value', 'valueFrom']],

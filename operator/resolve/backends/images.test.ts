@@ -41,7 +41,7 @@ describe('imageScheme', () => {
     expect(imageScheme(image)).toBe(scheme);
   });
 
-  it('judges a long text in no time', () => {
+  it('checks a long text quickly', () => {
     const started = performance.now();
     expect(imageScheme(`${'a-'.repeat(50_000)}!`)).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(1_000);

@@ -37,14 +37,14 @@ const FIELDS = KINDS.flatMap(({ kind, schema }) => {
   return leaves(spec ?? {}, 'spec').map((leaf) => ({ kind, ...leaf }));
 });
 
-/** Fields that are text for people, or repeat what another field says and are refused when they differ. */
+/** Descriptive fields, and fields that repeat another one and are rejected when they differ. */
 const DESCRIPTIVE: readonly string[] = [
   'MCPGroup spec.description',
   'VirtualMCPServer spec.authServerConfig.upstreamProviders[].type',
   'VirtualMCPServer spec.config.name',
   'VirtualMCPServer spec.config.groupRef',
 ];
-/** Fields that a rule of the kind refuses whenever they are set. */
+/** Fields that a rule of the kind always rejects. */
 const REFUSED: readonly string[] = [
   'VirtualMCPServer spec.config.backends',
   'VirtualMCPServer spec.config.sessionStorage',
@@ -110,7 +110,7 @@ function hasEffect(kind: KindName, pattern: FieldPattern, schema: Schema): boole
   );
 }
 
-/** Outcomes of the unchanged inputs; each input has platforms of its own. */
+/** Outcomes of the unchanged inputs, each on its own platforms. */
 const baselines = new WeakMap<Platform, string>();
 
 /** Returns true when one of the other values at `path` changes the outcome. */
@@ -143,7 +143,7 @@ function changes(
   }
 }
 
-describe('no accepted field is silently without effect', () => {
+describe('every accepted field has an effect', () => {
   it.each(FIELDS)('$kind $path', ({ kind, path, schema }) => {
     const accountedFor =
       isUnbuilt(kind, path) || isClusterField(kind, path) || isListed([...DESCRIPTIVE, ...REFUSED], kind, path);
@@ -180,20 +180,20 @@ describe('no accepted field is silently without effect', () => {
     },
   );
 
-  it('refuses every strategy that is not built, and only those', () => {
+  it('rejects exactly the strategies that are not built', () => {
     expect(STRATEGIES.filter(({ type }) => unbuiltStrategy(type))).toEqual([]);
     expect(unbuiltStrategy('cloudSts')).toMatchObject({ reason: 'NotSupportedYet', path: 'spec.type' });
   });
 });
 
-/** An object that holds nothing but one field. */
+/** Returns an object with a single field. */
 function objectWith(kind: KindName, pattern: FieldPattern, value: unknown): Resource {
   const steps = pattern.match(/[^.[\]{}]+|\[\]/gu) ?? [];
   const root = steps.reduceRight((inner: unknown, step) => (step === '[]' ? [inner] : { [step]: inner }), value);
   return { kind, metadata: { name: 'x' }, ...(root as object) } as unknown as Resource;
 }
 
-/** Sections 2.1 to 2.3 of the specification. */
+/** Fields that every golden input set must cover. */
 const SPECIFICATION: Readonly<Record<string, readonly FieldPattern[]>> = {
   VirtualMCPServer: [
     'spec.groupRef.name',
@@ -266,7 +266,7 @@ describe('golden inputs', () => {
     patterns.map((pattern) => ({ kind: kind as KindName, pattern })),
   );
 
-  it.each(rows)('set $kind $pattern of the specification', ({ kind, pattern }) => {
+  it.each(rows)('set $kind $pattern', ({ kind, pattern }) => {
     expect(isInGoldens(kind, pattern)).toBe(true);
   });
 });

@@ -12,7 +12,7 @@ describe('field paths', () => {
     [['X-Header'], 'X-Header'],
     [[''], '[""]'],
     [[], ''],
-  ])('%j is written %s and read back', (path, text) => {
+  ])('writes %j as %s and parses it back', (path, text) => {
     expect(pathText(path)).toBe(text);
     expect(parsePath(text)).toEqual(path);
   });
@@ -22,15 +22,15 @@ describe('field paths', () => {
     ['spec', 'a', 'spec.a'],
     ['spec', 'a.b', 'spec["a.b"]'],
     ['spec.list', 0, 'spec.list[0]'],
-  ])('%j and a step %j give %s', (path, step, expected) => {
+  ])('appends to %j the step %j as %s', (path, step, expected) => {
     expect(childPath(path, step)).toBe(expected);
   });
 
-  it('reads as much of a foreign text as it can', () => {
+  it('parses invalid text up to the first invalid step', () => {
     expect(parsePath('spec.a[x]')).toEqual(['spec', 'a']);
   });
 
-  it('gives the value at a path, undefined beyond the last', () => {
+  it('returns the value at a path, undefined without one', () => {
     expect(valueAt({ a: [{ b: 1 }] }, ['a', 0, 'b'])).toBe(1);
     expect(valueAt({ a: null }, ['a', 'b', 'c'])).toBeUndefined();
   });
@@ -39,7 +39,7 @@ describe('field paths', () => {
 describe('field patterns', () => {
   const object = { spec: { tools: [{ overrides: { x: { name: 'y' }, 'p.q': {} } }, {}] } };
 
-  it('finds every place that a pattern names', () => {
+  it('lists every field that matches a pattern', () => {
     expect(occurrences(object, 'spec.tools[].overrides{}.name')).toEqual([
       { path: 'spec.tools[0].overrides.x.name', value: 'y' },
     ]);
@@ -50,7 +50,7 @@ describe('field patterns', () => {
     expect(occurrences(object, 'spec.missing')).toEqual([]);
   });
 
-  it('covers itself and what is below, not what starts with the same letters', () => {
+  it('covers itself and the fields below, not fields with the same prefix', () => {
     expect(covers('spec.audit', 'spec.audit')).toBe(true);
     expect(covers('spec.audit', 'spec.audit.enabled')).toBe(true);
     expect(covers('spec.tools', 'spec.tools[].name')).toBe(true);
