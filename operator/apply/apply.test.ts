@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
-import { KubeTarget } from './apply.ts';
+import { Applier } from './apply.ts';
 import { ownerReferenceOf } from './owned.ts';
 import { ObjectServer } from './testdata/object-server.ts';
 import { WrittenObjects } from './written-objects.ts';
@@ -33,7 +33,7 @@ function setUp() {
   const server = new ObjectServer();
   let now = 0;
   const written = new WrittenObjects(() => now);
-  const target = new KubeTarget({
+  const target = new Applier({
     client: server,
     seen: server,
     written,
@@ -48,8 +48,8 @@ function setUp() {
   return { server, target, written, writesOf, pass: (ms: number) => (now += ms) };
 }
 
-describe('KubeTarget', () => {
-  it('makes what is not there, the workload last, and then writes nothing', async () => {
+describe('Applier', () => {
+  it('creates missing objects, the workload last, and then writes nothing', async () => {
     const { writesOf } = setUp();
     const first = await writesOf(ALL);
     expect(first.writes).toEqual(['apply ConfigMap/mcp-web', 'apply Service/mcp-web', 'apply Deployment/mcp-web']);
@@ -59,7 +59,7 @@ describe('KubeTarget', () => {
     expect(second.objects).toHaveLength(3);
   });
 
-  it('applies objects that do not need each other at the same time, and ends after the last of them', async () => {
+  it('applies independent objects concurrently and resolves after the last one', async () => {
     const { server, target } = setUp();
     const ended: string[] = [];
     const held = Promise.withResolvers<undefined>();
@@ -80,7 +80,7 @@ describe('KubeTarget', () => {
     expect(ended).toEqual(['ConfigMap', 'Service', 'all']);
   });
 
-  it('takes away what is wanted no longer although the watch has not brought yet that it was made', async () => {
+  it('deletes unwanted objects that the watch has not reported yet', async () => {
     const { server, writesOf } = setUp();
     server.holdWatch();
     await writesOf([CONFIG, SERVICE]);
@@ -88,7 +88,7 @@ describe('KubeTarget', () => {
     expect((await writesOf([CONFIG])).writes).toEqual([]);
   });
 
-  it('writes nothing a second time although the watch has not brought the first yet', async () => {
+  it('does not write again before the watch reports the first write', async () => {
     const { server, writesOf, pass } = setUp();
     server.holdWatch();
     expect((await writesOf(ALL)).writes).toHaveLength(3);
@@ -97,20 +97,20 @@ describe('KubeTarget', () => {
     expect((await writesOf(ALL)).writes).toHaveLength(6); // each is refused as it is there, and then applied to it
   });
 
-  it('writes what changed, and nothing else', async () => {
+  it('writes only changed objects', async () => {
     const { writesOf } = setUp();
     await writesOf(ALL);
     const changed = { ...CONFIG, data: { a: '2' } };
     expect((await writesOf([changed, SERVICE, DEPLOYMENT])).writes).toEqual(['apply ConfigMap/mcp-web']);
   });
 
-  it('writes when a field is wanted no longer, which shows in nothing but the digest', async () => {
+  it('writes when a field is no longer desired, which only the digest shows', async () => {
     const { writesOf } = setUp();
     await writesOf([{ ...CONFIG, data: { a: '1', b: '2' } }]);
     expect((await writesOf([CONFIG])).writes).toEqual(['apply ConfigMap/mcp-web']);
   });
 
-  it('takes back a hand edit of its fields, and leaves what others added', async () => {
+  it('reverts edits of its fields and keeps fields that others added', async () => {
     const { server, writesOf } = setUp();
     await writesOf([CONFIG]);
     const live = server.find('ConfigMap', 'mcp-web')!;
@@ -121,7 +121,7 @@ describe('KubeTarget', () => {
     expect(server.find('ConfigMap', 'mcp-web')).toMatchObject({ data: { a: '1' } });
   });
 
-  it('does not fight with what the API server or a webhook makes of its words, but with an edit on top', async () => {
+  it('accepts values normalised by the API server or a webhook, but reverts an edit', async () => {
     const { server, writesOf } = setUp();
     const service = object('Service', { spec: { ports: [{ port: 80 }], cpu: '1000m' } });
     server.normalize = (each) => ({ ...each, spec: { ...(each['spec'] as object), cpu: '1' } });
@@ -134,7 +134,7 @@ describe('KubeTarget', () => {
     expect((await writesOf([service])).writes).toHaveLength(1);
   });
 
-  it('does not touch an object of that name that is not its own, and makes no workload without its inputs', async () => {
+  it('does not touch a foreign object of that name and creates no workload without its inputs', async () => {
     const { server, writesOf } = setUp();
     const { labels: _, ownerReferences: __, ...bare } = CONFIG.metadata;
     const theirs = server.put({ ...CONFIG, metadata: bare, data: { a: 'theirs' } });
@@ -147,7 +147,7 @@ describe('KubeTarget', () => {
     expect((await writesOf(ALL)).problems).toEqual([]);
   });
 
-  it('asks instead of writing while a name is known to be taken', async () => {
+  it('reads instead of writing while a foreign object is known to have the name', async () => {
     const { server, writesOf } = setUp();
     const { labels: _, ownerReferences: __, ...bare } = CONFIG.metadata;
     server.put({ ...CONFIG, metadata: bare });
@@ -159,7 +159,7 @@ describe('KubeTarget', () => {
     expect(await writesOf([CONFIG])).toMatchObject({ problems: [], writes: ['apply ConfigMap/mcp-web'] });
   });
 
-  it('takes an object back that has lost the label by which it is watched', async () => {
+  it('restores an object that lost the label of the watch', async () => {
     const { server, writesOf, written } = setUp();
     await writesOf([CONFIG]);
     const live = server.find('ConfigMap', 'mcp-web')!;
@@ -173,7 +173,7 @@ describe('KubeTarget', () => {
     });
   });
 
-  it('removes what an owner of the same name left, and makes its own then', async () => {
+  it('deletes an object of an earlier owner of the same name, then creates its own', async () => {
     const { server, writesOf } = setUp();
     const gone = { ...OWNER, metadata: { ...OWNER.metadata, uid: 'owner-0' } };
     server.put(object('ConfigMap', { data: {} }, gone));
@@ -186,7 +186,7 @@ describe('KubeTarget', () => {
     });
   });
 
-  it('waits for an object that is on its way out', async () => {
+  it('waits for an object that is being deleted', async () => {
     const { server, writesOf } = setUp();
     await writesOf([CONFIG]);
     const live = server.find('ConfigMap', 'mcp-web')!;
@@ -194,7 +194,7 @@ describe('KubeTarget', () => {
     expect(await writesOf([CONFIG])).toMatchObject({ waiting: true, writes: [], problems: [] });
   });
 
-  it('deletes what is wanted no longer, but nothing while something is wrong', async () => {
+  it('deletes unwanted objects, but nothing while there are problems', async () => {
     const { server, writesOf } = setUp();
     await writesOf(ALL);
     server.refusals.set('ConfigMap', { status: 403, reason: 'Forbidden', message: 'exceeded quota: compute' });
@@ -228,7 +228,7 @@ describe('KubeTarget', () => {
     },
   );
 
-  it.each([403, 422])('says so too when a %i comes after a conflict', async (status) => {
+  it.each([403, 422])('reports a %i after a conflict too', async (status) => {
     const { server, writesOf } = setUp();
     await writesOf([CONFIG]);
     server.holdWatch();
@@ -238,7 +238,7 @@ describe('KubeTarget', () => {
     expect(problems).toMatchObject([{ reason: status === 403 ? 'ApplyForbidden' : 'ApplyInvalid' }]);
   });
 
-  it('keeps what pods may need until those of the new workload serve', async () => {
+  it('keeps objects that old pods may need until the new pods are available', async () => {
     const { server, writesOf } = setUp();
     const account = object('ServiceAccount', {});
     const workload = object('Deployment', { spec: { replicas: 1 } });
@@ -254,7 +254,7 @@ describe('KubeTarget', () => {
     ]);
   });
 
-  it('replaces a list in which an edit of its key has left a second item that does not fit beside ours', async () => {
+  it('replaces a list in which an edit of the key left a conflicting item', async () => {
     const { server, writesOf } = setUp();
     await writesOf([SERVICE]);
     const live = server.find('Service', 'mcp-web')!;
@@ -267,7 +267,7 @@ describe('KubeTarget', () => {
     expect(server.find('Service', 'mcp-web')).toMatchObject({ spec: { ports: [{ port: 80 }] } });
   });
 
-  it('says that the patch of the pod template is wrong when the workload with it is refused', async () => {
+  it('reports the pod template patch when the patched workload is rejected', async () => {
     const { server, writesOf } = setUp();
     server.refusals.set('Deployment', { status: 422, reason: 'Invalid', message: 'spec.template: bad' });
     expect((await writesOf(ALL)).problems).toMatchObject([{ reason: 'ApplyInvalid', path: '' }]);
@@ -288,7 +288,7 @@ describe('KubeTarget', () => {
     await expect(target.apply(OWNER, ALL)).rejects.toThrow(message);
   });
 
-  it('gives a workload that it looks for', async () => {
+  it('returns the current state of a workload', async () => {
     const { target, writesOf } = setUp();
     await writesOf(ALL);
     expect(target.live(RESOURCES.Deployment, 'team', 'mcp-web')).toMatchObject({ kind: 'Deployment' });

@@ -11,10 +11,10 @@ import { isNeededByPods, isRolledOut } from './rolled-out.ts';
 import type { WrittenObjects } from './written-objects.ts';
 
 export const FIELD_MANAGER = 'vmcp-operator';
-/** Digest of what was applied last: a field that is wanted no longer shows in nothing else. */
+/** Annotation with the digest of the last applied object. Only it shows that a field is no longer desired. */
 export const APPLIED_HASH = 'vmcp.dev/applied-hash';
 
-/** What the target asks of an API server. */
+/** Requests to the API server. */
 export interface Writer {
   get(type: ResourceType, namespace: string, name: string): Promise<KubeObject | undefined>;
   apply(
@@ -36,57 +36,57 @@ export interface Writer {
   ): Promise<void>;
 }
 
-/** What the watches have brought so far. */
+/** Objects that the watches have reported. */
 export interface Seen {
   raw(type: ResourceType, namespace: string, name: string): KubeObject | undefined;
   owned(type: ResourceType, namespace: string, ownerUid: string): readonly KubeObject[];
 }
 
 export interface Applied {
-  /** As they are now; those that could not be applied as they were before, if they are there. */
+  /** Applied objects. An object that could not be applied is included in its previous state, if it exists. */
   readonly objects: readonly KubeObject[];
-  /** What a person has to solve. */
+  /** Problems that a user has to solve. */
   readonly problems: readonly ObjectProblem[];
-  /** Something is on its way out and in the way: look again soon. */
+  /** True when an object that is being deleted blocks the change: retry soon. */
   readonly waiting: boolean;
-  /** Another operator applied the objects; they may be taken over after so long. */
+  /** Another operator applied the objects. Time until they can be taken over. */
   readonly againInMs?: number;
 }
 
-export interface KubeTargetOptions {
+export interface ApplierOptions {
   readonly client: Writer;
   readonly seen: Seen;
   readonly written: WrittenObjects;
-  /** Tells this operator from others, over restarts. */
+  /** Identifies this operator across restarts. */
   readonly identity: string;
   readonly now: () => number;
 }
 
-interface One {
+interface ApplyResult {
   readonly object?: KubeObject;
   readonly problem?: ObjectProblem;
-  /** Something is on its way out and in the way. */
+  /** True when an object that is being deleted blocks the change. */
   readonly isWaiting?: boolean;
 }
 
-/** resourceVersions start higher: an object that is there is newer, and the request is refused as a conflict. */
+/** resourceVersion below every real one: the API server rejects the request as a conflict when the object exists. */
 const ONLY_IF_ABSENT = '1';
 
-/** Brings the objects of one owner to what is wanted, with no more requests than there are differences. */
-export class KubeTarget {
+/** Applies the desired objects of an owner. Sends requests only for objects that differ. */
+export class Applier {
   readonly #client: Writer;
   readonly #seen: Seen;
   readonly #written: WrittenObjects;
-  /** The digest by which an object was last found to be as wanted. */
-  readonly #clean = new WeakMap<KubeObject, string>();
-  /** What the API server makes of our own words (`1000m` becomes `1`), by uid: no reason to write again. */
-  readonly #settled = new Map<string, { readonly digest: string; readonly texts: ReadonlySet<string> }>();
-  /** Names that were not ours when they were last looked at. The watches do not show who has them. */
+  /** Digest for which an object was last found up to date. */
+  readonly #upToDate = new WeakMap<KubeObject, string>();
+  /** Differences that remain right after a write, by uid: the API server normalises values (`1000m` becomes `1`). */
+  readonly #remaining = new Map<string, { readonly digest: string; readonly texts: ReadonlySet<string> }>();
+  /** Names that foreign objects had at the last check. The watches do not report foreign objects. */
   readonly #taken = new Set<string>();
   readonly #identity: string;
   readonly #others: OtherOperators;
 
-  constructor({ client, seen, written, identity, now }: KubeTargetOptions) {
+  constructor({ client, seen, written, identity, now }: ApplierOptions) {
     this.#client = client;
     this.#seen = seen;
     this.#written = written;
@@ -94,37 +94,37 @@ export class KubeTarget {
     this.#others = new OtherOperators(identity, now, APPLIED_HASH);
   }
 
-  /** Throws what a later try may cure. */
+  /** Applies the desired objects. Throws errors that a retry may resolve. */
   async apply(owner: KubeObject, desired: readonly KubeObject[]): Promise<Applied> {
-    const there = this.#there(owner, desired);
-    this.#others.see(owner, there);
-    const isOthers = there.some((each) => this.#others.isOthers(each));
-    const isAgreed = isOthers && this.#isAllAsWanted(owner, desired);
+    const existing = this.#existing(owner, desired);
+    this.#others.see(owner, existing);
+    const isOthers = existing.some((each) => this.#others.isOthers(each));
+    const isAgreed = isOthers && this.#areAllUpToDate(owner, desired);
     if (isAgreed) this.#others.agree(owner);
     if (isAgreed || !isOthers) return this.#applyAll(owner, desired, false);
-    const turn = this.#others.takeOver(owner, there);
+    const turn = this.#others.takeOver(owner, existing);
     if (turn) {
       const { other, againInMs } = turn;
-      const objects = inOrder(desired).flatMap((each) => this.#asItIs(each).object ?? []);
+      const objects = inOrder(desired).flatMap((each) => this.#currentState(each).object ?? []);
       const problems = [anotherOperator(owner, other, againInMs)];
       return { objects, problems, waiting: false, ...(againInMs !== undefined && { againInMs }) };
     }
     try {
       return await this.#applyAll(owner, desired, true);
     } finally {
-      this.#others.see(owner, this.#there(owner, desired)); // what is not done yet is no answer of the other one
+      this.#others.see(owner, this.#existing(owner, desired)); // objects that are not applied yet are no reaction of the other operator
     }
   }
 
   async #applyAll(owner: KubeObject, desired: readonly KubeObject[], isTakeOver: boolean): Promise<Applied> {
-    const done: One[] = [];
+    const done: ApplyResult[] = [];
     const isBlocked = () => done.some(({ problem, isWaiting }) => problem !== undefined || isWaiting === true);
     for (const stage of inStages(desired)) {
-      // A workload whose inputs are incomplete would start pods that cannot run; the old ones go on.
-      const isLeft = isBlocked();
-      const bring = async (each: KubeObject): Promise<One> =>
-        isLeft && isWorkload(each) ? this.#asItIs(each) : this.#one(owner, each, isTakeOver);
-      done.push(...(await settledAll(stage.map(bring))));
+      // A workload with incomplete inputs would start pods that cannot run. The old pods keep running.
+      const isSkipped = isBlocked();
+      const applyEach = async (each: KubeObject): Promise<ApplyResult> =>
+        isSkipped && isWorkload(each) ? this.#currentState(each) : this.#applyOne(owner, each, isTakeOver);
+      done.push(...(await settledAll(stage.map(applyEach))));
     }
     const objects = done.flatMap(({ object }) => object ?? []);
     if (!isBlocked()) await this.#prune(owner, desired, objects);
@@ -135,69 +135,74 @@ export class KubeTarget {
     };
   }
 
-  /** An object of the owner as it is, for who does not want to change anything. */
+  /** Returns an object in its current state without changing it. */
   live(type: ResourceType, namespace: string, name: string): KubeObject | undefined {
     return this.#written.latest(type, namespace, name, this.#seen.raw(type, namespace, name));
   }
 
-  #asItIs({ apiVersion, kind, metadata }: KubeObject): One {
+  #currentState({ apiVersion, kind, metadata }: KubeObject): ApplyResult {
     const object = this.live(resourceOf({ apiVersion, kind }), metadata.namespace ?? '', metadata.name);
     return object ? { object } : {};
   }
 
-  /** What there is for the owner now, wanted or not. */
-  #there(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
-    const wanted = desired.flatMap((each) => this.#asItIs(each).object ?? []);
-    return [...wanted.filter((each) => ownership(each, owner) === 'ours'), ...this.#leftOver(owner, desired)];
+  /** Lists the existing objects of the owner, desired or not. */
+  #existing(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
+    const named = desired.flatMap((each) => this.#currentState(each).object ?? []);
+    return [...named.filter((each) => ownership(each, owner) === 'ours'), ...this.#leftOver(owner, desired)];
   }
 
-  #isAllAsWanted(owner: KubeObject, desired: readonly KubeObject[]): boolean {
+  #areAllUpToDate(owner: KubeObject, desired: readonly KubeObject[]): boolean {
     if (this.#leftOver(owner, desired).length > 0) return false;
     return desired.every((each) => {
-      const live = this.#asItIs(each).object;
-      return live !== undefined && this.#isAsWanted(live, each, digestOf(each));
+      const live = this.#currentState(each).object;
+      return live !== undefined && this.#isUpToDate(live, each, digestOf(each));
     });
   }
 
-  async #one(owner: KubeObject, desired: KubeObject, isTakeOver: boolean): Promise<One> {
+  async #applyOne(owner: KubeObject, desired: KubeObject, isTakeOver: boolean): Promise<ApplyResult> {
     const type = resourceOf(desired);
     const { namespace = '', name } = desired.metadata;
     const digest = digestOf(desired);
     const isTaken = this.#taken.has(objectKey(desired));
-    const bearsOther = (object: KubeObject | undefined) => object !== undefined && this.#others.isOthers(object);
+    const isFromOther = (object: KubeObject | undefined) => object !== undefined && this.#others.isOthers(object);
     let live = isTaken ? await this.#client.get(type, namespace, name) : this.live(type, namespace, name);
-    if (live && !(isTakeOver && bearsOther(live)) && this.#isAsWanted(live, desired, digest)) return { object: live };
+    if (live && !(isTakeOver && isFromOther(live)) && this.#isUpToDate(live, desired, digest)) return { object: live };
     let conflict: ApiError;
     try {
-      return await this.#bring(owner, desired, digest, live);
+      return await this.#write(owner, desired, digest, live);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 409)) return this.#refused(error, owner, desired, live);
+      if (!(error instanceof ApiError && error.status === 409)) return this.#onRejection(error, owner, desired, live);
       conflict = error;
     }
-    // The object is not as the watch said: the API server is asked how it is.
+    // The watched state is outdated: read the object from the API server.
     this.#written.forget(type, namespace, name);
     try {
       live = await this.#client.get(type, namespace, name);
-      if (!isTakeOver && bearsOther(live)) throw conflict; // another operator was faster
-      return await this.#bring(owner, desired, digest, live);
+      if (!isTakeOver && isFromOther(live)) throw conflict; // another operator was faster
+      return await this.#write(owner, desired, digest, live);
     } catch (error) {
-      return this.#refused(error, owner, desired, live);
+      return this.#onRejection(error, owner, desired, live);
     }
   }
 
-  /** Throws what is no refusal. */
-  async #refused(error: unknown, owner: KubeObject, desired: KubeObject, live: KubeObject | undefined): Promise<One> {
+  /** Returns the problem for a rejected request. Throws other errors. */
+  async #onRejection(
+    error: unknown,
+    owner: KubeObject,
+    desired: KubeObject,
+    live: KubeObject | undefined,
+  ): Promise<ApplyResult> {
     if (!(error instanceof ApiError)) throw error;
     const patch = live && error.status === 422 ? replacementOf(desired, live) : undefined;
-    if (patch && (await this.#replaceLists(desired, patch))) return this.#one(owner, desired, false);
+    if (patch && (await this.#replaceLists(desired, patch))) return this.#applyOne(owner, desired, false);
     const problem = refusalOf(error, desired, owner);
     if (!problem) throw error;
     return { problem, ...(live && { object: live }) };
   }
 
   /**
-   * An edit of the member by which an item of a list is known makes it somebody else's item, which applying leaves
-   * alone: a Service then has two ports of one name, and is refused.
+   * Replaces the ports of a Service. When someone edits the key of a list item, server-side apply treats it as a foreign
+   * item and keeps it: the Service then has two ports with one name, which the API server rejects.
    */
   async #replaceLists(desired: KubeObject, patch: object): Promise<boolean> {
     const type = resourceOf(desired);
@@ -213,7 +218,12 @@ export class KubeTarget {
     }
   }
 
-  async #bring(owner: KubeObject, desired: KubeObject, digest: string, live: KubeObject | undefined): Promise<One> {
+  async #write(
+    owner: KubeObject,
+    desired: KubeObject,
+    digest: string,
+    live: KubeObject | undefined,
+  ): Promise<ApplyResult> {
     if (live) {
       const whose = ownership(live, owner);
       if (whose === 'foreign') {
@@ -230,11 +240,11 @@ export class KubeTarget {
     const object = await this.#written.write(type, desired, () =>
       this.#client.apply(request, { fieldManager: FIELD_MANAGER, force: true }),
     );
-    this.#settle(desired, digest, object);
+    this.#recordRemaining(desired, digest, object);
     return { object };
   }
 
-  /** With no number wanted, the one that is there stays: it may be an autoscaler's, or what was wanted before. */
+  /** Keeps the current number of replicas when the spec has none: an autoscaler or an earlier spec may have set it. */
   async #keepReplicas(desired: KubeObject, live: KubeObject): Promise<void> {
     if ((desired['spec'] as { replicas?: number } | undefined)?.replicas !== undefined) return;
     const type = resourceOf(desired);
@@ -247,28 +257,28 @@ export class KubeTarget {
     await this.#written.write(type, desired, () => this.#client.apply(kept, options));
   }
 
-  #isAsWanted(live: KubeObject, desired: KubeObject, digest: string): boolean {
+  #isUpToDate(live: KubeObject, desired: KubeObject, digest: string): boolean {
     if (live.metadata.deletionTimestamp !== undefined) return false;
-    if (this.#clean.get(live) === digest) return true;
+    if (this.#upToDate.get(live) === digest) return true;
     if (live.metadata.annotations?.[APPLIED_HASH] !== digest) return false;
-    const settled = this.#settled.get(live.metadata.uid ?? '');
+    const settled = this.#remaining.get(live.metadata.uid ?? '');
     const known = settled?.digest === digest ? settled.texts : undefined;
     if (drift(desired, live).some((difference) => known?.has(textOf(difference)) !== true)) return false;
-    this.#clean.set(live, digest);
+    this.#upToDate.set(live, digest);
     return true;
   }
 
-  /** What still differs right after a write differs for good. */
-  #settle(desired: KubeObject, digest: string, result: KubeObject): void {
+  /** Records the differences that remain right after a write. They are permanent. */
+  #recordRemaining(desired: KubeObject, digest: string, result: KubeObject): void {
     const { uid = '' } = result.metadata;
     const texts = new Set(drift(desired, result).map(textOf));
-    if (texts.size > 0) this.#settled.set(uid, { digest, texts });
-    else this.#settled.delete(uid);
+    if (texts.size > 0) this.#remaining.set(uid, { digest, texts });
+    else this.#remaining.delete(uid);
   }
 
   /**
-   * Deletes what was made for the owner and is wanted no longer; what pods may still need when the new ones serve. Until
-   * then every change of the workload's status leads here again.
+   * Deletes the owner's objects that are no longer desired. Objects that old pods may need are deleted after the rollout;
+   * until then every status change of the workload triggers another attempt.
    */
   async #prune(owner: KubeObject, desired: readonly KubeObject[], objects: readonly KubeObject[]): Promise<void> {
     const leftOver = this.#leftOver(owner, desired);
@@ -278,7 +288,7 @@ export class KubeTarget {
     for (const object of mayGo) await this.#remove(object);
   }
 
-  /** Workloads first: their pods use the others. */
+  /** Lists the owner's objects that are not desired, workloads first, since their pods use the others. */
   #leftOver(owner: KubeObject, desired: readonly KubeObject[]): KubeObject[] {
     const { uid = '', namespace = '' } = owner.metadata;
     const wanted = new Set(desired.map(objectKey));
@@ -297,7 +307,7 @@ export class KubeTarget {
       );
   }
 
-  /** With the digest and our name, and such that neither a new object of that name nor somebody else's is touched. */
+  /** Adds the digest, this operator's identity, and preconditions that protect a recreated or foreign object. */
   #asRequest(desired: KubeObject, digest: string, live: KubeObject | undefined): KubeObject {
     const { metadata } = desired;
     const annotations = { ...metadata.annotations, [APPLIED_HASH]: digest, [APPLIED_BY]: this.#identity };
@@ -320,21 +330,21 @@ export class KubeTarget {
       propagationPolicy: 'Background',
     });
     this.#written.forget(type, namespace, name);
-    this.#settled.delete(uid ?? '');
+    this.#remaining.delete(uid ?? '');
   }
 }
 
-/** A merge patch that makes the ports of a Service those that are wanted; undefined when they are. */
+/** Returns a merge patch that sets the desired ports of a Service; undefined when they already match. */
 function replacementOf(desired: KubeObject, live: KubeObject): object | undefined {
   if (desired.kind !== RESOURCES.Service.kind) return undefined;
   const { ports } = (desired['spec'] ?? {}) as { ports?: readonly unknown[] };
-  const { ports: there } = (live['spec'] ?? {}) as { ports?: readonly unknown[] };
-  if (drift({ ports }, { ports: there }).length === 0 && ports?.length === there?.length) return undefined;
+  const { ports: livePorts } = (live['spec'] ?? {}) as { ports?: readonly unknown[] };
+  if (drift({ ports }, { ports: livePorts }).length === 0 && ports?.length === livePorts?.length) return undefined;
   const { uid, resourceVersion } = live.metadata;
   return { metadata: { uid, resourceVersion }, spec: { ports } };
 }
 
-/** Waits for all, also when one fails: no write of a reconcile may outlive it. */
+/** Waits for all runs even when one fails, so that no write outlives its reconcile. */
 async function settledAll<T>(runs: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(runs);
   return Promise.all(runs);

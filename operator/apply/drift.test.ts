@@ -3,7 +3,7 @@ import { drift } from './drift.ts';
 
 const paths = (desired: unknown, live: unknown) => drift(desired, live).map(({ path }) => path);
 
-/** As it is rendered, and as an API server gives it back: defaults filled in, others' additions beside. */
+/** An object as rendered, and as an API server returns it, with defaults and fields of others. */
 const desired = {
   metadata: { name: 'vmcp-a', labels: { app: 'a' }, ownerReferences: [{ uid: 'u', controller: true }] },
   spec: {
@@ -51,7 +51,7 @@ function live(change: (object: typeof desired) => void = () => undefined): unkno
 const container = (object: typeof desired) => object.spec.template.spec.containers.find(({ name }) => name === 'vmcp')!;
 
 describe('drift', () => {
-  it('takes defaults of the API server and additions of others for no difference', () => {
+  it('ignores defaults of the API server and fields of others', () => {
     expect(paths(desired, live())).toEqual([]);
   });
 
@@ -106,20 +106,20 @@ describe('drift', () => {
     expect(paths(desired, live(change))).toEqual([path]);
   });
 
-  it('finds everything when nothing is there', () => {
+  it('reports every field of a missing object', () => {
     expect(drift({ data: { a: '1' } }, undefined)).toEqual([{ path: '', live: undefined }]);
     expect(paths({ data: { a: '1', b: '2' } }, { data: {} })).toEqual(['data.a', 'data.b']);
     expect(paths({ data: { a: '1' } }, { data: null })).toEqual(['data']);
   });
 
-  it('takes an empty list for none, and what is not said for anything', () => {
+  it('treats an empty list as missing and ignores fields that are not desired', () => {
     expect(paths({ args: [], replicas: undefined }, { replicas: 4 })).toEqual([]);
     expect(paths({ args: [] }, { args: ['x'] })).toEqual(['args']);
     expect(paths({ finalizers: ['a'] }, { finalizers: ['b', 'a'] })).toEqual([]);
     expect(paths({ finalizers: ['a'] }, { finalizers: ['b'] })).toEqual(['finalizers']);
   });
 
-  it('finds what is added where things are chosen or allowed', () => {
+  it('reports additions to selectors and rules', () => {
     expect(paths({ spec: { selector: { a: 'b' } } }, { spec: { selector: { a: 'b', c: 'd' } } })).toEqual([
       'spec.selector.c',
     ]);
@@ -136,7 +136,7 @@ describe('drift', () => {
     expect(paths({ spec: { replicas: 1 } }, { spec: { replicas: 1, paused: true } })).toEqual([]); // somebody else's
   });
 
-  it('tells the ports of a Service apart by number and protocol', () => {
+  it('distinguishes the ports of a Service by number and protocol', () => {
     const ports = [
       { port: 53, protocol: 'UDP', targetPort: 1 },
       { port: 53, protocol: 'TCP', targetPort: 2 },

@@ -4,12 +4,12 @@ import { isObject } from '../../gateway/contract/json.ts';
 export interface Difference {
   /** Such as `spec.template.spec.containers[mcp].image`. */
   readonly path: string;
-  /** What is there instead; undefined when nothing is. */
+  /** Live value; undefined when the field is missing. */
   readonly live: unknown;
 }
 
 /**
- * Lists whose items have an identity, by the member that holds them; whatever else is in such a list is somebody else's.
+ * Merge keys of list items, by the name of the list. Other items of such a list belong to other managers.
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
  */
 const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -28,10 +28,10 @@ const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ownerReferences', ['uid']],
   ['topologySpreadConstraints', ['topologyKey', 'whenUnsatisfiable']],
 ]);
-/** Of a container they are told apart by `containerPort`, of a Service by `port`. */
+/** Keys of ports: `containerPort` for containers, `port` for Services. */
 const PORT_KEYS = ['containerPort', 'port', 'protocol'];
 const SETS: ReadonlySet<string> = new Set(['finalizers']);
-/** What is chosen or allowed: a key more makes it something else. The API server adds none. */
+/** Selectors and rules, in which an additional key changes the meaning. The API server adds none. */
 const EXACT: ReadonlySet<string> = new Set([
   'selector',
   'podSelector',
@@ -43,8 +43,8 @@ const EXACT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Where a field of `desired` is not so in `live`. What only `live` has is the API server's default or belongs to
- * somebody else: no difference, but in selectors and rules. An empty list is the same as none.
+ * Lists the fields of `desired` that differ in `live`. A field that only `live` has is a default or belongs to another
+ * manager; it counts as a difference only in selectors and rules. An empty list equals a missing one.
  */
 export function drift(desired: unknown, live: unknown): Difference[] {
   const found: Difference[] = [];
@@ -68,7 +68,7 @@ function compare(desired: unknown, live: unknown, member: string, path: string, 
   } else if (desired !== live) found.push({ path, live });
 }
 
-/** Keys that only `live` has, at any depth. */
+/** Adds keys that only `live` has, at any depth. */
 function additions(desired: unknown, live: unknown, path: string, found: Difference[]): void {
   if (Array.isArray(desired) && Array.isArray(live)) {
     desired.forEach((item, i) => {
@@ -103,7 +103,7 @@ function compareLists(desired: readonly unknown[], live: unknown, member: string
   else desired.forEach((item, i) => compare(item, items[i], '', `${path}[${String(i)}]`, found));
 }
 
-/** By the keys that the wanted item has: `protocol` is filled in by the API server. */
+/** Compares by the keys that the desired item has, since the API server fills in `protocol`. */
 const sameItem = (desired: unknown, live: unknown, keys: readonly string[]): boolean =>
   isObject(desired) && isObject(live) && keys.every((key) => desired[key] === undefined || desired[key] === live[key]);
 

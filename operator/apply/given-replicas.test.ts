@@ -10,7 +10,7 @@ const live = (...managedFields: object[]): KubeObject => ({
 });
 const fieldsV1 = { 'f:spec': { 'f:replicas': {} } };
 
-it('keeps the number that was applied, of this version of the object only', () => {
+it('keeps the applied number for this version of the object only', () => {
   expect(replicasToKeep(live({ manager: 'ours', operation: 'Apply', fieldsV1 }), 'ours')).toEqual({
     apiVersion: 'apps/v1',
     kind: 'Deployment',

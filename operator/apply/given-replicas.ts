@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 
-/** Holds the number of replicas of a workload whose owner names none any more, until somebody else changes it. */
+/** Field manager that keeps the replicas of a workload whose spec no longer sets them, until another manager changes them. */
 export const REPLICAS_MANAGER = 'vmcp-operator-replicas';
 
 interface ManagedFields {
@@ -11,14 +11,14 @@ interface ManagedFields {
 }
 
 /**
- * What to apply as REPLICAS_MANAGER before `manager` applies a workload without `replicas`: the field would go with its
- * last manager, and the API server would fill in 1. Undefined when `manager` does not have the field.
+ * Returns the object to apply as REPLICAS_MANAGER before `manager` applies a workload without `replicas`. Otherwise the
+ * field would lose its last manager and default to 1. Undefined when `manager` does not own the field.
  */
 export function replicasToKeep(live: KubeObject, manager: string): KubeObject | undefined {
   const { apiVersion, kind, metadata } = live;
   const { namespace, name, uid, resourceVersion } = metadata;
   const { managedFields = [] } = metadata as { managedFields?: readonly ManagedFields[] };
-  const isHeld = managedFields.some(
+  const isOwned = managedFields.some(
     (each) =>
       each.manager === manager &&
       each.operation === 'Apply' &&
@@ -26,8 +26,8 @@ export function replicasToKeep(live: KubeObject, manager: string): KubeObject | 
       each.fieldsV1?.['f:spec']?.['f:replicas'] !== undefined,
   );
   const { replicas } = (live['spec'] ?? {}) as { readonly replicas?: number };
-  if (!isHeld || replicas === undefined) return undefined;
-  // Of this version only: an autoscaler may be changing the number right now.
+  if (!isOwned || replicas === undefined) return undefined;
+  // Applies to this version only: an autoscaler may be changing the number.
   const precondition = { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) };
   return {
     apiVersion,

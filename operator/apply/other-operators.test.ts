@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import { KubeTarget } from './apply.ts';
+import { Applier } from './apply.ts';
 import { ownerReferenceOf } from './owned.ts';
 import { ObjectServer } from './testdata/object-server.ts';
 import { WrittenObjects } from './written-objects.ts';
@@ -23,7 +23,7 @@ const object = (kind: string, members: object): KubeObject => ({
   ...members,
 });
 const BUDGET = object('PodDisruptionBudget', { spec: { maxUnavailable: 1 } });
-/** What an operator with this image wants. */
+/** Returns the objects that an operator with this image desires. */
 const wants = (image: string): KubeObject[] => [
   object('ConfigMap', { data: { a: '1' } }),
   object('Deployment', { spec: { template: { spec: { containers: [{ name: 'mcp', image }] } } } }),
@@ -34,7 +34,7 @@ function setUp() {
   let now = 0;
   const operator = (identity: string, desired: readonly KubeObject[]) => {
     const written = new WrittenObjects(() => now);
-    const target = new KubeTarget({ client: server, seen: server, written, identity, now: () => now });
+    const target = new Applier({ client: server, seen: server, written, identity, now: () => now });
     return async () => {
       server.writes.length = 0;
       const { problems, againInMs } = await target.apply(OWNER, desired);
@@ -47,7 +47,7 @@ const LEFT = { writes: [], reasons: ['AnotherOperator'] };
 const BOTH = ['apply ConfigMap/mcp-web', 'apply Deployment/mcp-web'];
 
 describe('OtherOperators', () => {
-  it('lets the operator that was there first win', async () => {
+  it('lets the first operator keep its objects', async () => {
     const { operator, pass } = setUp();
     const first = operator('a/vmcp-operator', wants('a:1'));
     const second = operator('b/vmcp-operator', wants('b:1'));
@@ -69,7 +69,7 @@ describe('OtherOperators', () => {
     }
   });
 
-  it('takes over from one that is gone, all objects, and keeps them', async () => {
+  it('takes over all objects of an operator that is gone, and keeps them', async () => {
     const { server, operator, pass } = setUp();
     await operator('a/vmcp-operator', wants('a:1'))();
     const renamed = operator('b/vmcp-operator', wants('b:1'));
@@ -88,7 +88,7 @@ describe('OtherOperators', () => {
     expect((await back()).writes).toEqual(BOTH);
   });
 
-  it('begins to wait anew whenever the other one writes', async () => {
+  it('restarts the wait whenever the other operator writes', async () => {
     const { operator, pass } = setUp();
     await operator('a/vmcp-operator', wants('a:1'))();
     const second = operator('b/vmcp-operator', wants('b:1'));
@@ -98,7 +98,7 @@ describe('OtherOperators', () => {
     expect(await second()).toMatchObject({ ...LEFT, againInMs: 30_000 });
   });
 
-  it('has nothing against one that wants the same, nor against a mark that is missing', async () => {
+  it('accepts an operator with the same desired state, and objects without a mark', async () => {
     const { server, operator, pass } = setUp();
     await operator('a/vmcp-operator', wants('a:1'))();
     const same = operator('b/vmcp-operator', wants('a:1'));
@@ -112,7 +112,7 @@ describe('OtherOperators', () => {
     expect((await operator('b/vmcp-operator', wants('b:1'))()).writes).toEqual(['apply Deployment/mcp-web']);
   });
 
-  it('neither deletes nor adds beside another one', async () => {
+  it('neither deletes nor creates objects while another operator owns them', async () => {
     const { operator, pass } = setUp();
     const first = operator('a/vmcp-operator', [BUDGET, ...wants('a:1')]);
     const second = operator('b/vmcp-operator', wants('a:1'));
@@ -128,7 +128,7 @@ describe('OtherOperators', () => {
     expect(await second()).toMatchObject({ ...LEFT, againInMs: undefined });
   });
 
-  it('does not take its own unfinished take-over for an answer', async () => {
+  it('does not mistake its own unfinished take-over for a reaction', async () => {
     const { server, operator, pass } = setUp();
     await operator('a/vmcp-operator', wants('a:1'))();
     const second = operator('b/vmcp-operator', wants('b:1'));
@@ -140,7 +140,7 @@ describe('OtherOperators', () => {
     expect(await second()).toMatchObject({ writes: ['apply Deployment/mcp-web'], reasons: [] });
   });
 
-  it('does not write over one that was faster', async () => {
+  it('does not overwrite an operator that was faster', async () => {
     const { server, operator } = setUp();
     server.holdWatch();
     await operator('a/vmcp-operator', wants('a:1'))();
@@ -150,7 +150,7 @@ describe('OtherOperators', () => {
     expect(await second()).toMatchObject(LEFT);
   });
 
-  it('does not take what another one that wants the same did at the same time for a fight', async () => {
+  it('does not mistake equal concurrent writes for a conflict', async () => {
     const { server, operator, pass } = setUp();
     const [first, second] = ['a', 'b'].map((name) => operator(`${name}/vmcp-operator`, wants('a:2')));
     await operator('c/vmcp-operator', wants('a:1'))();
@@ -171,7 +171,7 @@ describe('OtherOperators', () => {
     expect((await first!()).writes).toEqual(['apply Deployment/mcp-web']);
   });
 
-  it('does not take the beginning of an answer for an agreement', async () => {
+  it('does not mistake the start of a reaction for an agreement', async () => {
     const { server, operator, pass } = setUp();
     const first = operator('a/vmcp-operator', wants('a:1'));
     const second = operator('b/vmcp-operator', wants('b:1'));

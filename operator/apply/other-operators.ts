@@ -1,35 +1,35 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 
-/** Which operator applied an object last: namespace and name of its Lease. */
+/** Annotation with the operator that applied an object last: namespace and name of its Lease. */
 export const APPLIED_BY = 'vmcp.dev/applied-by';
 
-/** For so long objects of another operator must stand still before they are taken over: it may just be late. */
+/** Time without changes after which objects of another operator are taken over. That operator may just be slow. */
 const AT_REST_MS = 30_000;
-/** An operator that answers a take-over within this time runs. */
+/** An operator that applies its objects again within this time is running. */
 const ANSWER_MS = 300_000;
 
-/** What is known of the objects of one owner that another operator applied. */
+/** State of the objects of one owner that another operator applied. */
 interface Sighting {
-  /** What the other one made of them, by object. */
+  /** Digest that the other operator applied, by object. */
   marks: ReadonlyMap<string, string>;
   since: number;
-  /** Whether these marks were seen on nothing but what is wanted. */
+  /** True when all objects with these marks matched the desired state. */
   isAgreed: boolean;
   tookOverAt?: number;
-  /** They were taken over, and changed to something else: the other operator runs, and this one leaves them alone. */
+  /** True when the other operator changed them back after a take-over: it is running and keeps them. */
   isLost: boolean;
 }
 
-/** Who has the objects, and when to ask again; not at all when it is certain that it keeps them. */
+/** Operator that owns the objects, and the time to the next check; absent when it certainly keeps them. */
 export interface Possession {
   readonly other: string;
   readonly againInMs?: number;
 }
 
 /**
- * Keeps two operators with different settings from undoing each other's work for ever. What another operator applied is
- * taken over once it stands still, for that operator may be gone; who loses it again gives in. So the one that was there
- * first wins.
+ * Prevents two operators with different settings from overwriting each other for ever. Objects of another operator are
+ * taken over when they have not changed for a while, since that operator may be gone. If it changes them back, it keeps
+ * them. So the operator that was first wins.
  */
 export class OtherOperators {
   readonly #identity: string;
@@ -38,7 +38,7 @@ export class OtherOperators {
   /** By uid of the owner. */
   readonly #sightings = new Map<string, Sighting>();
 
-  /** @param hashAnnotation tells one state of an object that an operator applied from another */
+  /** @param hashAnnotation annotation that identifies the state that an operator applied */
   constructor(identity: string, now: () => number, hashAnnotation: string) {
     this.#identity = identity;
     this.#now = now;
@@ -50,7 +50,7 @@ export class OtherOperators {
     return by !== undefined && by !== this.#identity;
   }
 
-  /** Takes what is there of an owner now. */
+  /** Records the current objects of an owner. */
   see({ metadata: { uid = '' } }: KubeObject, objects: readonly KubeObject[]): void {
     const marks = this.#marksOf(objects);
     const now = this.#now();
@@ -61,7 +61,7 @@ export class OtherOperators {
     }
     const sighting = before ?? { marks: new Map<string, string>(), since: now, isAgreed: false, isLost: false };
     this.#sightings.set(uid, sighting);
-    forgive(sighting, now);
+    resetConflict(sighting, now);
     if ([...marks].some(([id, mark]) => sighting.marks.get(id) !== mark)) {
       sighting.since = now;
       sighting.isAgreed = false;
@@ -69,13 +69,13 @@ export class OtherOperators {
     sighting.marks = marks;
   }
 
-  /** All objects of an owner are as wanted, whoever applied them: with an operator that wants the same there is no fight. */
+  /** Records that all objects of an owner match the desired state: the two operators do not conflict. */
   agree({ metadata: { uid = '' } }: KubeObject): void {
     const sighting = this.#sightings.get(uid);
     if (sighting) sighting.isAgreed = true;
   }
 
-  /** Undefined when the objects of an owner, which have been seen, may be taken over now: all of them. */
+  /** Returns undefined when all recorded objects of an owner can be taken over now, else the operator that owns them. */
   takeOver({ metadata: { uid = '' } }: KubeObject, objects: readonly KubeObject[]): Possession | undefined {
     const other = objects.find((each) => this.isOthers(each))?.metadata.annotations?.[APPLIED_BY];
     const sighting = this.#sightings.get(uid);
@@ -84,7 +84,7 @@ export class OtherOperators {
     if (sighting.isLost) return { other };
     if (againInMs > 0) return { other, againInMs };
     const { tookOverAt, since } = sighting;
-    // By now both have seen the same: what is there is what the other one wants.
+    // By now both operators have seen the same objects: these are in the state that the other one desires.
     sighting.isLost = tookOverAt !== undefined && since >= tookOverAt && since - tookOverAt < ANSWER_MS;
     if (sighting.isLost) return { other };
     sighting.tookOverAt = this.#now();
@@ -104,8 +104,8 @@ export class OtherOperators {
   }
 }
 
-/** An agreement that lasted ends a fight: what was half written may look like one. */
-function forgive(sighting: Sighting, now: number): void {
+/** Resets a conflict after a lasting agreement: objects that are only partly written can look like a conflict. */
+function resetConflict(sighting: Sighting, now: number): void {
   if (!sighting.isAgreed || now - sighting.since < AT_REST_MS) return;
   delete sighting.tookOverAt;
   sighting.isLost = false;

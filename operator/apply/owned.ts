@@ -16,24 +16,24 @@ export const OWNED_TYPES: readonly ResourceType[] = [
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 const RANK: ReadonlyMap<string, number> = new Map(OWNED_TYPES.map(({ kind }, rank) => [kind, rank]));
 
-/** What pods come from. */
+/** Returns true for kinds that create pods. */
 export const isWorkload = ({ kind }: Pick<KubeObject, 'kind'>): boolean => WORKLOADS.has(kind);
 
-/** A copy in the order in which objects are applied. */
+/** Returns a copy in the order of applying. */
 export const inOrder = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.toSorted((a, b) => (RANK.get(a.kind) ?? 0) - (RANK.get(b.kind) ?? 0));
 
-/** Kinds that the API server refuses before the objects that they refer to exist. */
+/** Kinds that the API server rejects until the objects that they refer to exist. */
 const FOLLOWERS: ReadonlySet<string> = new Set(['RoleBinding']);
 const stageOf = (object: KubeObject): number => (isWorkload(object) ? 2 : FOLLOWERS.has(object.kind) ? 1 : 0);
 
-/** The objects in groups that are applied one after another: those of one group do not need each other. */
+/** Groups objects into stages that are applied in sequence. Objects of one stage do not depend on each other. */
 export function inStages(objects: readonly KubeObject[]): KubeObject[][] {
   const sorted = inOrder(objects);
   return [0, 1, 2].map((stage) => sorted.filter((each) => stageOf(each) === stage)).filter(({ length }) => length > 0);
 }
 
-/** The reference that makes `owner` the controller of an object: the object goes when its owner does. */
+/** Returns the reference that makes `owner` the controller of an object, which is deleted with its owner. */
 export const ownerReferenceOf = ({ apiVersion, kind, metadata }: KubeObject): OwnerReference => ({
   apiVersion,
   kind,
@@ -43,10 +43,10 @@ export const ownerReferenceOf = ({ apiVersion, kind, metadata }: KubeObject): Ow
   blockOwnerDeletion: true,
 });
 
-/** Whose an object is, seen from one that would like to be its owner. */
+/** Relation of an existing object to the owner that wants to apply it. */
 export type Ownership =
   | 'ours'
-  /** Of an object of the same name that is gone. */
+  /** Controlled by a deleted object of the same name. */
   | 'left-over'
   | 'foreign';
 

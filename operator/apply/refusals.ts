@@ -5,7 +5,7 @@ import { isWorkload } from './owned.ts';
 
 const MAX_MESSAGE = 1_000;
 
-/** A problem of `owner` about an object that is made for it. */
+/** Returns a problem of `owner` about one of its objects. */
 export const problemOf = (owner: KubeObject, reason: string, message: string): ObjectProblem => ({
   kind: owner.kind,
   namespace: owner.metadata.namespace ?? '',
@@ -19,28 +19,28 @@ export const nameTaken = (owner: KubeObject, { kind, metadata }: KubeObject): Ob
   problemOf(
     owner,
     'NameTaken',
-    `there is a ${kind} "${metadata.name}" that ${owner.kind} "${owner.metadata.name}" did not make: ` +
-      `it is left alone; delete or rename it, or rename the ${owner.kind}`,
+    `a ${kind} "${metadata.name}" exists that does not belong to ${owner.kind} "${owner.metadata.name}": ` +
+      `it stays unchanged; delete or rename it, or rename the ${owner.kind}`,
   );
 
 export const anotherOperator = (owner: KubeObject, other: string, againInMs: number | undefined): ObjectProblem =>
   problemOf(
     owner,
     'AnotherOperator',
-    `the objects of ${owner.kind} "${owner.metadata.name}" were applied by another operator, ${other}: they are left ${
+    `the objects of ${owner.kind} "${owner.metadata.name}" were applied by another operator, ${other}: they stay ${
       againInMs === undefined
-        ? 'as they are, because it applied them again; let only one operator watch this namespace, then restart that one'
-        : 'as they are while it may still change them; let only one operator watch this namespace'
+        ? 'unchanged, because it applied them again; let only one operator watch this namespace, then restart that one'
+        : 'unchanged while it may still change them; let only one operator watch this namespace'
     }`,
   );
 
-/** Nothing can be made in a namespace that goes. */
+/** Returns true when the namespace is being deleted, in which nothing can be created. */
 export const isOfTerminating = ({ status, message }: ApiError): boolean =>
   status === 403 && message.includes('being terminated');
 
 /**
- * What the API server has against an object, as a problem that a person has to solve. Undefined for what passes by
- * itself: the request is to be tried again.
+ * Returns the problem that a user has to solve when the API server rejects an object. Undefined for temporary errors:
+ * the request should be retried.
  */
 export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject): ObjectProblem | undefined {
   const what = `${object.kind} "${object.metadata.name}"`;
@@ -54,21 +54,25 @@ export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject
   }
   if (status === 422 || status === 400) {
     if (isWorkload(object) && hasPodPatch(owner)) return badPatch(message, what, owner);
-    return problemOf(owner, 'ApplyInvalid', `the API server refuses ${what} (${message}): correct what it names`);
+    return problemOf(
+      owner,
+      'ApplyInvalid',
+      `the API server rejects ${what} (${message}): correct the fields that it names`,
+    );
   }
   return undefined;
 }
 
-/** A ConfigMap holds 1 MiB, and no object may be larger than etcd takes; neither is refused as 413. */
+/** Returns true for a ConfigMap above 1 MiB and for an object above the limit of etcd; neither is rejected as 413. */
 const isTooLarge = ({ message }: ApiError): boolean =>
   (message.includes('Too long: ') && message.includes(' 1048576 bytes')) || message.includes('request is too large');
 
-/** The operator's own template is accepted everywhere: it is the user's patch that does not fit. */
+/** Returns the problem of a rejected workload. The operator's own template is valid, so the user's patch is the cause. */
 const badPatch = (message: string, what: string, owner: KubeObject): ObjectProblem => ({
   ...problemOf(
     owner,
     'InvalidPodTemplateSpec',
-    `the API server refuses ${what} with this patch (${message}): correct it`,
+    `the API server rejects ${what} with this patch (${message}): correct the patch`,
   ),
   path: 'spec.podTemplateSpec',
 });
@@ -82,9 +86,9 @@ function forbidden(message: string, what: string, owner: KubeObject): ObjectProb
     return problemOf(owner, 'QuotaExceeded', text);
   }
   if (message.includes('attempting to grant RBAC permissions')) {
-    const text = `the operator may not grant the rights of ${what} (${message}): give its own role these rights`;
+    const text = `the operator cannot grant the rights of ${what} (${message}): give its own role these rights`;
     return problemOf(owner, 'RBACForbidden', text);
   }
-  const text = `the API server forbids ${what} (${message}): give the operator this right, or satisfy the policy it names`;
+  const text = `the API server forbids ${what} (${message}): give the operator this right, or satisfy the policy that it names`;
   return problemOf(owner, 'ApplyForbidden', text);
 }

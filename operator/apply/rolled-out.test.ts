@@ -11,7 +11,7 @@ const workload = (status?: object, spec: object = { replicas: 2 }) =>
   });
 const DONE = { observedGeneration: 3, replicas: 2, updatedReplicas: 2, availableReplicas: 2 };
 
-it('is rolled out when all pods are new and serve, or none are wanted', () => {
+it('is rolled out when all pods are new and available, or with 0 replicas', () => {
   expect(workload(DONE)).toBe(true);
   expect(workload({ observedGeneration: 3, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }, {})).toBe(true);
   expect(workload({ observedGeneration: 3 }, { replicas: 0 })).toBe(true);

@@ -1,6 +1,6 @@
 import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 
-/** What pods of an earlier spec may still need, and what they come from. */
+/** Kinds that pods of an earlier spec may still need, and the workloads that created these pods. */
 const NEEDED_BY_PODS: ReadonlySet<string> = new Set(
   [
     RESOURCES.ServiceAccount,
@@ -21,11 +21,11 @@ interface Status {
   readonly availableReplicas?: number;
 }
 
-/** Whether all pods of a Deployment or StatefulSet are of its present template, and serve. */
+/** Returns true when all pods of a workload have its current template and are available. */
 export function isRolledOut(workload: KubeObject): boolean {
-  const { replicas: wanted = 1 } = (workload['spec'] ?? {}) as { readonly replicas?: number };
+  const { replicas: desired = 1 } = (workload['spec'] ?? {}) as { readonly replicas?: number };
   const status = (workload['status'] ?? {}) as Status;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
   if (observedGeneration < (workload.metadata.generation ?? 1)) return false;
-  return replicas === wanted && updatedReplicas === wanted && availableReplicas >= wanted;
+  return replicas === desired && updatedReplicas === desired && availableReplicas >= desired;
 }

@@ -22,7 +22,7 @@ describe('WrittenObjects', () => {
     };
   }
 
-  it('gives what was written until something as new has been seen', async () => {
+  it('returns the written object until the watch reports one as new', async () => {
     const { wrote, latest } = setUp();
     expect(latest(at('5'))?.metadata.resourceVersion).toBe('5');
     await wrote(at('10', { managedFields: [{}] }));
@@ -33,7 +33,7 @@ describe('WrittenObjects', () => {
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('knows the echo of a write, once', async () => {
+  it('recognises the echo of a write once', async () => {
     const { written, wrote } = setUp();
     await wrote(at('10'));
     expect(written.isEcho(TYPE, at('8'), at('9'))).toBe(false);
@@ -41,21 +41,21 @@ describe('WrittenObjects', () => {
     expect(written.isEcho(TYPE, at('9'), at('10'))).toBe(false);
   });
 
-  it('takes a later version for news', async () => {
+  it('reports a later version as a change', async () => {
     const { written, wrote, latest } = setUp();
     await wrote(at('10'));
     expect(written.isEcho(TYPE, at('9'), at('11'))).toBe(false);
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('believes the watch that the object is gone', async () => {
+  it('accepts a deletion from the watch', async () => {
     const { written, wrote, latest } = setUp();
     await wrote(at('10'));
     expect(written.isEcho(TYPE, at('10'), undefined)).toBe(false);
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('holds what the watch brings during a write, and passes on what the write did not know', async () => {
+  it('holds back events during a write and reports those that are not its echo', async () => {
     const news: (string | undefined)[] = [];
     const written = new WrittenObjects(
       () => 0,
@@ -98,7 +98,7 @@ describe('WrittenObjects', () => {
     expect(news[4]).toBe('13 undefined');
   });
 
-  it('keeps nothing that the watch has brought already', async () => {
+  it('forgets a write that the watch has already reported', async () => {
     const { written, latest } = setUp();
     await written.write(TYPE, at(''), () => {
       written.isEcho(TYPE, at('9'), at('10'));
@@ -107,7 +107,7 @@ describe('WrittenObjects', () => {
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('does not believe in an object that went while it was written', async () => {
+  it('forgets an object that was deleted during its write', async () => {
     const { written, latest } = setUp();
     await written.write(TYPE, at(''), () => {
       written.isEcho(TYPE, at('10'), undefined);
@@ -116,14 +116,14 @@ describe('WrittenObjects', () => {
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('forgets after a minute: a list may have missed that an object came and went', async () => {
+  it('forgets after a minute, because a list can miss a created and deleted object', async () => {
     const { wrote, latest, pass } = setUp();
     await wrote(at('10'));
     pass(60_001);
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('keeps what it wrote when a later write fails while the watch is still behind the first', async () => {
+  it('keeps a write when a later write fails before the watch reports the first', async () => {
     const { written, wrote, latest } = setUp();
     await wrote(at('10'));
     const failing = written.write(TYPE, at(''), () => {
@@ -134,7 +134,7 @@ describe('WrittenObjects', () => {
     expect(latest(at('9'))?.metadata.resourceVersion).toBe('10');
   });
 
-  it('tells whose objects the watch has not brought yet', async () => {
+  it('lists objects of an owner that the watch has not reported yet', async () => {
     const { written, wrote } = setUp();
     const ownerReferences = [{ apiVersion: 'v', kind: 'K', name: 'n', uid: 'u', controller: true }];
     await wrote(at('10', { ownerReferences }));
@@ -156,7 +156,7 @@ describe('WrittenObjects and lists', () => {
     return { written, news, wrote: (object: KubeObject) => written.write(TYPE, object, () => Promise.resolve(object)) };
   }
 
-  it('takes what was written before a list for news: the edit of another may be in it', async () => {
+  it('reports writes before a list as changes, because it may include an edit by another', async () => {
     const { written, news, wrote } = setUp();
     await wrote(at('10'));
     written.listed(TYPE, undefined, '12');
@@ -164,14 +164,14 @@ describe('WrittenObjects and lists', () => {
     expect(written.isEcho(TYPE, at('5'), at('10'))).toBe(false);
   });
 
-  it('does not believe in an object that came and went before a list', async () => {
+  it('forgets an object that was created and deleted before a list', async () => {
     const { written, wrote } = setUp();
     await wrote(at('10'));
     written.listed(TYPE, undefined, '12');
     expect(written.latest(TYPE, 'team', 's', undefined)).toBeUndefined();
   });
 
-  it('goes on waiting for what was written after a list, in another namespace, or of another kind', async () => {
+  it('keeps waiting for writes after a list, in another namespace or of another kind', async () => {
     const { written, news, wrote } = setUp();
     await wrote(at('10'));
     written.listed(TYPE, undefined, '9');
@@ -195,7 +195,7 @@ describe('WrittenObjects and lists', () => {
     expect(written.latest(TYPE, 'team', 's', listed)).toBe(listed);
   });
 
-  it('makes no news of a write that changed nothing', async () => {
+  it('reports no change for a write without effect', async () => {
     const { written, news, wrote } = setUp();
     written.listed(TYPE, undefined, '12');
     await wrote(at('10'));

@@ -2,12 +2,12 @@ import { isAsNewAs, type KubeObject, type ResourceType } from '../../gateway/kub
 
 type News = (type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined) => void;
 
-/** What came while the object was being written. */
+/** Watch events of an object received during its write. */
 interface Held {
   readonly type: ResourceType;
   readonly previous: KubeObject | undefined;
   readonly current: KubeObject | undefined;
-  /** Of everything that came; undefined for that it was gone. */
+  /** Versions of all events; undefined for a deletion. */
   readonly versions: readonly (string | undefined)[];
 }
 
@@ -17,49 +17,49 @@ interface Entry {
   readonly at: number;
 }
 
-/** For how long a write counts whose echo did not come: what was listed anew may lack an object that came and went. */
+/** Lifetime of a write without an echo: a new list can lack an object that was created and deleted in between. */
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * What was just written, until the watch has brought it: a reconcile that follows closely must not take the old state
- * for the present one and write again.
+ * Remembers written objects until the watch reports them, so that the next reconcile does not read the old state and
+ * write again.
  */
 export class WrittenObjects {
-  /** In the order of their times. */
+  /** Entries in the order of their times. */
   readonly #entries = new Map<string, Entry>();
-  /** What is being written, with the last change that came meanwhile. */
-  readonly #underWay = new Map<string, Held | undefined>();
-  /** By kind and the namespace that is listed, '' for all: the version of the last list. */
+  /** Running writes, with the watch events received since. */
+  readonly #writing = new Map<string, Held | undefined>();
+  /** Version of the last list, by kind and listed namespace ('' for all). */
   readonly #lists = new Map<string, string>();
   readonly #now: () => number;
   readonly #onNews: News;
 
-  /** @param onNews takes a change that had been held back as a likely echo, and is none */
+  /** @param onNews receives a change that was held back as a possible echo but is not one */
   constructor(now: () => number, onNews: News = () => undefined) {
     this.#now = now;
     this.#onNews = onNews;
   }
 
-  /** Sends a write. The watch is often faster with its result than the reply is. */
+  /** Sends a write. The watch often reports the result before the reply arrives. */
   async write(type: ResourceType, { metadata }: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
     const id = idOf(type, metadata.namespace, metadata.name);
     const listedBefore = this.#lastList(type, metadata.namespace);
     let result: KubeObject | undefined;
-    this.#underWay.set(id, undefined);
+    this.#writing.set(id, undefined);
     try {
       result = await send();
       this.#keep(id, type, result);
       return result;
     } finally {
-      const held = this.#underWay.get(id);
-      this.#underWay.delete(id);
+      const held = this.#writing.get(id);
+      this.#writing.delete(id);
       const written = result?.metadata.resourceVersion;
       const listed = this.#lastList(type, metadata.namespace);
       const isListed = result !== undefined && listed !== listedBefore && isAsNewAs(listed, written);
-      // A version from before the reply may be somebody's edit, which the write knew nothing of.
+      // An earlier version can be an edit by someone else, which the write did not include.
       const isEcho = result && !isListed && (held?.versions.every((version) => version === written) ?? true);
       const known = this.#entries.get(id)?.object.metadata.resourceVersion;
-      // What the watch says already needs no memory, nor does an object that it says is gone.
+      // Objects that the watch has reported, as present or deleted, are forgotten.
       if (isListed || (held && (!held.current || isAsNewAs(held.current.metadata.resourceVersion, known))))
         this.#entries.delete(id);
       if (held && isEcho !== true) this.#onNews(held.type, held.previous, held.current);
@@ -68,8 +68,8 @@ export class WrittenObjects {
   }
 
   /**
-   * A list is about to be told, as the difference from what was known. What others did among our own writes is in it
-   * too, and of an object that came and went it says nothing: all that was written before counts as news.
+   * Handles a new list before its differences are reported. The list includes changes by others and omits objects that
+   * were created and deleted in between, so all earlier writes are reported as changes.
    */
   listed({ kind }: ResourceType, namespace: string | undefined, resourceVersion: string): void {
     this.#lists.set(`${kind}/${namespace ?? ''}`, resourceVersion);
@@ -90,14 +90,14 @@ export class WrittenObjects {
     const now = this.#now();
     this.#entries.delete(id);
     this.#entries.set(id, { type, object: { ...object, metadata }, at: now });
-    // Of a write that changed nothing no echo comes.
+    // A write without effect has no echo.
     for (const [oldest, { at }] of this.#entries) {
       if (now - at <= FORGET_AFTER_MS) break;
       this.#entries.delete(oldest);
     }
   }
 
-  /** The newer one of what was written last and what the watch last brought. */
+  /** Returns the newer of the last written and the last watched object. */
   latest(
     type: ResourceType,
     namespace: string | undefined,
@@ -115,7 +115,7 @@ export class WrittenObjects {
     return seen;
   }
 
-  /** What was written for the object with this uid, and the watch may not have brought yet. */
+  /** Lists objects written for the owner with this uid that the watch may not have reported yet. */
   controlledBy(namespace: string, ownerUid: string): KubeObject[] {
     return Array.from(this.#entries.values(), ({ object }) => object).filter(
       ({ metadata }) =>
@@ -125,19 +125,19 @@ export class WrittenObjects {
   }
 
   /**
-   * Takes a change from the watch; true when it is no more than the echo of what was written here, or may be: then it
-   * is held until the reply tells.
+   * Returns true when a watch event is the echo of a write by this process, or could be: it is then held back until the
+   * reply of the write arrives.
    */
   isEcho(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): boolean {
     const { namespace, name } = (current ?? previous)?.metadata ?? { name: '' };
     const id = idOf(type, namespace, name);
     const entry = this.#entries.get(id);
-    if (this.#underWay.has(id)) {
+    if (this.#writing.has(id)) {
       const version = current?.metadata.resourceVersion;
-      if (entry && version === entry.object.metadata.resourceVersion) return true; // of the write before
-      const held = this.#underWay.get(id);
+      if (entry && version === entry.object.metadata.resourceVersion) return true; // echo of the previous write
+      const held = this.#writing.get(id);
       const versions = [...(held?.versions ?? []), version];
-      this.#underWay.set(id, { type, previous: held?.previous ?? previous, current, versions });
+      this.#writing.set(id, { type, previous: held?.previous ?? previous, current, versions });
       return true;
     }
     if (!entry) return false;
@@ -147,11 +147,11 @@ export class WrittenObjects {
     }
     const written = entry.object.metadata.resourceVersion;
     if (isAsNewAs(current.metadata.resourceVersion, written)) this.#entries.delete(id);
-    // A version from before the write says nothing that the write did not know or change.
+    // An earlier version contains nothing that the write did not include or change.
     return current.metadata.resourceVersion === written;
   }
 
-  /** The object is not there, or not as it was written. */
+  /** Forgets an object that is missing or was changed since the write. */
   forget(type: ResourceType, namespace: string | undefined, name: string): void {
     this.#entries.delete(idOf(type, namespace, name));
   }

@@ -2,7 +2,7 @@ import { isOwnKind } from '../../crds/kinds/roles.ts';
 import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
 import { objectKey, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
-import { KubeTarget, type Writer } from '../apply/apply.ts';
+import { Applier, type Writer } from '../apply/apply.ts';
 import { WrittenObjects } from '../apply/written-objects.ts';
 import { affected, type Change, type Lookups } from './affected.ts';
 import type { Clock } from './clock.ts';
@@ -75,7 +75,7 @@ export class Controller {
     this.#reconcile = createReconciler({
       ...options,
       client: writer,
-      target: new KubeTarget({ client: writer, seen: view, written: this.#written, identity, now: () => clock.now() }),
+      target: new Applier({ client: writer, seen: view, written: this.#written, identity, now: () => clock.now() }),
       written: this.#written,
       pods: this.#pods,
       metrics: this.metrics,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
 import { newSnapshot } from '../resolve/snapshot.ts';
-import { KubeTarget } from '../apply/apply.ts';
+import { Applier } from '../apply/apply.ts';
 import { ObjectServer } from '../apply/testdata/object-server.ts';
 import { WrittenObjects } from '../apply/written-objects.ts';
 import type { EventNote } from './events.ts';
@@ -70,7 +70,7 @@ function setUp(
     controllers: [controller],
     view: seen,
     client: server,
-    target: new KubeTarget({ client: server, seen, written, identity: 'test/vmcp-operator', now: () => clock.now() }),
+    target: new Applier({ client: server, seen, written, identity: 'test/vmcp-operator', now: () => clock.now() }),
     written,
     pods: new UnreadyPods({ list: () => Promise.resolve({ items: [] }) }, () => clock.now()),
     protects,

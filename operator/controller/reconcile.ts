@@ -3,7 +3,7 @@ import { ownType, type KubeObject } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
 import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
-import { FIELD_MANAGER, type Applied, type KubeTarget, type Seen, type Writer } from '../apply/apply.ts';
+import { FIELD_MANAGER, type Applied, type Applier, type Seen, type Writer } from '../apply/apply.ts';
 import { isWorkload } from '../apply/owned.ts';
 import { isOfTerminating } from '../apply/refusals.ts';
 import type { WrittenObjects } from '../apply/written-objects.ts';
@@ -34,7 +34,7 @@ export interface ReconcilerOptions {
   readonly controllers: readonly KindController[];
   readonly view: ClusterView;
   readonly client: Writer;
-  readonly target: KubeTarget;
+  readonly target: Applier;
   readonly written: WrittenObjects;
   readonly pods: UnreadyPods;
   /** True when a finalizer protects objects that others refer to. */

@@ -4,7 +4,7 @@ import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 
 const ANSWER_TIMEOUT_MS = 15_000;
 
-/** Whether a container engine answers; a client without an engine does not. */
+/** Returns true when a container engine responds. An installed client alone is not enough. */
 export async function engineAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   for (const { name, version } of ENGINES) {
     const file = findOnPath(name, env);

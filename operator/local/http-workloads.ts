@@ -14,9 +14,9 @@ export interface HttpWorkloadsOptions {
 }
 
 export interface HttpWorkloads {
-  /** Runs what the configurations need and nothing else; returns them with the URLs of what runs here. */
+  /** Runs exactly the workloads of the configurations, and returns the configurations with their URLs. */
   run(configs: readonly GatewayConfig[]): Promise<GatewayConfig[]>;
-  /** Why a workload could not be started. */
+  /** Returns the reason why a workload could not be started. */
   problem(namespace: string, name: string): LaunchProblem | undefined;
   close(): Promise<void>;
 }
@@ -35,13 +35,13 @@ const fits = (present: Running, transport: Running['transport'], process: Backen
   isDeepStrictEqual(present.process, process) &&
   present.workload.state().status !== 'failed';
 
-/** The MCPServers of a folder that speak HTTP: one supervised process each, however many groups use it. */
+/** Creates the supervisor of HTTP MCPServers: one process each, shared by all groups that use it. */
 export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloadsOptions): HttpWorkloads {
   const running = new Map<string, Running>();
 
   const urlOf = async (backend: Backend, namespace: string): Promise<string> => {
     const { name, process, transport } = backend;
-    if (!process || transport === 'stdio') throw new Error(`${name} is no HTTP workload`);
+    if (!process || transport === 'stdio') throw new Error(`${name} is not an HTTP workload`);
     const key = `${namespace}/${name}`;
     const present = running.get(key);
     if (!present || !fits(present, transport, process)) {
@@ -75,13 +75,13 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
       return state?.status === 'running' ? undefined : state?.problem;
     },
     async run(configs) {
-      const wanted = new Set(
+      const desired = new Set(
         configs.flatMap(({ vmcp }) =>
           vmcp.backends.filter(runsHere).map(({ name }) => `${vmcp.namespace ?? ''}/${name}`),
         ),
       );
       for (const [key, { workload }] of running) {
-        if (wanted.has(key)) continue;
+        if (desired.has(key)) continue;
         running.delete(key);
         void workload.stop();
       }

@@ -22,14 +22,14 @@ const valuesOf = (...entries: readonly (readonly [Mount, string])[]) =>
   secretValues(new Map(entries.map(([each, text]) => [valueKey(each), Buffer.from(text)])), undefined);
 
 describe('writeMounts', () => {
-  it('puts secrets and bundles where the configuration names them, for this user alone', async () => {
+  it('writes secrets and bundles to the configured paths, readable only by this user', async () => {
     await writeMounts([secret(), bundle()], valuesOf([secret(), 'one'], [bundle(), 'PEM']), state);
     expect(await readFile(secret().path, 'utf8')).toBe('one');
     expect(await readFile(bundle().path, 'utf8')).toBe('PEM');
     for (const { path } of [secret(), bundle()]) expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces what changed as a whole, and leaves what did not', async () => {
+  it('replaces changed files as a whole and keeps unchanged ones', async () => {
     await writeMounts([secret(), bundle()], valuesOf([secret(), 'one'], [bundle(), 'PEM']), state);
     const before = await Promise.all([secret(), bundle()].map(async ({ path }) => (await stat(path)).ino));
     await writeMounts([secret(), bundle()], valuesOf([secret(), 'one'], [bundle(), 'PEM 2']), state);
@@ -39,7 +39,7 @@ describe('writeMounts', () => {
     expect(after[1]).not.toBe(before[1]); // a new file took the name, so no reader saw a part of it
   });
 
-  it('fails without saying a value when a key is gone', async () => {
+  it('fails without printing a value when a key is missing', async () => {
     const lost = writeMounts([bundle(), secret()], valuesOf([bundle(), 'canary']), state);
     await expect(lost).rejects.toThrow('Secret default/idp lost its key "client-secret"');
     await expect(lost).rejects.not.toThrow('canary');
@@ -47,7 +47,7 @@ describe('writeMounts', () => {
 });
 
 describe('pruneMounts', () => {
-  it('removes secrets that nothing names any more', async () => {
+  it('removes secrets that no configuration names', async () => {
     await writeMounts([secret()], valuesOf([secret(), 'one']), state);
     await pruneMounts([], state);
     await expect(stat(secret().path)).rejects.toThrow('ENOENT');

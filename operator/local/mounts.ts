@@ -6,7 +6,7 @@ import { pruneSecrets, writePrivateFile, writeSecrets, type SecretKey } from './
 
 const secretKey = ({ namespace, name, key }: Mount): SecretKey => ({ namespace, secret: name, key });
 
-/** Puts every file that the configurations name in its place. */
+/** Writes every file that the configurations name. */
 export async function writeMounts(mounts: readonly Mount[], values: SecretValues, stateDir: string): Promise<void> {
   for (const mount of mounts) {
     const value = await values.read(mount);
@@ -21,6 +21,6 @@ export async function writeMounts(mounts: readonly Mount[], values: SecretValues
   }
 }
 
-/** Removes Secrets that no configuration names any more; to be called when nothing reads them any more. */
+/** Removes Secrets that no configuration names. Call it when nothing reads them any more. */
 export const pruneMounts = (mounts: readonly Mount[], stateDir: string): Promise<void> =>
   pruneSecrets(stateDir, mounts.filter(({ kind }) => kind === 'Secret').map(secretKey));

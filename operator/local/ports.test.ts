@@ -99,13 +99,13 @@ describe('choosePublicPorts', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('passes over a port that really is taken, and takes it when asked to count it as ours', async () => {
+  it('skips a busy port, unless it counts as our own', async () => {
     expect((await choose(['a/x']))['a/x']).toBeGreaterThan(base);
     await expect(choose(['a/x'], { explicit: true })).rejects.toThrow(PortInUse);
     expect(await choose(['b/x'], { open: [base] })).toEqual({ 'b/x': base });
   });
 
-  it('remembers servers that are away, until their port is given to another', async () => {
+  it('remembers the ports of absent servers until another server gets them', async () => {
     const open = { open: [base, base + 1, base + 2] };
     expect(await choose(['a/x', 'b/x'], open)).toEqual({ 'a/x': base, 'b/x': base + 1 });
     expect(await choose(['b/x'], open)).toEqual({ 'b/x': base + 1 });
@@ -114,7 +114,7 @@ describe('choosePublicPorts', () => {
     expect(await choose(['a/x', 'b/x', 'c/x'], open)).toEqual({ 'a/x': base + 2, 'b/x': base + 1, 'c/x': base });
   });
 
-  it('chooses anew for another base port', async () => {
+  it('starts a new choice for another base port', async () => {
     const open = { open: [base, base + 1, base + 10, base + 11] };
     await choose(['a/x', 'b/x'], open);
     expect(await choose(['a/x', 'b/x'], { ...open, base: base + 10 })).toEqual({ 'a/x': base + 10, 'b/x': base + 11 });

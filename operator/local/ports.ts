@@ -1,6 +1,6 @@
 import { isPortFree, readPorts, writePorts } from '../../gateway/workloads/runner/ports.ts';
 
-/** Exit code 2: a port that the user asked for is taken. */
+/** A port that the user chose is in use. Exit code 2. */
 export class PortInUse extends Error {
   readonly reason = 'PortInUse';
   readonly port: number;
@@ -19,9 +19,9 @@ export interface PortRequest {
   readonly names: readonly string[];
   /** `--port`. */
   readonly base: number;
-  /** The user wrote `--port`: then it is this port or none. */
+  /** True when the user wrote `--port`: the base port must then be free. */
   readonly explicit: boolean;
-  /** Earlier choice for the same base; servers that are not among `names` do not count. */
+  /** Earlier choice for the same base. Servers outside of `names` are ignored. */
   readonly kept: Readonly<Record<string, number>>;
   readonly isFree: IsFree;
 }
@@ -29,16 +29,16 @@ export interface PortRequest {
 export interface PortChoice {
   /** One per name, in the order of `names`. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers whose URL changed, because another program has their port. */
+  /** Servers whose URL changed because another program uses their port. */
   readonly moved: readonly { readonly name: string; readonly from: number; readonly to: number }[];
 }
 
 const LAST_PORT = 65_535;
 
 /**
- * A server keeps the port it had; the others get the next free ones from `base` on, in the order of their names.
- * An explicit base port is always given out: to the server that had it, else to the first.
- * Pure but for `isFree`.
+ * Assigns ports: a server keeps its earlier port, the others get the next free ones from `base` in the order of their
+ * names. An explicit base port is always assigned, to the server that had it or else to the first.
+ * Pure except for `isFree`.
  * @throws PortInUse for a busy explicit port
  */
 export async function choosePorts({ names, base, explicit, kept, isFree }: PortRequest): Promise<PortChoice> {
@@ -65,8 +65,8 @@ export async function choosePorts({ names, base, explicit, kept, isFree }: PortR
 }
 
 /**
- * The management port: the one asked for, or when that is only the default and busy, the next free one.
- * `taken` holds the public ports, which are not open yet. Pure but for `isFree`.
+ * Returns the management port: the given one, or the next free one when the default is busy.
+ * `taken` are the public ports, which are not open yet. Pure except for `isFree`.
  * @throws PortInUse
  */
 export async function chooseManagementPort(
@@ -93,12 +93,12 @@ export interface PublicPortRequest extends Pick<PortRequest, 'names' | 'base' | 
   readonly host: string;
   /** `portsFile` of the state. */
   readonly file: string;
-  /** Ports this process listens on already, which therefore look busy (a reload); they count as free. */
+  /** Ports on which this process already listens (on a reload). They look busy but count as free. */
   readonly open?: readonly number[];
 }
 
 /**
- * `choosePorts` with the choice kept in `file`. Another `--port` than last time starts a new choice.
+ * Runs `choosePorts` and stores the choice in `file`. Another `--port` than last time starts a new choice.
  * @throws PortInUse
  */
 export async function choosePublicPorts({ file, host, open = [], ...request }: PublicPortRequest): Promise<PortChoice> {
@@ -112,5 +112,5 @@ export async function choosePublicPorts({ file, host, open = [], ...request }: P
   return choice;
 }
 
-/** Key of the base port in the file; no `namespace/name` is spelt like it. */
+/** Key of the base port in the file. It cannot be a `namespace/name`. */
 const BASE = '--port';

@@ -26,7 +26,7 @@ describe('writeSecrets', () => {
     expect([path, ...folders].map(mode)).toEqual([0o600, 0o700, 0o700, 0o700]);
   });
 
-  it('closes what stood open before', async () => {
+  it('restricts files and folders that others could read', async () => {
     mkdirSync(dirname(secretPath(dir, token)), { recursive: true });
     await writeSecrets(dir, [token]);
     chmodSync(secretPath(dir, token), 0o644);
@@ -58,7 +58,7 @@ describe('writeSecrets', () => {
 });
 
 describe('pruneSecrets', () => {
-  it('removes what is no longer referenced, with empty folders', async () => {
+  it('removes unreferenced secrets and empty folders', async () => {
     await writeSecrets(dir, [token, { ...token, key: 'old' }, other, { ...other, namespace: 'gone' }]);
     await pruneSecrets(dir, [token]);
     const left = readdirSync(join(dir, 'secrets'), { recursive: true }).map(String).sort();
@@ -67,7 +67,7 @@ describe('pruneSecrets', () => {
     expect(readdirSync(join(dir, 'secrets'))).toEqual([]);
   });
 
-  it('has nothing to do before the first secret', async () => {
+  it('does nothing before the first secret', async () => {
     await pruneSecrets(dir, []);
     expect(existsSync(join(dir, 'secrets'))).toBe(false);
   });

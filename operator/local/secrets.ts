@@ -12,12 +12,12 @@ export interface SecretValue {
 
 export type SecretKey = Omit<SecretValue, 'value'>;
 
-/** What Kubernetes allows in names and keys; `.` and `..` would leave the folder. */
+/** Names and keys that Kubernetes allows, except `.` and `..`, which would leave the folder. */
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,253}$/;
 
 /**
- * Where the value of a Secret's key stands below the state folder. Pure; the file is there after `writeSecrets`.
- * @throws Error for a name that is no Secret name or key
+ * Returns the path of a Secret's key below the state folder. Pure; `writeSecrets` creates the file.
+ * @throws Error for an invalid Secret name or key
  */
 export function secretPath(stateDir: string, { namespace, secret, key }: SecretKey): string {
   const wrong = [namespace, secret, key].find((segment) => !SEGMENT.test(segment));
@@ -27,7 +27,7 @@ export function secretPath(stateDir: string, { namespace, secret, key }: SecretK
 
 /**
  * Writes each value to its `secretPath` with mode 0600 in folders of mode 0700. A reader sees the old or the new value,
- * never a part; a file that already holds the value is not touched.
+ * never a part; a file with the same value is not touched.
  */
 export async function writeSecrets(stateDir: string, values: readonly SecretValue[]): Promise<void> {
   for (const value of values) {
@@ -49,7 +49,7 @@ export async function pruneSecrets(stateDir: string, keep: readonly SecretKey[])
     if (!entry.isDirectory() && !kept.has(path)) await rm(path, { force: true });
   }
   const dirs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
-  // Deepest first; rmdir refuses a folder that still holds something.
+  // Deepest first; rmdir fails for a folder that is not empty.
   for (const dir of dirs.sort().reverse()) await rmdir(dir).catch(() => undefined);
 }
 
@@ -60,7 +60,7 @@ function privateDirs(stateDir: string, { namespace, secret }: SecretKey): string
   return [root, join(root, namespace), join(root, namespace, secret)];
 }
 
-/** Mode 0600. A reader sees the old or the new content, never a part; a file that already holds it is not touched. */
+/** Writes a file with mode 0600. A reader sees the old or the new content, never a part; an equal file is not touched. */
 export async function writePrivateFile(path: string, value: string | Uint8Array): Promise<void> {
   if (!(await holds(path, value))) await replaceFile(path, value);
 }

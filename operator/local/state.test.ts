@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Another process that opens the state and holds it until it is killed; exits with 2 when it is refused. */
+/** Starts a process that locks the state until it is killed, and exits with 2 when the state is in use. */
 const HOLDER = `
   import { openState } from ${JSON.stringify(join(import.meta.dirname, 'state.ts'))};
   try { openState(process.argv[1]); } catch (error) { console.log(error.message); process.exit(2); }
@@ -26,21 +26,21 @@ const holderArgs = () => ['--input-type=module', '-e', HOLDER, dir];
 const mode = (path: string) => statSync(path).mode & 0o777;
 
 describe('openState', () => {
-  it('makes the folder for its owner only', () => {
+  it('creates the folder for its owner only', () => {
     const state = openState(dir);
     expect(mode(dir)).toBe(0o700);
     expect(state).toMatchObject({ dir, portsFile: join(dir, 'ports.json') });
     state.close();
   });
 
-  it('closes a folder that others could read', () => {
+  it('restricts a folder that others could read', () => {
     mkdirSync(dir, { recursive: true });
     chmodSync(dir, 0o755);
     openState(dir).close();
     expect(mode(dir)).toBe(0o700);
   });
 
-  it('refuses a second process and names the first and the way out', () => {
+  it('rejects a second process, and names the first one and what to do', () => {
     const state = openState(dir);
     const { status, stdout } = spawnSync(process.execPath, holderArgs(), { encoding: 'utf8' });
     expect(status).toBe(2);
@@ -50,7 +50,7 @@ describe('openState', () => {
     openState(dir).close();
   });
 
-  it('is refused by a process that runs and takes over from one that was killed', async () => {
+  it('fails while another process runs and takes over from a killed one', async () => {
     const holder = spawn(process.execPath, holderArgs(), { stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve) => holder.stdout.once('data', resolve));
     expect(() => openState(dir)).toThrow(StateInUse);
@@ -60,7 +60,7 @@ describe('openState', () => {
     openState(dir).close();
   });
 
-  it('tells the file system’s error when the folder cannot be made', () => {
+  it('reports the error of the file system when the folder cannot be created', () => {
     const file = join(root, 'file');
     writeFileSync(file, '');
     expect(() => openState(join(file, 'vmcp'))).toThrow('ENOTDIR');

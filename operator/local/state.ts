@@ -3,18 +3,18 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { tryLock } from '../../gateway/workloads/runner/process/process-lock.ts';
 
-/** The folder of `--state`, locked for this process. Several processes never share one. */
+/** The folder of `--state`, locked by this process. Processes never share a folder. */
 export interface State {
   readonly dir: string;
   /** For `choosePublicPorts`. */
   readonly portsFile: string;
   /** For `openPortBook` of the workload runner. */
   readonly workloadPortsFile: string;
-  /** Gives the lock back. Idempotent. */
+  /** Releases the lock. Idempotent. */
   close(): void;
 }
 
-/** Exit code 2: the message names the process that has the state. */
+/** Another process uses the state. The message names it. Exit code 2. */
 export class StateInUse extends Error {
   readonly reason = 'StateInUse';
   readonly pid: number;
@@ -26,13 +26,13 @@ export class StateInUse extends Error {
   }
 }
 
-/** `$XDG_STATE_HOME/vmcp`, else `~/.local/state/vmcp`. The XDG base directory specification ignores relative values. */
+/** Returns `$XDG_STATE_HOME/vmcp`, else `~/.local/state/vmcp`. The XDG specification ignores relative values. */
 export function defaultStateDir(env: Readonly<Record<string, string | undefined>>): string {
   const base = env['XDG_STATE_HOME'];
   return base?.startsWith('/') ? join(base, 'vmcp') : join(env['HOME'] ?? homedir(), '.local', 'state', 'vmcp');
 }
 
-/** Exit code 2: the folder cannot be made or written. */
+/** The folder cannot be created or written. Exit code 2. */
 export class StateNotUsable extends Error {
   readonly reason = 'StateNotUsable';
 
@@ -44,7 +44,7 @@ export class StateNotUsable extends Error {
   }
 }
 
-/** @throws StateInUse, StateNotUsable */
+/** Creates and locks the state folder. @throws StateInUse, StateNotUsable */
 export function openState(dir: string): State {
   try {
     makePrivateDir(dir);
@@ -66,13 +66,13 @@ function lockState(dir: string): State {
   };
 }
 
-/** Makes `dir` and closes it to others, also when it was there with wider rights. */
+/** Creates `dir` with mode 0700, or restricts an existing folder to it. */
 export function makePrivateDir(dir: string): void {
   makeFolder(dir);
   chmodSync(dir, 0o700);
 }
 
-/** Not `recursive` of `mkdirSync`, which never returns below /proc. */
+/** Creates a folder and its parents. `recursive` of `mkdirSync` never returns below /proc. */
 function makeFolder(dir: string): void {
   try {
     if (statSync(dir).isDirectory()) return;

@@ -11,20 +11,20 @@ interface Refusal {
 const idOf = (kind: string, namespace: string | undefined, name: string): string => `${kind}/${namespace ?? ''}/${name}`;
 
 /**
- * Objects as an API server keeps them, as far as the target can tell: preconditions, versions, merges of what is
- * applied. What it has is what the watch has brought, unless the watch is held.
+ * Minimal API server for objects: preconditions, versions and merges of applied objects. The watch reports every object
+ * at once, unless it is held.
  */
 export class ObjectServer implements Writer, Seen {
   readonly objects = new Map<string, KubeObject>();
   readonly writes: string[] = [];
-  /** By kind: what is answered instead of writing. */
+  /** Errors to return instead of writing, by kind. */
   readonly refusals = new Map<string, Refusal>();
-  /** What defaulting and admission make of an object. */
+  /** Defaulting and admission. */
   normalize: (object: KubeObject) => KubeObject = (object) => object;
   #watched: Map<string, KubeObject> | undefined;
   #version = 100;
 
-  /** The watch stands still. */
+  /** Holds the watch. */
   holdWatch(): void {
     this.#watched = new Map(this.objects);
   }

@@ -1,6 +1,6 @@
 import { RESOURCES } from '../../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM, renderMCPServer, type Rendered } from '../../render/index.ts';
-import { checkMCPServer, mayRun } from '../../resolve/objects.ts';
+import { checkMCPServer, canRun } from '../../resolve/objects.ts';
 import { mcpServerStatus } from '../../status/index.ts';
 import { ownerReferenceOf } from '../../apply/owned.ts';
 import type { KindController, ReconcileInput } from './kind-controller.ts';
@@ -33,6 +33,6 @@ export const MCP_SERVER: KindController = {
 
 function render({ object, snapshot, render: options }: ReconcileInput): Rendered | undefined {
   const server = snapshot.servers.get(object.metadata.name);
-  if (!server || !mayRun(server, checkMCPServer(server, snapshot, CLUSTER_PLATFORM))) return undefined;
+  if (!server || !canRun(server, checkMCPServer(server, snapshot, CLUSTER_PLATFORM))) return undefined;
   return renderMCPServer(server, ownerReferenceOf(object), options);
 }

@@ -129,8 +129,7 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
 export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualMCPServer): ConfigChoice | undefined {
   const outgoing = vmcp.spec.outgoingAuth;
   const ownName = backend.spec.externalAuthConfigRef?.name;
-  const own =
-    ownName === undefined ? undefined : { name: ownName, owner: backend, path: 'spec.externalAuthConfigRef' };
+  const own = ownName === undefined ? undefined : { name: ownName, owner: backend, path: 'spec.externalAuthConfigRef' };
   const inline = outgoing?.source === 'inline';
   const entry = inline ? outgoing.backends?.[backend.metadata.name] : undefined;
   if (entry?.type === 'externalAuthConfigRef') {
