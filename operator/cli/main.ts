@@ -9,13 +9,13 @@ const EXIT_USAGE = 2;
 function port(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > 65_535)
-    throw new InvalidArgumentError('a port is a number from 0 to 65535.');
+    throw new InvalidArgumentError('must be a number from 0 to 65535.');
   return value;
 }
 
 const NOT_BUILT = [['serve', 'the management API alone']] as const;
 
-/** True when the user wrote the option, so that a default may move where an explicit value may not. */
+/** Returns true when the user set the option: a default port can change, an explicit one cannot. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
 
 interface UpFlags {
@@ -51,14 +51,14 @@ function createProgram(): Command {
 function addUp(program: Command): void {
   program
     .command('up')
-    .description('run every VirtualMCPServer found in these files or folders, here, without a cluster')
+    .description('run every VirtualMCPServer in these files or folders on this machine, without a cluster')
     .argument('<paths...>', 'YAML or JSON files, or folders of them')
     .option('--host <address>', 'address of the MCP endpoints', '127.0.0.1')
     .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
     .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
-    .option('--state <dir>', 'where ports, packages and secrets are kept (default: $XDG_STATE_HOME/vmcp)')
-    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
-    .option('--watch', 'take changes of the files while running')
+    .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')
+    .option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>')
+    .option('--watch', 'apply changes of the files while running')
     .action(async (paths: string[], flags: UpFlags, command: Command) => {
       const { up } = await import('./up/up.ts');
       process.exitCode = await up(paths, {
@@ -75,7 +75,7 @@ function addValidate(program: Command): void {
     .command('validate')
     .description('print every problem as file:line: Kind/name: path: message [Reason]')
     .argument('<paths...>', 'YAML or JSON files, or folders of them')
-    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
+    .option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>')
     .action(async (paths: string[], flags: { secretsDir?: string }) => {
       const { validate } = await import('./validate/validate.ts');
       process.exitCode = await validate(paths, flags, io);
@@ -85,10 +85,10 @@ function addValidate(program: Command): void {
 function addRender(program: Command): void {
   program
     .command('render')
-    .description('print the configuration that a VirtualMCPServer becomes, without secret values')
+    .description('print the configuration of a VirtualMCPServer, without secret values')
     .argument('<paths...>', 'YAML or JSON files, or folders of them')
-    .option('--name <name>', 'which VirtualMCPServer, when there are several')
-    .option('--secrets-dir <dir>', 'Secrets as DIR/<secret>/<key>')
+    .option('--name <name>', 'VirtualMCPServer to render, when there are several')
+    .option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>')
     .action(async (paths: string[], flags: { name?: string; secretsDir?: string }) => {
       const { render } = await import('./validate/render.ts');
       process.exitCode = await render(paths, flags, io);
@@ -98,13 +98,13 @@ function addRender(program: Command): void {
 function addGateway(program: Command): void {
   program
     .command('gateway')
-    .description('run one rendered configuration: what the pods run')
-    .requiredOption('--config <file>', 'GatewayConfig as JSON')
-    .option('--host <address>', 'address of the MCP endpoint; 0.0.0.0: other machines can connect', '0.0.0.0')
+    .description('run one rendered configuration, as gateway pods do')
+    .requiredOption('--config <file>', 'gateway configuration as JSON')
+    .option('--host <address>', 'address of the MCP endpoint; with 0.0.0.0 other machines can connect', '0.0.0.0')
     .option('--port <port>', 'port of the MCP endpoint', port, 4483)
     .option('--management-host <address>', 'address of /metrics and /status', '127.0.0.1')
     .option('--management-port <port>', 'port of /metrics and /status', port, 8080)
-    .addOption(new Option('--state <dir>', 'where packages of npx:// and uvx:// backends are kept'))
+    .addOption(new Option('--state <dir>', 'folder for packages of npx:// and uvx:// backends'))
     .action(async (flags: GatewayFlags) => {
       const { gateway } = await import('./gateway/gateway.ts');
       process.exitCode = await gateway(flags);
@@ -114,10 +114,10 @@ function addGateway(program: Command): void {
 function addOperator(program: Command): void {
   program
     .command('operator')
-    .description('reconcile the resources of a cluster: what the operator pod runs')
+    .description('reconcile the resources of a cluster, as the operator pod does')
     .option('--namespace <names>', '"all", or namespaces separated by commas (default: $WATCH_NAMESPACE, else all)')
     .addOption(
-      new Option('--leader-elect [on]', 'let one of several operators act')
+      new Option('--leader-elect [on]', 'elect one of several operators to be active')
         .choices(['true', 'false'])
         .default('true')
         .preset('true'),
@@ -129,7 +129,7 @@ function addOperator(program: Command): void {
     });
 }
 
-/** Commands of the design that a later version has: nobody shall take them for a typing mistake. */
+/** Adds commands of a later version, so that using one does not look like a typing mistake. */
 function addNotBuilt(program: Command): void {
   for (const [name, does] of NOT_BUILT) {
     program
@@ -139,7 +139,7 @@ function addNotBuilt(program: Command): void {
       .allowExcessArguments()
       .action(() => {
         process.stderr.write(
-          `vmcp ${name} is not built yet: vmcp up runs the same resources here, without a cluster\n`,
+          `vmcp ${name} is not built yet: use vmcp up to run the same resources on this machine\n`,
         );
         process.exitCode = EXIT_USAGE;
       });

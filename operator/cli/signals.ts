@@ -1,14 +1,14 @@
 /**
- * Resolves at the first SIGINT or SIGTERM. At a further SIGINT the process ends at once: somebody sits there and does not
- * want to wait. Whoever sends SIGTERM has SIGKILL for that.
+ * Resolves at the first SIGINT or SIGTERM. A second SIGINT ends the process at once, for a user at the terminal. A second
+ * SIGTERM has no effect: its sender can use SIGKILL.
  */
 export function untilSignal(stderr: { write(text: string): unknown }): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false;
+    let isStopping = false;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (asked && signal === 'SIGINT') process.exit(130);
-      if (asked) return;
-      asked = true;
+      if (isStopping && signal === 'SIGINT') process.exit(130);
+      if (isStopping) return;
+      isStopping = true;
       stderr.write(`${signal}: finishing running calls, SIGINT (Ctrl-C) stops at once\n`);
       resolve(signal);
     };

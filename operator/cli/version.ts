@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder of the package: where package.json and node_modules are. */
+/** Root folder of the package, with package.json and node_modules. */
 export const PROJECT_ROOT = findRoot(import.meta.dirname);
 
 export const VERSION = (JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string })

@@ -24,7 +24,7 @@ it('reports unusable keys, and keeps the current ones', { timeout: 60_000 }, asy
   await eventually('the key is named', () => /gateway\.yaml:\d+: .*signingKeySecretRefs\[0\]/u.test(vmcp.output()));
   await use({ ...good, hmac: 'canary' });
   await eventually('the secret is named', () => /gateway\.yaml:\d+: .*hmacSecretRefs\[0\]/u.test(vmcp.output()));
-  await expect.poll(vmcp.output).toContain('the files were not taken: what ran before goes on');
+  await expect.poll(vmcp.output).toContain('the files were not applied: the previous configuration stays active');
   expect(vmcp.output()).not.toContain('canary');
   expect(await keySet()).toBe(before);
   expect((await client.refresh(refreshToken)).access_token).toBeDefined();

@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const PROXY_NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'];
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TMPDIR', ...PROXY_NAMES, ...PROXY_NAMES.map((name) => name.toLowerCase())];
 
-/** Where packages come from and which CAs to trust: for npm, pip and uv, never for a server. */
+/** Variables for package sources and trusted CAs: passed to npm, pip and uv, never to a server. */
 const INSTALLER_NAMES = [
   ...['npm_config_registry', 'npm_config_cache', 'npm_config_cafile', 'npm_config_userconfig'],
   ...['PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'PIP_FIND_LINKS', 'PIP_NO_INDEX', 'PIP_CERT', 'PIP_CACHE_DIR'],
@@ -14,7 +14,7 @@ const INSTALLER_NAMES = [
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'],
 ];
 
-/** How the client of a container engine finds its engine. */
+/** Variables by which the client of a container engine finds the engine. */
 const ENGINE_NAMES = [
   'DOCKER_HOST',
   'DOCKER_CONTEXT',
@@ -24,7 +24,7 @@ const ENGINE_NAMES = [
   'XDG_RUNTIME_DIR',
 ];
 
-/** All that a server inherits from us; its declared environment comes on top. */
+/** Variables that a server inherits, in addition to its declared environment. */
 export const inheritedEnvironment = (host: Environment): Record<string, string> => pick(host, INHERITED);
 
 export const installerEnvironment = (host: Environment): Record<string, string> =>
@@ -34,8 +34,8 @@ export const engineEnvironment = (host: Environment): Record<string, string> =>
   pick(host, [...INHERITED, ...ENGINE_NAMES]);
 
 /**
- * What an HTTP server is told about the port and address to listen on; nothing for stdio.
- * `MCP_TRANSPORT` may be overridden by the declared environment (servers spell it differently), the others may not.
+ * Returns the variables that set the port and address of an HTTP server; empty for stdio.
+ * `MCP_TRANSPORT` can be overridden by the declared environment (its values differ between servers), the others cannot.
  */
 export function withListenVariables(
   declared: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ export function withListenVariables(
   return { MCP_TRANSPORT: transport, ...declared, ...names };
 }
 
-/** @throws LaunchError `EnvironmentFileUnreadable` */
+/** Reads the variables that come from files. @throws LaunchError `EnvironmentFileUnreadable` */
 export function readEnvironmentFiles(files: Readonly<Record<string, string>>): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, path] of Object.entries(files)) {

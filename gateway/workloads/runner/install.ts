@@ -7,8 +7,8 @@ import { tryLock } from './process/process-lock.ts';
 const POLL_MS = 100;
 
 /**
- * Runs `build` unless `dir` is complete; other processes that want the same `dir` wait for it.
- * Within one process call it once per `dir` at a time: the lock knows processes only.
+ * Runs `build` unless `dir` is complete. Other processes with the same `dir` wait for it.
+ * Within one process call it once per `dir` at a time: the lock distinguishes only processes.
  */
 export async function installOnce(dir: string, build: () => Promise<void>): Promise<void> {
   const marker = join(dir, '.complete');

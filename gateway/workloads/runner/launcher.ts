@@ -11,9 +11,9 @@ import type { Logger } from '../../contract/logger.ts';
 
 export interface LauncherOptions {
   readonly stateDir: string;
-  /** Where the search for `npx://` packages begins: usually the folder that holds the program. */
+  /** Folder where the search for `npx://` packages starts, usually that of the program. */
   readonly projectRoot: string;
-  /** The environment of this process; a child gets only the names that environment.ts lists. */
+  /** Environment of this process. A child gets only the variables that environment.ts lists. */
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
@@ -22,7 +22,7 @@ type Start = (command: Command, options: SpawnOptions, listener: LineListener) =
 
 const STDERR_TAIL_LINES = 200;
 
-/** Pure. @throws LaunchError `InvalidImageReference` */
+/** Returns the scheme of an image. Pure. @throws LaunchError `InvalidImageReference` */
 export const checkImage = (image: string): void => {
   schemeOf(image).check(image);
 };
@@ -33,7 +33,7 @@ function schemeOf(image: string): Scheme {
   return scheme;
 }
 
-/** Call `reapOrphans` for the same state folder first. */
+/** Creates a launcher. Call `reapOrphans` for the same state folder first. */
 export function createLauncher(options: LauncherOptions): Launcher {
   const { log } = options;
   const children = createChildren(options);
@@ -46,7 +46,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
   };
 }
 
-/** The running children and the guard over them; the guard starts with the first child. */
+/** Tracks the running children and their guard, which starts with the first child. */
 function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
   const running = new Set<Child>();
   let guard: Guard | undefined;

@@ -14,7 +14,7 @@ async function linesOf(chunks: (string | Buffer)[]): Promise<{ lines: string[]; 
 }
 
 describe('readLines', () => {
-  it('joins what arrives in pieces, also inside a character', async () => {
+  it('joins pieces, also within a character', async () => {
     const euro = Buffer.from('€\r\n');
     const { lines } = await linesOf(['on', 'e\ntw', 'o\n', euro.subarray(0, 2), euro.subarray(2)]);
     expect(lines).toEqual(['one', 'two', '€']);

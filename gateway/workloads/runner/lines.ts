@@ -2,30 +2,29 @@ import type { Readable } from 'node:stream';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface LineLimits {
-  /** Longer lines are cut. */
+  /** Longest line; longer ones are cut. */
   readonly maxLength: number;
-  /** Lines let through per window; the rest is counted. */
+  /** Lines reported per window. The rest is only counted. */
   readonly maxLines: number;
   readonly windowMs: number;
 }
 
 export interface LineListener {
   line(text: string): void;
-  /** So many lines were left out in the window that just ended. */
+  /** Reports the number of omitted lines of a window. */
   dropped?(count: number): void;
 }
 
 export const LOG_LIMITS: LineLimits = { maxLength: 2_000, maxLines: 200, windowMs: 10_000 };
 
-/** What a workload writes beside its protocol, as log lines. */
+/** Logs the lines that a workload writes outside of its protocol. */
 export const logLines = (log: Pick<Logger, 'warn' | 'info'>, workload: string): LineListener => ({
   line: (line) => log.info('workload output', { workload, line }),
   dropped: (lines) => log.warn('workload output dropped', { workload, lines }),
 });
 
 /**
- * Reads `stream` to its end and reports its non-empty lines. Memory stays bounded whatever the stream holds;
- * a server that floods its stderr costs reading, not logging.
+ * Reads `stream` to its end and reports its non-empty lines. Memory is bounded, and excess lines are read but not logged.
  */
 export function readLines(stream: Readable, listener: LineListener, limits: LineLimits = LOG_LIMITS): void {
   const gate = rateGate(listener, limits);

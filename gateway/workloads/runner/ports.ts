@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 
-/** Whether a listener can be opened there now. Port 0 is never free. */
+/** Returns true when a listener can be opened there now. Port 0 is never free. */
 export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return port > 0 && (await listenBriefly(port, host)) !== undefined;
 }
 
-/** Why nothing can listen on `host` at all, as the system's error code; undefined when something can. */
+/** Returns the system's error code when nothing can listen on `host`; undefined otherwise. */
 export function hostFault(host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -40,13 +40,13 @@ function listenBriefly(port: number, host: string): Promise<number | undefined> 
 
 export interface PortBook {
   /**
-   * The loopback port of workload `key`: `preferred`, else the one it had, else any. Never one that is busy or that
-   * another workload had. Ask again only when the workload is stopped.
+   * Returns the loopback port of workload `key`: `preferred`, else its earlier one, else any. Never a busy port or one of
+   * another workload. Call it again only when the workload is stopped.
    */
   portFor(key: string, preferred?: number): Promise<number>;
 }
 
-/** Keeps the ports of HTTP workloads in one JSON file, so that they stay across restarts where they can. */
+/** Stores the ports of HTTP workloads in a JSON file, so that they stay the same across restarts if possible. */
 export function openPortBook(file: string): PortBook {
   const kept = new Map(Object.entries(readPorts(file)));
   let turn: Promise<unknown> = Promise.resolve();
@@ -76,7 +76,7 @@ export function openPortBook(file: string): PortBook {
   };
 }
 
-/** Name to port; an unreadable file counts as empty. */
+/** Reads the ports by name. An unreadable file counts as empty. */
 export function readPorts(file: string): Record<string, number> {
   try {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));

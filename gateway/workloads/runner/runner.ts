@@ -2,12 +2,12 @@ import type { Readable, Writable } from 'node:stream';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 
 /**
- * Turns a `BackendProcess` into running children, and knows every child it started.
- * `createLauncher` (launcher.ts) makes one; a process has one per state folder.
+ * Starts the processes of a `BackendProcess` and tracks every child.
+ * `createLauncher` (launcher.ts) creates it; a process has one per state folder.
  */
 export interface Launcher {
   /**
-   * Finds or installs what `process.image` names. Slow the first time (npm, pip, an image pull), cheap afterwards;
+   * Finds or installs the image of a process. Slow the first time (npm, pip, an image pull), fast afterwards;
    * concurrent calls for the same image share one install. The result may be spawned any number of times.
    * @throws LaunchError
    */
@@ -15,35 +15,35 @@ export interface Launcher {
   /**
    * Starts one child in a process group of its own. Its stderr goes to the log, line by line, under `name`.
    * @throws LaunchError `EnvironmentFileUnreadable` when a file of `command.envFiles` cannot be read,
-   * `EnvironmentUnsupported` when a container cannot be given a variable
+   * `EnvironmentUnsupported` when a container engine does not support a variable
    */
   spawn(command: Command, options: SpawnOptions): Child;
-  /** Stops every child that still runs. Nothing can be spawned afterwards. */
+  /** Stops every running child. Nothing can be spawned afterwards. */
   close(graceMs?: number): Promise<void>;
 }
 
 export interface PrepareOptions {
-  /** Loopback port of an HTTP server; absent for stdio. The server is told it as PORT, MCP_PORT, FASTMCP_PORT. */
+  /** Loopback port of an HTTP server; absent for stdio. Passed to the server as PORT, MCP_PORT and FASTMCP_PORT. */
   readonly port?: number;
-  /** What an HTTP server is told as MCP_TRANSPORT. */
+  /** Value of MCP_TRANSPORT for an HTTP server. */
   readonly transport?: 'streamable-http' | 'sse';
 }
 
 export interface SpawnOptions {
   /** Workload name, for the log and the process record. */
   readonly name: string;
-  /** true: a pipe; false: /dev/null. */
+  /** True for a pipe, false for /dev/null. */
   readonly stdin: boolean;
 }
 
-/** What to execute. Plain data: it can be kept and spawned again. */
+/** Command to execute. Plain data, which can be stored and spawned again. */
 export interface Command {
   /** Absolute path. */
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment of the server, except `envFiles`. */
+  /** Complete environment of the server, except `envFiles`. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variable name to the path of a file that holds its value; read at each spawn, one trailing line break dropped. */
+  /** Files with the values of variables, by name. Read at each spawn; one trailing line break is removed. */
   readonly envFiles: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
@@ -52,7 +52,7 @@ export interface Command {
    * file: in the client's own environment, a variable such as LD_PRELOAD would run the image's code on this machine.
    */
   readonly container?: {
-    /** The whole environment of the client. */
+    /** Complete environment of the client. */
     readonly clientEnv: Readonly<Record<string, string>>;
   };
 }
@@ -66,14 +66,14 @@ export interface Exit {
 export interface Child {
   /** Also the id of its process group. -1 when it could not be executed. */
   readonly pid: number;
-  /** null unless spawned with `stdin: true`. Errors (EPIPE after an exit) are swallowed here: watch `exited`. */
+  /** null unless spawned with `stdin: true`. Errors (EPIPE after an exit) are ignored here: watch `exited`. */
   readonly stdin: Writable | null;
   readonly stdout: Readable;
-  /** Resolves once, never rejects; by then the whole group is gone and stderr has been read. */
+  /** Resolves once and never rejects, when the whole group is gone and stderr is read. */
   readonly exited: Promise<Exit>;
-  /** The last line it wrote to stderr, cut to 500 characters. */
+  /** Last line on stderr, cut to 500 characters. */
   lastStderr(): string | undefined;
-  /** Closes stdin and sends SIGTERM to the group, after `graceMs` (5,000) SIGKILL. Resolves when it is gone; idempotent. */
+  /** Closes stdin, sends SIGTERM to the group and after `graceMs` (5,000) SIGKILL. Resolves at the end. Idempotent. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -89,20 +89,20 @@ export type LaunchReason =
   | 'EnvironmentFileUnreadable'
   | 'LauncherClosed';
 
-/** Only another image reference helps: what failed is not tried again. Every other failure may pass. */
+/** Permanent failures, which need another image reference. All other failures are retried. */
 const PERMANENT: ReadonlySet<LaunchReason> = new Set(['InvalidImageReference', 'PackageNotFound', 'PackageHasNoBin']);
 
-/** Messages of these quote a tool, whose output may hold the credentials of a registry. */
+/** Reasons whose messages quote a tool. Its output can contain credentials of a registry. */
 const QUOTES_TOOL: ReadonlySet<LaunchReason> = new Set(['InstallFailed', 'ImagePullFailed']);
 
-/** Why a workload does not run, fit for `/status`. */
+/** Reason why a workload does not run, safe for `/status`. */
 export interface LaunchProblem {
   readonly reason: LaunchReason;
   readonly message: string;
   readonly permanent: boolean;
 }
 
-/** Why a workload cannot be started, in one sentence that says what to do. Never holds an environment value. */
+/** A workload cannot be started. The message has advice and never an environment value. */
 export class LaunchError extends Error {
   readonly reason: LaunchReason;
 
@@ -114,7 +114,7 @@ export class LaunchError extends Error {
 
   get problem(): LaunchProblem {
     const { reason } = this;
-    const message = QUOTES_TOOL.has(reason) ? 'it is tried again, and the log says why it failed' : this.message;
+    const message = QUOTES_TOOL.has(reason) ? 'the start is retried, and the log has the reason' : this.message;
     return { reason, message, permanent: PERMANENT.has(reason) };
   }
 }

@@ -24,7 +24,7 @@ afterEach(async () => {
   await fixture.close();
 });
 
-/** Supervises a package `tool` that runs `code`. */
+/** Starts supervising a package `tool` that runs `code`. */
 async function start(code: string, more: Partial<SuperviseOptions> = {}): Promise<Workload> {
   const project = join(fixture.stateDir, 'project');
   const dir = join(project, 'node_modules', 'tool');
@@ -62,7 +62,7 @@ const crashes = () => logged.filter(({ message }) => message === 'workload ended
 const pidOf = async (workload: Workload) => Number(await (await fetch(`http://127.0.0.1:${workload.port}`)).text());
 
 describe('supervise', () => {
-  it('starts the server on its port and stops it with no trace', async () => {
+  it('starts the server on its port and stops it completely', async () => {
     const workload = await start(LISTEN);
     expect(workload.state()).toEqual({ status: 'starting', restarts: 0 });
     await until(() => workload.state().status === 'running');
@@ -83,7 +83,7 @@ describe('supervise', () => {
     expect(workload.state().lastExit).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('shows a crash loop and logs each crash once, with the reason', async () => {
+  it('reports a crash loop and logs each crash once, with the reason', async () => {
     const counts: number[] = [];
     const pauseMs = (restarts: number) => counts.push(restarts) * 20;
     const workload = await start(`console.error('no API_KEY'); process.exit(9);`, { pauseMs });
@@ -95,7 +95,7 @@ describe('supervise', () => {
     expect(crashes().length).toBe(counts.length);
   });
 
-  it('counts from one again after a minute alive', async () => {
+  it('resets the restart count after a minute of uptime', async () => {
     const counts: number[] = [];
     let clock = 0;
     await start(`process.exit(1)`, {
@@ -106,7 +106,7 @@ describe('supervise', () => {
     expect(counts.slice(0, 3)).toEqual([1, 1, 1]);
   });
 
-  it('can be stopped in the middle of a pause', async () => {
+  it('can be stopped during a pause', async () => {
     const workload = await start(`process.exit(1)`, { pauseMs: () => 60_000 });
     await until(() => workload.state().status === 'backoff');
     await workload.stop();
@@ -123,7 +123,7 @@ describe('supervise', () => {
   });
   const refusals = () => logged.filter(({ message }) => message === 'workload not started');
 
-  it('keeps trying what could not be prepared and may pass, and shows why', async () => {
+  it('retries a temporary preparation failure and reports the reason', async () => {
     let prepared = 0;
     const failure = new LaunchError('InstallFailed', 'npm install x failed (https://user:canary@registry): try again');
     const workload = await start('', { launcher: failsToPrepare(failure, () => (prepared += 1)) });
@@ -131,7 +131,7 @@ describe('supervise', () => {
     expect(prepared).toBeGreaterThanOrEqual(2);
     expect(workload.state().problem).toEqual({
       reason: 'InstallFailed',
-      message: 'it is tried again, and the log says why it failed',
+      message: 'the start is retried, and the log has the reason',
       permanent: false,
     });
   });
@@ -153,14 +153,14 @@ describe('supervise', () => {
     },
   );
 
-  it('ends when the launcher is closed under it', async () => {
+  it('ends when the launcher is closed', async () => {
     const workload = await start(LISTEN, { launcher: fixture.launcher, process: { image: EVERYTHING } });
     await fixture.launcher.close(500);
     await until(() => workload.state().status === 'stopped');
     expect(workload.state().problem?.reason).toBe('LauncherClosed');
   });
 
-  it('stops at once while the package is still being installed', async () => {
+  it('stops at once during an install', async () => {
     const workload = await start('', {
       launcher: { prepare: () => new Promise(() => undefined), spawn: () => fail(), close: () => Promise.resolve() },
     });
@@ -184,7 +184,7 @@ describe('openPortBook', () => {
       const server = createServer().listen(port, '127.0.0.1', () => resolve(server));
     });
 
-  it('gives different ports to concurrent callers and the same again after a restart', async () => {
+  it('assigns different ports to concurrent callers, and the same ones after a restart', async () => {
     const book = openPortBook(file());
     const ports = await Promise.all(['a', 'b', 'c', 'd'].map((name) => book.portFor(name)));
     expect(new Set(ports).size).toBe(4);
@@ -192,7 +192,7 @@ describe('openPortBook', () => {
     expect([await later.portFor('d'), await later.portFor('a')]).toEqual([ports[3], ports[0]]);
   });
 
-  it('takes the preferred port if it is free, else another', async () => {
+  it('uses the preferred port if it is free, else another', async () => {
     const [preferred, second] = await Promise.all([
       openPortBook(file()).portFor('x'),
       openPortBook(file()).portFor('y'),
@@ -205,7 +205,7 @@ describe('openPortBook', () => {
     server.close();
   });
 
-  it('gives a workload that is started again the same port, and follows a changed preference', async () => {
+  it('keeps the port of a restarted workload and follows a changed preference', async () => {
     const book = openPortBook(file());
     const first = await book.portFor('a');
     expect(await book.portFor('a')).toBe(first);
@@ -214,14 +214,14 @@ describe('openPortBook', () => {
     expect(await book.portFor('a')).toBe(wanted);
   });
 
-  it('moves a workload whose kept port another program took', async () => {
+  it('moves a workload whose port another program uses', async () => {
     const port = await openPortBook(file()).portFor('a');
     const server = await listen(port);
     expect(await openPortBook(file()).portFor('a')).not.toBe(port);
     server.close();
   });
 
-  it('starts anew from a damaged file', async () => {
+  it('ignores a damaged file', async () => {
     writeFileSync(file(), '{"a":"x","b":-1,');
     expect(await openPortBook(file()).portFor('a')).toBeGreaterThan(0);
   });

@@ -6,25 +6,25 @@ import { logLines, readLines } from './lines.ts';
 import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher } from './runner.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** An HTTP server that is kept running. */
+/** Supervised HTTP server. */
 export interface Workload {
   readonly name: string;
   readonly port: number;
   state(): WorkloadState;
-  /** Ends the server and the supervision. Idempotent. */
+  /** Stops the server and the supervision. Idempotent. */
   stop(graceMs?: number): Promise<void>;
 }
 
 export interface WorkloadState {
   /**
-   * `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. `failed`: it cannot
-   * be started as it is configured, and is not tried again.
+   * `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. `failed`: its
+   * configuration cannot be started, and it is not retried.
    */
   readonly status: 'starting' | 'running' | 'backoff' | 'failed' | 'stopped';
   /** Restarts since the start of the supervision. */
   readonly restarts: number;
   readonly lastExit?: Exit;
-  /** Why it could not be started at all. */
+  /** Reason why it could not be started. */
   readonly problem?: LaunchProblem;
 }
 
@@ -36,17 +36,17 @@ export interface SuperviseOptions {
   readonly port: number;
   readonly transport: 'streamable-http' | 'sse';
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in ms. */
   readonly now: () => number;
   readonly pauseMs?: (restarts: number) => number;
-  /** Until the log says that the port stays closed. */
+  /** Time until the log warns about a closed port. */
   readonly openWithinMs?: number;
 }
 
 const PROBE_MS = 50;
 const OPEN_WITHIN_MS = 30_000;
 
-/** Starts the server and restarts it whenever it ends, unless it cannot be started at all. Every crash is one log line. */
+/** Starts the server and restarts it whenever it ends, unless the failure is permanent. Logs each crash in one line. */
 export function supervise(options: SuperviseOptions): Workload {
   const { name, port } = options;
   const ended = new AbortController();
@@ -74,7 +74,7 @@ interface Observer {
   readonly state: (state: WorkloadState) => void;
 }
 
-/** Why a run ended. */
+/** End of a run and its reason. */
 type End = Pick<WorkloadState, 'lastExit' | 'problem'>;
 
 async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
@@ -112,7 +112,7 @@ interface Outcome {
   readonly end: End;
 }
 
-/** From prepare to exit. A failed prepare counts as a crash, unless it is permanent: a registry or an engine may come back. */
+/** Runs the server once, from preparation to exit. A temporary preparation failure counts as a crash. */
 async function runOnce(
   options: SuperviseOptions,
   signal: AbortSignal,
@@ -140,7 +140,7 @@ async function runOnce(
   }
 }
 
-/** Undefined when the supervision ends first: an install can take minutes. */
+/** Prepares the command. Returns undefined when the supervision ends first, since an install can take minutes. */
 function unlessStopped<T>(pending: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -171,7 +171,7 @@ async function announceOpen(
     }
     if (!warned && now() - startedAt >= openWithinMs) {
       warned = true;
-      log.warn('workload has not opened its port: does it listen on the PORT it is told?', { workload: name, port });
+      log.warn('workload has not opened its port: check that it listens on the port in PORT', { workload: name, port });
     }
     await sleep(warned ? PROBE_MS * 20 : PROBE_MS);
   }

@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import type { ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 
-/** Each file that is not there or cannot be read by this user. */
+/** Lists the files that are missing or that this user cannot read. */
 export async function unreadableFiles(files: readonly ConfigFile[]): Promise<Problem[]> {
   const checks = files.map(async ({ path, file }): Promise<Problem[]> => {
     const code = await readFault(file);
@@ -10,13 +10,13 @@ export async function unreadableFiles(files: readonly ConfigFile[]): Promise<Pro
     const [reason, action] =
       code === 'ENOENT' || code === 'ENOTDIR'
         ? ['FileNotFound', 'create it or correct the path']
-        : ['FileNotReadable', 'name a file that this user may read'];
+        : ['FileNotReadable', 'use a file that this user can read'];
     return [{ reason, path, message: `${file} cannot be read (${code}): ${action}` }];
   });
   return (await Promise.all(checks)).flat();
 }
 
-/** Code of the error that reading a file would end in. */
+/** Returns the error code that reading a file would cause; undefined for a readable file. */
 async function readFault(file: string): Promise<string | undefined> {
   try {
     await access(file, constants.R_OK);

@@ -3,23 +3,23 @@ import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
 import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 
-/** What a file or a Secret's key is used as by the embedded authorization server. */
+/** Use of a file or of a Secret's key in the embedded authorization server. */
 export type Role = 'signing key' | 'HMAC secret' | 'credential' | 'CA bundle';
 
 export interface Held {
   readonly role: Role;
-  /** One character for each byte; undefined: nobody knows. */
+  /** Content with one character per byte; undefined when it is not known. */
   readonly content: string | undefined;
 }
 
 export interface Unusable<Item> {
   readonly item: Item;
   readonly reason: string;
-  /** What is wrong, and what to do; quotes nothing of the content. */
+  /** Fault and advice, without any of the content. */
   readonly message: string;
 }
 
-/** Contents with which a server would not start, or could never log anybody in. */
+/** Lists contents with which the server would not start or no login would succeed. */
 export function unusableContents<Item extends Held>(items: readonly Item[]): Unusable<Item>[] {
   const kids = new Set<string>();
   return items.flatMap((item): Unusable<Item>[] => {
@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<Role, string>> = {
   'CA bundle': 'CABundleRefInvalid',
 };
 
-/** `kids` are those of the signing keys before. */
+/** Returns the fault of a content. `kids` are the ids of the previous signing keys. */
 function faultOf(role: Role, content: string, kids: Set<string>): string | undefined {
   switch (role) {
     case 'signing key':
@@ -45,27 +45,27 @@ function faultOf(role: Role, content: string, kids: Set<string>): string | undef
     case 'HMAC secret':
       return refusal('openssl rand -base64 48', () => void secretOf(content, () => undefined));
     case 'credential':
-      return content.trim() === '' ? 'it is empty: put the value there' : undefined;
+      return content.trim() === '' ? 'it is empty: add the value' : undefined;
     case 'CA bundle': {
       const fault = bundleFault(content);
-      return fault === undefined ? undefined : `it holds ${fault}: put the CA's certificate there`;
+      return fault === undefined ? undefined : `it contains ${fault}: put the CA's certificate there`;
     }
   }
 }
 
 function addKey(pem: string, kids: Set<string>): void {
   const { kid } = signingKeyOf(pem);
-  if (kids.has(kid)) throw new KeyRefused('it is the same key as one above: remove it, or put another one there');
+  if (kids.has(kid)) throw new KeyRefused('the same key is already listed: remove it, or use another key');
   kids.add(kid);
 }
 
-/** `maker` is a command that makes what can be used. */
-function refusal(maker: string, use: () => void): string | undefined {
+/** Returns the message when `use` rejects a key. `generator` is a command that generates a valid one. */
+function refusal(generator: string, use: () => void): string | undefined {
   try {
     use();
     return undefined;
   } catch (error) {
-    if (error instanceof KeyRefused) return `${error.message} ("${maker}" makes one)`;
+    if (error instanceof KeyRefused) return `${error.message} (generate one with "${generator}")`;
     throw error;
   }
 }

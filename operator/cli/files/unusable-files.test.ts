@@ -7,7 +7,7 @@ import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts'
 import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
 import { unusableFiles } from './unusable-files.ts';
 
-/** A folder as kubelet mounts it: keys are links into a folder of which `..data` is a link to the newest version. */
+/** Creates a folder as the kubelet mounts it: keys are links below `..data`, a link to the newest version. */
 async function mounted() {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-mounted-'));
   testScope().defer(() => rm(folder, { recursive: true }));
@@ -36,12 +36,12 @@ const configOf = (folder: string, file: string): GatewayConfig => ({
   },
 });
 
-it('takes keys through the links of a mounted volume', async () => {
+it('accepts keys behind the links of a mounted volume', async () => {
   const secrets = await mounted();
   expect(await unusableFiles(configOf(secrets, 'keys/api'))).toEqual([]);
 });
 
-it('refuses a link that leaves the mounted folder', async () => {
+it('rejects a link out of the mounted folder', async () => {
   const secrets = await mounted();
   expect(await unusableFiles(configOf(secrets, 'keys/link'))).toMatchObject([
     { reason: 'PathNotMounted', path: 'vmcp.backends[0].ca_bundle_file' },

@@ -8,14 +8,14 @@ import { unusableContents, type Held, type Role } from './unusable-contents.ts';
 
 const PATH = 'embedded_auth_server_config.';
 
-/** Files of a configuration that cannot be read, or that the embedded authorization server cannot use as they are. */
+/** Lists the files of a configuration that are unreadable or unusable for the embedded authorization server. */
 export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
   const files = configFiles(config);
   const unreadable = await unreadableFiles(files);
   if (unreadable.length > 0) return unreadable;
   const escaped = config.vmcp.cluster ? await escapedFiles(files, foldersOf(config)) : [];
   if (escaped.length > 0) return escaped;
-  const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(heldBy));
+  const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(contentOf));
   return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
     path,
     reason,
@@ -23,7 +23,7 @@ export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
   }));
 }
 
-/** Files in the mounted folders that are links to somewhere else. Kubernetes' own links stay in the folder. */
+/** Lists files that are links out of the mounted folders. Kubernetes' own links stay inside. */
 async function escapedFiles(files: readonly ConfigFile[], folders: readonly string[]): Promise<Problem[]> {
   const roots = await Promise.all(folders.map((folder) => realpath(folder).catch(() => folder)));
   const checked = files.map(async ({ path, file }) => {
@@ -33,7 +33,7 @@ async function escapedFiles(files: readonly ConfigFile[], folders: readonly stri
   return (await Promise.all(checked)).flat();
 }
 
-const heldBy = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
+const contentOf = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
   ...named,
   role: roleOf(named.path),
   content: await readFile(named.file, 'latin1'),

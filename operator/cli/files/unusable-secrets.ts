@@ -6,7 +6,7 @@ import { unusableContents, type Held, type Role } from './unusable-contents.ts';
 
 const PATH = 'spec.authServerConfig';
 
-/** Secrets that the embedded authorization server of `vmcp` cannot use as they are. Their values are never quoted. */
+/** Lists Secrets that the embedded authorization server cannot use. Messages never contain their values. */
 export async function unusableSecrets(
   { spec, ...vmcp }: VirtualMCPServer,
   object: ObjectRef,
@@ -21,7 +21,7 @@ export async function unusableSecrets(
       named.findIndex((other) => other.name === name && other.key === key && roleOf(other.path) === roleOf(path)) ===
       index,
   );
-  const held = await Promise.all(once.map((reference) => heldBy(reference, object.namespace, values)));
+  const held = await Promise.all(once.map((reference) => contentOf(reference, object.namespace, values)));
   return unusableContents(held).map(({ item: { reference }, reason, message }) => ({
     ...object,
     path: `${reference.path}.key`,
@@ -30,7 +30,7 @@ export async function unusableSecrets(
   }));
 }
 
-async function heldBy(
+async function contentOf(
   reference: Reference,
   namespace: string,
   values: SecretValues,

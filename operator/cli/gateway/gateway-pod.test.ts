@@ -14,11 +14,11 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What the environment of a pod says of its API server, which is not there. */
+/** Environment of a pod whose API server does not exist. */
 const POD = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '9' };
 const CLUSTER = { backends_config_map: 'desk', virtual_mcp_server: 'desk', reporting_interval: '30s' };
 
-/** `vmcp gateway` as a pod runs it, on free ports. */
+/** Runs `vmcp gateway` as a pod does, on free ports. */
 async function gateway(vmcp: object, env: Readonly<Record<string, string>> = POD, host = ['--host', '127.0.0.1']) {
   const dir = await mkdtemp(join(tmpdir(), 'vmcp-gateway-pod-'));
   cleanups.push(() => rm(dir, { recursive: true, force: true }));
@@ -41,7 +41,7 @@ async function gateway(vmcp: object, env: Readonly<Record<string, string>> = POD
   return { child, url, exited, output: () => output };
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on its own connection. */
 function ask(url: string, path: string, message?: object, session?: string) {
   return new Promise<{ status: number | undefined; session: string; body: string }>((resolve, reject) => {
     const headers = {
@@ -59,7 +59,7 @@ function ask(url: string, path: string, message?: object, session?: string) {
   });
 }
 
-/** A backend whose one tool takes a while. */
+/** Starts a backend with one slow tool. */
 async function slowBackend(ms: number) {
   const server = createServer((req, res) => {
     if (req.method !== 'POST') {
@@ -93,7 +93,7 @@ async function slowBackend(ms: number) {
 }
 
 describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
-  it('is alive without its API server, not ready, and stops when told to', async () => {
+  it('is alive but not ready without its API server, and stops at a signal', async () => {
     const { child, url, exited, output } = await gateway({ namespace: 'team', cluster: CLUSTER });
     expect((await ask(await url, '/health')).status).toBe(200);
     const ready = await ask(await url, '/readyz');
@@ -106,13 +106,13 @@ describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
     expect(await exited).toBe(0);
   });
 
-  it('says outside of a pod that it cannot be there', async () => {
+  it('reports that it does not run in a pod', async () => {
     const { exited, output } = await gateway({ namespace: 'team', cluster: CLUSTER }, {});
     expect(await exited).toBe(2);
     expect(output()).toContain('this process runs in no pod');
   });
 
-  it('drains: not ready at once, connections of running clients taken, calls finished, whatever is sent again', async () => {
+  it('drains: becomes unready at once, accepts connections of known clients and finishes calls, despite more signals', async () => {
     const { child, url, exited } = await gateway({ backends: [await slowBackend(3_000)] });
     const at = await url;
     const opening = { method: 'initialize', params: { protocolVersion: '2025-11-25' } };

@@ -22,7 +22,7 @@ const configOver = (
   vmcp: { ...VMCP, incoming, outgoing_auth, backends },
 });
 
-/** Runs `vmcp gateway` over a configuration; one that starts after all is ended after 20 s. */
+/** Runs `vmcp gateway` with a configuration. A gateway that starts is stopped after 20 s. */
 async function gateway(config: object) {
   const file = join(dir, 'gateway.json');
   await writeFile(file, JSON.stringify(config));
@@ -36,7 +36,7 @@ async function gateway(config: object) {
 }
 
 describe('vmcp gateway', { timeout: 30_000 }, () => {
-  it('names every file that cannot be read before it starts, and exits 2', async () => {
+  it('reports every unreadable file before it starts, and exits 2', async () => {
     await mkdir(join(dir, 'folder'));
     await writeFile(join(dir, 'good'), 'value');
     const url = 'http://127.0.0.1:9/mcp';
@@ -60,13 +60,13 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect(lines).toEqual([
       `gateway.json: vmcp.backends[0].ca_bundle_file: ca.crt cannot be read (ENOENT): ${missing}`,
       'gateway.json: vmcp.backends[1].header_forward.add_headers_from_file.X-Key: folder cannot be read (EISDIR): ' +
-        'name a file that this user may read [FileNotReadable]',
+        'use a file that this user can read [FileNotReadable]',
       `gateway.json: vmcp.backends[2].process.env_var_files.TOKEN: good/token cannot be read (ENOTDIR): ${missing}`,
     ]);
     expect([code, stdout]).toEqual([2, '']);
   });
 
-  it('names every file of callers and credentials that cannot be read', async () => {
+  it('reports every unreadable file of the incoming and outgoing authentication', async () => {
     const { code, lines } = await gateway(
       configOver([{ name: 'a', transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' }], {
         oidc_config: {
@@ -93,7 +93,7 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect(code).toBe(2);
   });
 
-  it('names every file with which its authorization server could not work', async () => {
+  it('reports every file that its authorization server cannot use', async () => {
     const files = ['first.pem', 'hmac', 'client', 'ca.crt'].map((name) => join(dir, name));
     await Promise.all(files.map((file) => writeFile(file, file.endsWith('client') ? '\n' : 'canary')));
     const [, hmac, client, ca] = files as [string, string, string, string];
@@ -115,14 +115,14 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect(lines).toEqual([
       expect.stringMatching(`^${at}.signing_key_config.signing_key_file: first.pem: there is no private key.*\\[Inv`),
       expect.stringMatching(`^${at}.hmac_secret_files\\[0\\]: hmac: the secret has 6 bytes.*\\[InvalidKeyFile\\]$`),
-      `${at}.upstreams[0].oidc_config.client_secret_file: client: it is empty: put the value there [SecretEmpty]`,
-      expect.stringMatching(`^${at}.upstreams\\[0\\].oidc_config.ca_file: ca.crt: it holds no PEM certificate`),
+      `${at}.upstreams[0].oidc_config.client_secret_file: client: it is empty: add the value [SecretEmpty]`,
+      expect.stringMatching(`^${at}.upstreams\\[0\\].oidc_config.ca_file: ca.crt: it contains no PEM certificate`),
     ]);
     expect(lines.join()).not.toContain('canary');
     expect(code).toBe(2);
   });
 
-  it('does not listen where callers or credentials are described wrongly', async () => {
+  it('does not listen with invalid incoming or outgoing authentication', async () => {
     const { code, lines } = await gateway(
       configOver([], {
         oidc_config: { issuer: 'http://idp.example' },
@@ -139,7 +139,7 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
     expect(code).toBe(2);
   });
 
-  it('does not listen with a control that it does not act on', async () => {
+  it('does not listen with a setting that it does not support', async () => {
     const { code, lines } = await gateway(configOver([], { audit_config: {}, isolate_network: true }));
     expect(lines).toEqual([
       expect.stringMatching(/^gateway\.json: audit_config: .* \[NotSupportedYet\]$/u),

@@ -14,7 +14,7 @@ import { unusableFiles } from '../files/unusable-files.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
 
-/** How long after the signal a Service may still send connections to this pod, beside the `preStop` before it. */
+/** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;
 
 export interface GatewayOptions {
@@ -63,7 +63,7 @@ export async function gateway(options: GatewayOptions): Promise<number> {
   }
 }
 
-/** The configuration, when it is right and every file that it names can be used; what is wrong goes to `stderr`. */
+/** Reads a valid configuration with usable files. Otherwise prints the problems and returns undefined. */
 async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<GatewayConfig | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     stderr.write(`${file}: cannot be read (${errorCode(error)}): correct --config\n`);
@@ -76,7 +76,7 @@ async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<
   return 'problems' in read || problems.length > 0 ? undefined : read.config;
 }
 
-/** Only a configuration with backends that are processes needs one, and then a state folder. */
+/** Creates a launcher and its state folder if a backend of the configuration is a process. */
 async function createLauncherFor(
   config: GatewayConfig,
   state: string | undefined,

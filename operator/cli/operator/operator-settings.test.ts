@@ -13,7 +13,7 @@ const problemsOf = (env: Record<string, string>, namespace?: string): readonly s
 };
 
 describe('readOperatorSettings', () => {
-  it('needs no more than the image of the gateways', () => {
+  it('needs only the image of the gateways', () => {
     expect(settingsOf({})).toEqual({
       namespaces: 'all',
       render: {
@@ -27,7 +27,7 @@ describe('readOperatorSettings', () => {
     });
   });
 
-  it('takes everything that the chart sets', () => {
+  it('reads every variable that the chart sets', () => {
     const env = {
       IMAGE_PULL_POLICY: 'Always',
       DEFAULT_IMAGE_PULL_SECRETS: 'b, a,,b',
@@ -63,23 +63,23 @@ describe('readOperatorSettings', () => {
     expect(settingsOf({ WATCH_NAMESPACE: fallback }, flag).namespaces).toEqual(expected);
   });
 
-  it('says everything that is wrong, each with what to do', () => {
+  it('reports all problems, each with advice', () => {
     const env = { IMAGE_PULL_POLICY: 'sometimes', POD_DISRUPTION_BUDGETS: 'yes', LOG_LEVEL: 'loud' };
     expect(problemsOf(env, 'Team')).toEqual([
-      'GATEWAY_IMAGE is not set: set it to the image that the gateways shall run',
+      'GATEWAY_IMAGE is not set: set it to the image of the gateways',
       'IMAGE_PULL_POLICY is "sometimes": set it to Always, IfNotPresent, Never or nothing',
-      '--namespace: "Team" is no name of a namespace: correct it',
+      '--namespace: "Team" is not a valid namespace name: correct it',
       'POD_DISRUPTION_BUDGETS is "yes": set it to true, false or nothing',
       'LOG_LEVEL is "loud": set it to debug, info or nothing',
     ]);
     expect(problemsOf(IMAGE, ' , ')).toEqual([
-      '--namespace is empty: name namespaces, separated by commas, or write "all"',
+      '--namespace is empty: list namespaces, separated by commas, or write "all"',
     ]);
   });
 });
 
 describe('isOpenShift', () => {
-  it('knows the platform by its routes', async () => {
+  it('detects the platform by its routes', async () => {
     const api = (...names: string[]) => ({
       getJson: () => Promise.resolve({ groups: names.map((name) => ({ name })) }),
     });

@@ -1,11 +1,11 @@
 import type { RenderOptions } from '../../render/index.ts';
 
-/** What the environment of the operator's pod says. */
+/** Settings from the environment of the operator's pod. */
 export interface OperatorSettings {
   readonly namespaces: 'all' | readonly string[];
-  /** All but the platform. */
+  /** Render options except the platform. */
   readonly render: Omit<RenderOptions, 'openshift'>;
-  /** Undefined: the API server is asked. */
+  /** Undefined: read from the API server. */
   readonly openshift?: boolean;
   readonly podNamespace?: string;
   readonly podName?: string;
@@ -17,14 +17,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PULL_POLICIES: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
 
-/** Reads the environment, or says everything that is wrong with it. `namespace` is the value of --namespace. */
+/** Reads the environment and returns the settings or all problems. `namespace` is the value of --namespace. */
 export function readOperatorSettings(
   env: Environment,
   namespace: string | undefined,
 ): { readonly settings: OperatorSettings } | { readonly problems: readonly string[] } {
   const problems: string[] = [];
   const gatewayImage = env['GATEWAY_IMAGE'] ?? '';
-  if (gatewayImage === '') problems.push('GATEWAY_IMAGE is not set: set it to the image that the gateways shall run');
+  if (gatewayImage === '') problems.push('GATEWAY_IMAGE is not set: set it to the image of the gateways');
   const imagePullPolicy = oneOf('IMAGE_PULL_POLICY', env, PULL_POLICIES, 'IfNotPresent', problems);
   const namespaces = readNamespaces(namespace, env['WATCH_NAMESPACE'], problems);
   const openshift = readFlag('OPENSHIFT', env, problems);
@@ -46,7 +46,7 @@ export function readOperatorSettings(
   return problems.length > 0 ? { problems } : { settings };
 }
 
-/** Whom the operator is known as; unknown outside of a cluster. */
+/** Returns the operator's own ServiceAccount; empty outside of a cluster. */
 function operatorAccount(env: Environment): Pick<RenderOptions, 'operatorAccount'> {
   const { POD_NAMESPACE: namespace = '', POD_SERVICE_ACCOUNT: name = '' } = env;
   return namespace === '' || name === '' ? {} : { operatorAccount: { namespace, name } };
@@ -72,11 +72,11 @@ function readNamespaces(
   const [source, text] = flag === undefined ? ['WATCH_NAMESPACE', fallback ?? ''] : ['--namespace', flag];
   const names = listOf(text);
   if (flag !== undefined && names.length === 0) {
-    problems.push('--namespace is empty: name namespaces, separated by commas, or write "all"');
+    problems.push('--namespace is empty: list namespaces, separated by commas, or write "all"');
   }
   if (names.length === 0 || (names.length === 1 && names[0] === 'all')) return 'all';
   for (const name of names) {
-    if (!NAMESPACE.test(name)) problems.push(`${source}: "${name}" is no name of a namespace: correct it`);
+    if (!NAMESPACE.test(name)) problems.push(`${source}: "${name}" is not a valid namespace name: correct it`);
   }
   return names.toSorted();
 }
@@ -101,7 +101,7 @@ function readFlag(name: string, env: Environment, problems: string[]): boolean |
   return value === 'true';
 }
 
-/** OpenShift gives each namespace users of its own: its API server has routes. */
+/** Returns true on OpenShift, whose API server has routes. */
 export async function isOpenShift(client: { getJson(path: string): Promise<unknown> }): Promise<boolean> {
   const { groups = [] } = (await client.getJson('/apis')) as { groups?: readonly { readonly name: string }[] };
   return groups.some(({ name }) => name === 'route.openshift.io');

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Runs `vmcp operator` with a kubeconfig; one that starts after all is ended after 60 s. */
+/** Runs `vmcp operator` with a kubeconfig. An operator that starts is stopped after 60 s. */
 async function operator(kubeconfig: string) {
   const { KUBERNETES_SERVICE_HOST: _host, ...outside } = process.env;
   const env = { ...outside, GATEWAY_IMAGE: 'gateway:1', KUBECONFIG: kubeconfig };
@@ -23,7 +23,7 @@ async function operator(kubeconfig: string) {
 }
 
 describe('vmcp operator', { timeout: 90_000 }, () => {
-  it('says that there is no kubeconfig, and exits 2', async () => {
+  it('reports a missing kubeconfig and exits 2', async () => {
     expect(await operator(join(dir, 'missing'))).toEqual({
       code: 2,
       stderr:
@@ -34,7 +34,7 @@ describe('vmcp operator', { timeout: 90_000 }, () => {
   it.each([
     ['is empty', '', /^no connection to an API server: .+\n$/u],
     ['has no current context', 'apiVersion: v1\nkind: Config\n', /^no connection to an API server: .*context.+\n$/u],
-  ])('says in one line what is wrong with one that %s, and exits 2', async (_what, content, line) => {
+  ])('reports in one line a kubeconfig that %s, and exits 2', async (_what, content, line) => {
     const file = join(dir, 'kubeconfig');
     await writeFile(file, content);
     expect(await operator(file)).toEqual({ code: 2, stderr: expect.stringMatching(line) as unknown });

@@ -25,13 +25,13 @@ export interface OperatorFlags {
 }
 
 const LEASE = 'vmcp-operator';
-/** A lease that cannot be written soon is as good as lost. */
+/** Timeout for requests of the Lease, well below its duration. */
 const LEASE_TIMEOUT_MS = 4_000;
-/** What still runs when the process is to end. The kubelet would wait longer; people would not. */
+/** Longest time to stop, below the kubelet's grace period. */
 const STOP_MS = 9_000;
 
 const CLOCK: Clock = {
-  now: () => performance.timeOrigin + performance.now(), // the time of day, and it never goes back
+  now: () => performance.timeOrigin + performance.now(), // wall-clock time that never goes back
   after(ms, task) {
     const timer = setTimeout(task, ms);
     return () => {
@@ -48,7 +48,7 @@ export async function operator(flags: OperatorFlags): Promise<number> {
     for (const problem of read.problems) stderr.write(`${problem}\n`);
     return 2;
   }
-  // Nearly all that is allocated dies young: a nursery that grows would be most of the memory, and save little time.
+  // Most objects are short-lived: a growing semi-space would use most of the memory and save little time.
   setFlagsFromString('--semi-space-growth-factor=1');
   const log = createLog(stderr, read.settings.debug ? 'debug' : 'info');
   const connection = await defaultConnection(process.env, () => performance.now()).catch((error: unknown) => {
@@ -75,9 +75,9 @@ async function run(
   const client = new KubeClient(connection, { userAgent });
   const leases = new KubeClient(connection, { userAgent, requestTimeoutMs: LEASE_TIMEOUT_MS, maxConcurrent: 2 });
   const signalled = untilSignal(process.stderr);
-  let notReady: string | undefined = 'the API server has not been read yet';
+  let notReady: string | undefined = 'the first read of the cluster is not complete';
   const parts: Parts = { client, leases, settings, connection, log };
-  const openshift = settings.openshift ?? (await untilKnown(() => isOpenShift(client), signalled, log));
+  const openshift = settings.openshift ?? (await retryUntilSignal(() => isOpenShift(client), signalled, log));
   if (openshift === undefined) return 0;
   const { cache, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
@@ -145,13 +145,13 @@ function createController(
     log,
     identity,
     reporter: settings.podName ?? LEASE,
-    // When a namespace goes, so do the operator's rights in it: a finalizer there would never come off.
+    // Deleting a namespace also deletes the operator's rights in it: a finalizer there could never be removed.
     protects: settings.namespaces === 'all',
   });
   return { cache, controller };
 }
 
-/** The Lease lets only one operator at a time be this one. Without it, operators of one mind are one. */
+/** Returns the operator's identity: its Lease, or without one also a digest of its version and settings. */
 function identityOf({ leaderElect }: OperatorFlags, { settings, connection }: Parts): string {
   const lease = `${settings.podNamespace ?? connection.namespace}/${LEASE}`;
   if (leaderElect) return lease;
@@ -184,11 +184,11 @@ async function createElector(
 const startHealth = (port: number, { metrics }: Controller, notReady: () => string | undefined): Promise<Listener> =>
   listen(healthListener({ metrics, notReady }), '0.0.0.0', port);
 
-const ASK_AGAIN_MS = 2_000;
+const RETRY_MS = 2_000;
 
-/** Asks until there is an answer; undefined when a signal came first. */
-async function untilKnown<T>(
-  ask: () => Promise<T>,
+/** Retries until there is a result. Returns undefined after a signal. */
+async function retryUntilSignal<T>(
+  request: () => Promise<T>,
   signalled: Promise<unknown>,
   log: Pick<Logger, 'warn'>,
 ): Promise<T | undefined> {
@@ -196,22 +196,22 @@ async function untilKnown<T>(
   void signalled.then(() => (isOver = true));
   for (;;) {
     try {
-      return await ask();
+      return await request();
     } catch (error) {
-      log.warn('the API server cannot be asked', { problem: error instanceof Error ? error.message : String(error) });
+      log.warn('the API server cannot be reached', { problem: error instanceof Error ? error.message : String(error) });
     }
-    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))]);
+    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, RETRY_MS))]);
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- set by the signal
     if (isOver) return undefined;
   }
 }
 
-/** What has not stopped by then is cut off by the end of the process. */
+/** Waits for `stop` at most for a time. The end of the process then ends the rest. */
 async function stopWithin(ms: number, log: Pick<Logger, 'warn'>, stop: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
-      log.warn('the operator did not stop in time: it ends as it is');
+      log.warn('the operator did not stop in time: the process ends now');
       resolve();
     }, ms);
   });

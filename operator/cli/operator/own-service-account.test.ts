@@ -6,7 +6,7 @@ const bearer = (claims: unknown): string =>
 const account = { namespace: 'vmcp-system', serviceaccount: { name: 'vmcp-operator', uid: 'u-1' } };
 
 describe('ownServiceAccount', () => {
-  it('reads who the token of a pod speaks for', () => {
+  it('reads the account from the token of a pod', () => {
     expect(ownServiceAccount(bearer({ 'kubernetes.io': account }), 'vmcp-system')).toEqual({
       apiVersion: 'v1',
       kind: 'ServiceAccount',

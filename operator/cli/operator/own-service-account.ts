@@ -8,8 +8,8 @@ interface Claims {
 }
 
 /**
- * The ServiceAccount that an `Authorization` header speaks for, as the owner of what lives as long as it; undefined where
- * it is none of this namespace. The token is not verified: it is our own.
+ * Returns the ServiceAccount of an `Authorization` header as an owner reference; undefined for an account of another
+ * namespace. The token is not verified, because it is the operator's own.
  */
 export function ownServiceAccount(authorization: string | undefined, namespace: string): OwnerReference | undefined {
   const payload = /^Bearer [^.]+\.([^.]+)\./u.exec(authorization ?? '')?.[1];

@@ -8,11 +8,11 @@ const tableFor = (address: string): string =>
   });
 
 describe('endpointTable', () => {
-  it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])('names %s, which other machines reach', (address) => {
-    expect(tableFor(address)).toContain(`Other machines can connect: listens on ${address}.`);
+  it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])('warns about %s, which other machines can reach', (address) => {
+    expect(tableFor(address)).toContain(`Other machines can connect: the gateway listens on ${address}.`);
   });
 
-  it.each(['127.0.0.1:4483', '[::1]:4483', '127.0.0.2:4483'])('says nothing of other machines for %s', (address) => {
+  it.each(['127.0.0.1:4483', '[::1]:4483', '127.0.0.2:4483'])('does not warn about %s', (address) => {
     expect(tableFor(address)).not.toContain('Other machines');
   });
 });

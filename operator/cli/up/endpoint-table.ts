@@ -1,21 +1,21 @@
 import type { Gateway } from '../../../gateway/main.ts';
 
-/** Clients that can log in do so by themselves; the command line takes a token. */
+/** Returns the header option for the inspector, whose command line cannot log in. */
 const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
   issuer === undefined ? '' : ' --header "Authorization: Bearer $TOKEN"';
 
-/** Warns about listeners that other machines reach: the URL that is printed names the loopback address. */
+/** Warns about listeners that other machines can reach, since the printed URL has the loopback address. */
 function exposed(servers: Gateway['servers']): string[] {
   const addresses = servers.map(({ address }) => address).filter((address) => !LOOPBACK.test(address));
   return addresses.length === 0
     ? []
-    : [`Other machines can connect: listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`];
+    : [`Other machines can connect: the gateway listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`];
 }
 
-/** Addresses that only this machine reaches. */
+/** Addresses that only this machine can reach. */
 const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
 
-/** What `vmcp up` prints when it listens: every endpoint, and one command to go on with. */
+/** Renders the output of `vmcp up` after the start: the endpoints, and commands to try. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
   const rows = [
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],

@@ -5,7 +5,7 @@ import { issuerPortLines } from './issuer-ports.ts';
 const linesOf = (issuer: string, port: number): string[] => issuerPortLines([{ config: given({ issuer }), port }]);
 
 describe('the port of an issuer on this machine', () => {
-  it('that is not the one listened on is named, with both ports and what to do', () => {
+  it('is reported with advice when the gateway listens on another one', () => {
     const [line = '', ...others] = linesOf('http://127.0.0.1:4483', 4484);
     expect(others).toEqual([]);
     expect(line).toContain('desk listens on port 4484');
@@ -30,7 +30,7 @@ describe('the port of an issuer on this machine', () => {
     expect(linesOf(issuer, port)).toEqual([]);
   });
 
-  it('is that of an embedded authorization server only', () => {
+  it('is checked only for an embedded authorization server', () => {
     const { embedded_auth_server_config: _, ...config } = given();
     const oidc_config = { issuer: 'http://127.0.0.1:4500', audience: 'desk' };
     expect(issuerPortLines([{ config: { ...config, oidc_config }, port: 4483 }])).toEqual([]);

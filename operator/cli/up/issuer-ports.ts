@@ -1,8 +1,8 @@
 import type { ServerSpec } from '../../../gateway/main.ts';
 
 /**
- * A line for each embedded authorization server of this machine whose clients are sent to another port than the one it
- * listens on. An https issuer is that of a proxy, which knows where to go.
+ * Returns a line for each embedded authorization server whose issuer names another port of this machine than the one on
+ * which it listens. An https issuer belongs to a proxy and is ignored.
  */
 export const issuerPortLines = (specs: readonly Pick<ServerSpec, 'config' | 'port'>[]): string[] =>
   specs.flatMap(({ config: { name, embedded_auth_server_config: server }, port }) => {
@@ -11,7 +11,7 @@ export const issuerPortLines = (specs: readonly Pick<ServerSpec, 'config' | 'por
     const named = issuer.port === '' ? 80 : Number(issuer.port);
     if (named === port) return [];
     return [
-      `${name ?? ''} listens on port ${String(port)}, and its issuer ${issuer.href.replace(/\/$/u, '')} sends browsers to port ${String(named)}: free that port and start with --port ${String(named)}, or write ${String(port)} into the files`,
+      `${name ?? ''} listens on port ${String(port)}, but its issuer ${issuer.href.replace(/\/$/u, '')} sends browsers to port ${String(named)}: free that port and start with --port ${String(named)}, or change the port in the files to ${String(port)}`,
     ];
   });
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { given } from '../../../gateway/authserver/testdata/given-config.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 
-it('names the redirect URI to register at each provider', () => {
+it('lists the redirect URI to register at each provider', () => {
   const upstreams = [
     { name: 'corp', oidc_config: {} },
     { name: 'git', oauth2_config: {} },
@@ -15,7 +15,7 @@ it('names the redirect URI to register at each provider', () => {
   expect(uris).toEqual([
     'https://desk.example/oauth/callback',
     'https://desk.example/oauth/callback/git',
-    'https://desk.example/oauth/callback/wiki, or https://desk.example/oauth/callback if its metadata promise iss (RFC 9207)',
+    'https://desk.example/oauth/callback/wiki, or https://desk.example/oauth/callback if its metadata advertises iss (RFC 9207)',
     'https://desk.example/chat',
   ]);
 });

@@ -34,8 +34,8 @@ const names = (servers: readonly RunnableServer[]) => servers.map(serverKey);
 const argsOf = (servers: readonly RunnableServer[]) =>
   servers.map(({ config }) => config.vmcp.backends.map(({ process }) => process?.args));
 
-describe('what is to run after an edit', () => {
-  it('is what has no problem, beside objects that are none of ours', async () => {
+describe('the plan after an edit', () => {
+  it('contains servers without problems and ignores objects of other kinds', async () => {
     const before = await plan([...tools('one'), desk(), foreign]);
     expect([names(before.servers), before.kept]).toEqual([['default/desk'], []]);
     const after = await plan([...tools('two'), desk(), foreign, other], before.servers);
@@ -59,13 +59,13 @@ describe('what is to run after an edit', () => {
     expect(mended.servers[0]?.config.vmcp.metadata).toEqual({ a: 'b' });
   });
 
-  it('has one version of a process that a good and a kept server share', async () => {
+  it('has one version of a process that a valid and a kept server share', async () => {
     const before = await plan([...tools('one'), desk(), other]);
     const after = await plan([...tools('two'), desk(', nope: 1'), other], before.servers);
     expect(argsOf(after.servers)).toEqual([[['two']], [['two']]]);
   });
 
-  it('is no server that the files name no more, and none that never ran', async () => {
+  it('omits servers that are no longer in the files, and invalid ones that never ran', async () => {
     const before = await plan([...tools('one'), desk(), other]);
     expect(names((await plan([...tools('one'), other, foreign], before.servers)).servers)).toEqual(['default/other']);
     expect(names((await plan([...tools('one'), desk(', nope: 1'), other])).servers)).toEqual(['default/other']);

@@ -4,25 +4,25 @@ import { compareText } from '../../resolve/snapshot.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import type { Examination } from '../validate/examine.ts';
 
-/** A server without problems, as its files say. */
+/** Server without problems. */
 export interface RunnableServer extends Pick<ResolvedServer, 'namespace' | 'name' | 'mounts'> {
   readonly config: GatewayConfig;
 }
 
 export interface Plan {
-  /** By namespace, then name. */
+  /** Sorted by namespace, then name. */
   readonly servers: readonly RunnableServer[];
-  /** Those of them that have a problem now and go on as they were: their files are not to be read again. */
+  /** Servers that have a problem now and keep their previous configuration and files. */
   readonly kept: readonly RunnableServer[];
 }
 
-/** Names a server among all. */
+/** Returns the key of a server. */
 export const serverKey = ({ namespace, name }: Pick<ResolvedServer, 'namespace' | 'name'>): string =>
   `${namespace}/${name}`;
 
 /**
- * What is to run: servers without problems as they are now, servers with problems as they were in `before`. Servers that
- * the files name no more are left out.
+ * Plans the servers to run: valid servers with their new configuration, invalid ones as in `before`. Servers that are no
+ * longer in the files are removed.
  */
 export function planServers(
   {
@@ -31,29 +31,29 @@ export function planServers(
   }: Pick<Examination, 'servers'> & { readonly manifests: Pick<Examination['manifests'], 'problems'> },
   before: readonly RunnableServer[],
 ): Plan {
-  const good = servers.filter((server): server is ResolvedServer & RunnableServer => server.config !== undefined);
-  const goodKeys = new Set(good.map(serverKey));
+  const valid = servers.filter((server): server is ResolvedServer & RunnableServer => server.config !== undefined);
+  const validKeys = new Set(valid.map(serverKey));
   const named = new Set([...servers, ...manifests.problems.filter(isOfServer)].map(serverKey));
   const processes = new Map(
-    good.flatMap(({ namespace, config }) =>
+    valid.flatMap(({ namespace, config }) =>
       config.vmcp.backends.filter(isShared).map((backend) => [`${namespace}/${backend.name}`, backend] as const),
     ),
   );
   const kept = before
-    .filter((server) => named.has(serverKey(server)) && !goodKeys.has(serverKey(server)))
+    .filter((server) => named.has(serverKey(server)) && !validKeys.has(serverKey(server)))
     .map((server) => withProcesses(server, processes));
   const byName = (a: RunnableServer, b: RunnableServer): number =>
     compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
-  return { servers: [...good, ...kept].toSorted(byName), kept };
+  return { servers: [...valid, ...kept].toSorted(byName), kept };
 }
 
-/** A refused object that is a VirtualMCPServer, or was meant to be one before its kind was misspelt. */
+/** Returns true for a rejected VirtualMCPServer, or an object with an unknown kind, which may be a misspelt one. */
 const isOfServer = ({ kind, path }: LocatedProblem): boolean => kind === 'VirtualMCPServer' || path === 'kind';
 
-/** One process of the machine serves every server that uses this backend. */
+/** Returns true for a backend whose process all servers share. */
 const isShared = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
 
-/** There cannot be two versions of a shared process: the one of the servers without problems holds. */
+/** Replaces shared processes by those of the valid servers: a shared process has one version only. */
 function withProcesses(server: RunnableServer, current: ReadonlyMap<string, Backend>): RunnableServer {
   const { vmcp } = server.config;
   const backends = vmcp.backends.map((backend): Backend => {

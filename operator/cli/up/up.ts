@@ -42,10 +42,10 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
   const stateDir = resolve(options.state ?? defaultStateDir(process.env));
   const fault = await hostFault(options.host);
   if (fault !== undefined) {
-    process.stderr.write(`--host ${options.host} cannot be listened on (${fault}): name an address of this machine\n`);
+    process.stderr.write(`--host ${options.host} cannot be used (${fault}): use an address of this machine\n`);
     return EXIT_INVALID;
   }
-  const first = await look(paths, options, stateDir);
+  const first = await readFiles(paths, options, stateDir);
   if (!first) {
     process.stderr.write('nothing was started\n');
     return EXIT_INVALID;
@@ -71,17 +71,17 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
 }
 
 /**
- * Reads the files and prints what is wrong; undefined when nothing can run. A file that cannot be read as a whole may
- * hold anything: starting without it would be a guess.
+ * Reads the files and prints problems and warnings. Returns undefined when nothing can run, or when a file is unreadable:
+ * its contents may change what should run.
  */
-async function look(paths: readonly string[], options: UpOptions, stateDir: string): Promise<Examination | undefined> {
+async function readFiles(paths: readonly string[], options: UpOptions, stateDir: string): Promise<Examination | undefined> {
   const { stderr } = process;
   const seen = await examine(
     paths,
     {
       ...(options.secretsDir !== undefined && { secretsDir: options.secretsDir }),
       engineAnswers: () => engineAnswers(process.env),
-      filesAreHere: true,
+      needsFiles: true,
     },
     stateDir,
   );
@@ -90,13 +90,13 @@ async function look(paths: readonly string[], options: UpOptions, stateDir: stri
   if (runnable > 0 && !seen.manifests.problems.some(stopsEverything)) return seen;
   const nothing =
     seen.servers.length === 0 && seen.problems.length === 0
-      ? 'there is no VirtualMCPServer in what was named: add one, as examples/quickstart does'
+      ? 'these paths contain no VirtualMCPServer: add one, as in examples/quickstart'
       : '';
   stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}\n`);
   return undefined;
 }
 
-/** Which of two definitions is meant, and what stands in a file that cannot be read, would be a guess. */
+/** Returns true for an unreadable file and for duplicate objects, of which either could be the intended one. */
 const stopsEverything = ({ kind, reason }: LocatedProblem): boolean =>
   kind === FILE || kind === DOCUMENT || reason === 'DuplicateObject';
 
@@ -155,7 +155,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
 
 const mountsOf = (servers: readonly RunnableServer[]): Mount[] => servers.flatMap(({ mounts }) => mounts);
 
-/** Installs what stdio backends need ahead of their first use, and has them asked as soon as that is done. */
+/** Installs the packages of stdio backends before their first use, then probes them. */
 function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launcher: Launcher): void {
   for (const { name, process: child, transport } of specs.flatMap(({ config }) => config.vmcp.backends)) {
     if (!child || transport !== 'stdio') continue;
@@ -163,7 +163,7 @@ function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launche
       () => {
         gateway.checkNow(name);
       },
-      () => undefined, // the probe of the backend says why
+      () => undefined, // the backend's probe reports the reason
     );
   }
 }
@@ -216,17 +216,17 @@ interface Site {
   running: readonly RunnableServer[];
 }
 
-/** Takes the files as they are now, by the rule of the start; a server that has a problem goes on as it was. */
+/** Applies the changed files by the rules of the start. An invalid server keeps its previous configuration. */
 async function reload(site: Site): Promise<void> {
   const { paths, options, state, workloads, gateway } = site;
   const { stderr, stdout } = process;
-  const seen = await look(paths, options, state.dir);
+  const seen = await readFiles(paths, options, state.dir);
   if (!seen) {
-    stderr.write('the files were not taken: what ran before goes on\n');
+    stderr.write('the files were not applied: the previous configuration stays active\n');
     return;
   }
   const plan = planServers(seen, site.running);
-  for (const server of plan.kept) stderr.write(`${serverKey(server)} has a problem: it goes on as it was\n`);
+  for (const server of plan.kept) stderr.write(`${serverKey(server)} has a problem: its previous configuration stays active\n`);
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
     const specs = await place(plan, seen, options, state, workloads, open);

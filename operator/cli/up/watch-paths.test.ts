@@ -23,7 +23,7 @@ function start(path: string, onChange: () => Promise<void> = () => Promise.resol
   });
 }
 
-/** The change is noticed once, and nothing of it is left for later. */
+/** Expects one call for a change, and none afterwards. */
 async function noticed(count: number): Promise<void> {
   await vi.waitFor(
     () => {
@@ -33,7 +33,7 @@ async function noticed(count: number): Promise<void> {
   );
 }
 
-it('takes every save of an editor that replaces the file', async () => {
+it('reports every save of an editor that replaces the file', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');
   start(file);
@@ -47,7 +47,7 @@ it('takes every save of an editor that replaces the file', async () => {
   await noticed(4);
 });
 
-it('does not act on other files of the folder', async () => {
+it('ignores other files of the folder', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');
   start(file);
@@ -56,7 +56,7 @@ it('does not act on other files of the folder', async () => {
   expect(calls).toBe(0);
 });
 
-it('takes changes in folders that were made later', async () => {
+it('reports changes in folders created later', async () => {
   start(dir);
   mkdirSync(join(dir, 'new'));
   writeFileSync(join(dir, 'new', 'a.yaml'), '0');
@@ -65,7 +65,7 @@ it('takes changes in folders that were made later', async () => {
   await noticed(2);
 });
 
-it('hears of files of a folder that are replaced, written in place and removed', async () => {
+it('reports files of a folder that are replaced, overwritten and removed', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');
   start(dir);
@@ -78,7 +78,7 @@ it('hears of files of a folder that are replaced, written in place and removed',
   await noticed(3);
 });
 
-it('waits for the call that runs when it is closed', async () => {
+it('waits for a running call when it is closed', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');
   const release = Promise.withResolvers<undefined>();

@@ -4,13 +4,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 const QUIET_MS = 200;
 
 export interface PathsWatcher {
-  /** Resolves when the call of `onChange` that may run has ended; there is none afterwards. */
+  /** Stops watching. Resolves when a running call of `onChange` has ended. */
   close(): Promise<void>;
 }
 
 /**
- * Calls `onChange` after the files or folders changed and were quiet for a moment; never two calls at once. Folders are
- * watched as a whole, and of a file its folder, because editors replace files.
+ * Calls `onChange` after changes of files or folders followed by a short pause, never twice at once. For a file it
+ * watches the folder, because editors replace files.
  */
 export function watchPaths(paths: readonly string[], onChange: () => Promise<void>): PathsWatcher {
   let timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export function watchPaths(paths: readonly string[], onChange: () => Promise<voi
     }
     running = onChange()
       .catch((error: unknown) => {
-        process.stderr.write(`taking the changed files failed: ${String(error)}\n`);
+        process.stderr.write(`applying the changed files failed: ${String(error)}\n`);
       })
       .finally(() => {
         running = undefined;
@@ -56,13 +56,13 @@ interface Watched {
 const watchPath = (path: string, changed: () => void): Watched =>
   statSync(path).isDirectory() ? watchFolder(path, changed) : watchFile(path, changed);
 
-/** A file that is replaced is another file: only its folder tells of it. */
+/** Watches a file through its folder, since a watch on the file itself does not report a replacement. */
 const watchFile = (path: string, changed: () => void): Watched =>
   watchOne(dirname(path), (name) => {
     if (name === null || name === basename(path)) changed();
   });
 
-/** One watcher per folder: a recursive one loses files that are replaced. Hidden folders hold no manifests. */
+/** Watches each folder separately, since a recursive watch misses replaced files. Hidden folders are skipped. */
 function watchFolder(root: string, changed: () => void): Watched {
   const watchers = new Map<string, FSWatcher>();
   const sync = (): void => {
@@ -99,7 +99,7 @@ function foldersBelow(folder: string): string[] {
     const inner = entries.filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
     return [folder, ...inner.flatMap(({ name }) => foldersBelow(join(folder, name)))];
   } catch {
-    return []; // it was removed under way
+    return []; // the folder was removed meanwhile
   }
 }
 
@@ -108,6 +108,6 @@ function watchOne(folder: string, changed: (name: string | null) => void): FSWat
     changed(name);
   });
   return watcher.on('error', (error) => {
-    process.stderr.write(`${folder} is not watched any more (${error.message}): restart to take its changes\n`);
+    process.stderr.write(`${folder} is no longer watched (${error.message}): restart to apply its changes\n`);
   });
 }

@@ -9,16 +9,16 @@ import type { LocatedProblem } from '../../source/files/located.ts';
 import { unreadableFiles } from '../files/unreadable-files.ts';
 import { unusableSecrets } from '../files/unusable-secrets.ts';
 
-/** What some files hold, what each VirtualMCPServer in them becomes, and everything that is wrong. */
+/** Content of the given files, the resolution of each VirtualMCPServer, and all problems and warnings. */
 export interface Examination {
   readonly manifests: Manifests;
   readonly servers: readonly ResolvedServer[];
-  /** Every mistake once, wherever it was found. */
+  /** Distinct problems. */
   readonly problems: readonly LocatedProblem[];
   readonly warnings: readonly LocatedProblem[];
 }
 
-/** Facts for local mode: secrets and bundles stand below the state folder, per namespace. */
+/** Returns the platform of local mode: secrets and bundles are below the state folder, per namespace. */
 function localPlatform(stateDir: string, containerEngine?: boolean): (namespace: string) => Platform {
   return (namespace) => ({
     mode: 'local',
@@ -29,23 +29,23 @@ function localPlatform(stateDir: string, containerEngine?: boolean): (namespace:
 }
 
 export interface ExamineOptions extends LoadOptions {
-  /** Whether docker or podman answers; asked only when a container image is to be run. */
+  /** Checks whether docker or podman responds. Called only for container images. */
   readonly engineAnswers?: () => Promise<boolean>;
-  /** Whether this machine is the one to run on, so that files which resources name by their path must be here. */
-  readonly filesAreHere?: boolean;
+  /** True when the servers run on this machine, so that files named by path must exist here. */
+  readonly needsFiles?: boolean;
 }
 
-/** Reads and resolves for local mode; never throws for what stands in the files. */
+/** Reads and resolves files for local mode. Never throws because of their content. */
 export async function examine(
   paths: readonly string[],
-  { engineAnswers, filesAreHere, ...options }: ExamineOptions,
+  { engineAnswers, needsFiles, ...options }: ExamineOptions,
   stateDir: string,
 ): Promise<Examination> {
   const manifests = await loadManifests(paths, options);
   const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
   const { servers: resolved, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
-  const checked = await Promise.all(resolved.map((server) => withItsSecrets(server, manifests)));
-  const servers = filesAreHere === true ? await Promise.all(checked.map(withItsFiles)) : checked;
+  const checked = await Promise.all(resolved.map((server) => checkSecrets(server, manifests)));
+  const servers = needsFiles === true ? await Promise.all(checked.map(checkFiles)) : checked;
   const found = [...servers.flatMap(({ problems }) => problems), ...unused];
   const located = locateProblems(
     manifests,
@@ -60,7 +60,7 @@ export async function examine(
   };
 }
 
-/** Objects of the files that nothing uses. A refused object may be what uses them: then nothing is said. */
+/** Lists unused objects of the files. Returns none when an object was rejected, since it may use them. */
 function unusedIn(manifests: Manifests): ObjectProblem[] {
   if (manifests.problems.length > 0) return [];
   return [...manifests.snapshots.values()]
@@ -68,8 +68,8 @@ function unusedIn(manifests: Manifests): ObjectProblem[] {
     .filter((object) => manifests.locate(object, object.path) !== undefined);
 }
 
-/** A server does not start with a key that it would have to refuse. */
-async function withItsSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
+/** Adds problems for Secrets with unusable keys. */
+async function checkSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
   const { config: _, namespace, name, ...rest } = server;
   const vmcp = manifests.snapshots.get(namespace)?.vmcps.get(name);
   if (!vmcp) return server;
@@ -79,8 +79,8 @@ async function withItsSecrets(server: ResolvedServer, manifests: Manifests): Pro
   return { ...rest, namespace, name, problems: [...server.problems, ...unusable] };
 }
 
-/** A server that names a file by its path which is not there does not start. */
-async function withItsFiles(server: ResolvedServer): Promise<ResolvedServer> {
+/** Adds problems for missing files that a server names by path. */
+async function checkFiles(server: ResolvedServer): Promise<ResolvedServer> {
   const { config, ...rest } = server;
   if (!config) return server;
   const mounted = new Set(server.mounts.map(({ path }) => path));
@@ -103,7 +103,7 @@ const runsContainers = ({ snapshots }: Manifests): boolean =>
     [...servers.values()].some(({ spec }) => imageScheme(spec.image) === 'oci'),
   );
 
-/** Adds to each problem where it stands. */
+/** Adds the location in the files to each problem. */
 export function locateProblems(
   manifests: Pick<Manifests, 'locate' | 'files'>,
   problems: readonly ObjectProblem[],
@@ -112,7 +112,7 @@ export function locateProblems(
   return problems.map((problem) => ({ ...problem, ...(manifests.locate(problem, problem.path) ?? unknown) }));
 }
 
-/** Servers that share a backend find the same mistake in it. */
+/** Removes repeated problems, as from servers that share a backend. */
 function distinctLines(problems: readonly LocatedProblem[]): LocatedProblem[] {
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

@@ -1,7 +1,7 @@
 import type { LocatedProblem } from '../../source/files/located.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 
-/** Where a command writes to. */
+/** Output streams of a command. */
 export interface Io {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
@@ -9,14 +9,14 @@ export interface Io {
 
 export type Severity = 'problem' | 'warning';
 
-/** `file:line: Kind/name: path: message [Reason]`; a warning says so at the end. */
+/** Renders `file:line: Kind/name: path: message [Reason]`, with "(warning)" after a warning. */
 export function formatProblem(problem: LocatedProblem, severity: Severity = 'problem'): string {
   const { file, line, kind, name, path, message, reason } = problem;
   const mark = severity === 'warning' ? ' (warning)' : '';
   return `${file}:${String(line)}: ${kind}/${name}: ${path}: ${message} [${reason}]${mark}`;
 }
 
-/** One line per problem and warning, by file and line. */
+/** Renders one line per problem and warning, sorted by file and line. */
 export function formatProblems(problems: readonly LocatedProblem[], warnings: readonly LocatedProblem[]): string {
   const rows = [
     ...problems.map((problem) => ({ problem, severity: 'problem' as const })),
@@ -32,12 +32,12 @@ function comparePlace(a: LocatedProblem, b: LocatedProblem): number {
   return compareText(a.file, b.file) || a.line - b.line || a.column - b.column || compareText(a.path, b.path);
 }
 
-/** `3 problems in 2 files`, and how many warnings there are beside them. */
+/** Renders `3 problems in 2 files`, and the number of warnings. */
 export function summarize(problems: readonly LocatedProblem[], warnings: readonly LocatedProblem[]): string {
   const files = new Set(problems.map(({ file }) => file)).size;
   const beside = warnings.length > 0 ? `, ${count(warnings.length, 'warning')}` : '';
   return `${count(problems.length, 'problem')} in ${count(files, 'file')}${beside}`;
 }
 
-/** `1 file`, `2 files`. */
+/** Renders `1 file` or `2 files`. */
 export const count = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? '' : 's'}`;

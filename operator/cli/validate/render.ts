@@ -5,9 +5,9 @@ import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
 
 export interface RenderOptions {
-  /** Name, or namespace/name, of the VirtualMCPServer; needed when there are several. */
+  /** Name or namespace/name of the VirtualMCPServer, required when there are several. */
   readonly name?: string;
-  /** State folder that the rendered paths of secret files lie below; `$STATE` stands for it when absent. */
+  /** State folder in the rendered paths of secret files; `$STATE` when absent. */
   readonly stateDir?: string;
   readonly secretsDir?: string;
 }
@@ -35,7 +35,7 @@ export async function render(
   return 0;
 }
 
-/** Servers over HTTP that `vmcp up` starts and gives a URL: without one `vmcp gateway` refuses the document. */
+/** Warns about HTTP servers that only `vmcp up` starts: without their URL `vmcp gateway` rejects the document. */
 const needUp = ({ vmcp }: GatewayConfig, namespace: string): ObjectProblem[] =>
   vmcp.backends
     .filter(({ transport, url, process }) => transport !== 'stdio' && process !== undefined && url === undefined)
@@ -45,7 +45,7 @@ const needUp = ({ vmcp }: GatewayConfig, namespace: string): ObjectProblem[] =>
       name,
       path: 'spec.transport',
       reason: 'NeedsVmcpUp',
-      message: `only vmcp up gives a server of transport ${transport} its port, vmcp gateway refuses this document: run these files with vmcp up`,
+      message: `only vmcp up assigns a port to a server of transport ${transport}, so vmcp gateway rejects this document: run these files with vmcp up`,
     }));
 
 function refuse({ manifests }: Examination, { problems }: ResolvedServer, io: Io): void {
@@ -54,10 +54,10 @@ function refuse({ manifests }: Examination, { problems }: ResolvedServer, io: Io
   io.stderr.write(`${summarize(all, [])}\n`);
 }
 
-/** The server to render, or a sentence that says which ones there are. */
+/** Returns the server to render, or a message with the available ones. */
 function choose(servers: readonly ResolvedServer[], name: string | undefined): ResolvedServer | string {
   const [first, ...others] = servers;
-  if (!first) return 'there is no VirtualMCPServer that can be rendered in what was named: add one';
+  if (!first) return 'these paths contain no VirtualMCPServer that can be rendered: add one';
   const names = servers.map((server) => `${server.namespace}/${server.name}`).join(', ');
   if (name === undefined) {
     return others.length === 0
@@ -69,5 +69,5 @@ function choose(servers: readonly ResolvedServer[], name: string | undefined): R
   if (!match) return `there is no VirtualMCPServer "${name}": choose one of ${names}`;
   return more.length === 0
     ? match
-    : `"${name}" stands in several namespaces: choose one with --name NAMESPACE/${name} (${names})`;
+    : `"${name}" exists in several namespaces: choose one with --name NAMESPACE/${name} (${names})`;
 }

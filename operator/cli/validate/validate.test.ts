@@ -15,7 +15,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const write = (name: string, text: string) => writeFile(join(dir, name), text);
 
-/** Runs a command on the folder, or on the given paths. */
+/** Runs a command with the folder or the given paths. */
 async function run(
   command: (paths: readonly string[], io: Parameters<typeof validate>[2]) => Promise<number>,
   paths: string[] = [dir],
@@ -51,12 +51,12 @@ spec:
 ${more}`;
 
 describe('vmcp validate', () => {
-  it('counts what is fine', async () => {
+  it('counts valid servers and backends', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('desk')}`);
     expect(await validateFolder()).toEqual({ code: 0, stdout: 'ok: 1 VirtualMCPServer, 1 backend\n', stderr: '' });
   });
 
-  it('prints every problem of every file as file:line: Kind/name: path: message [Reason], by place', async () => {
+  it('prints every problem of every file as file:line: Kind/name: path: message [Reason], sorted by location', async () => {
     await write('b.yaml', vmcp('desk', '', 'nowhere'));
     await write('a.yaml', `${TOOLS}---\n${vmcp('other', '  config: {agregation: {}}\n')}`);
     await write('c.yaml', 'x: y: z\n');
@@ -82,14 +82,14 @@ describe('vmcp validate', () => {
     );
   });
 
-  it('leaves stdout to the problems when there are warnings as well', async () => {
+  it('prints only problems on stdout', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('desk', '  replicas: 2\n')}---\n${vmcp('other', '', 'nowhere')}`);
     const { stdout, stderr } = await validateFolder();
     expect(stdout).toMatch(/^a\.yaml:\d+: VirtualMCPServer\/other: .* \[GroupRefNotFound\]\n$/u);
     expect(stderr).toMatch(/^a\.yaml:17: .* \[ClusterOnly\] \(warning\)\n1 problem in 1 file, 1 warning\n$/u);
   });
 
-  it('prints a mistake in a shared backend once', async () => {
+  it('prints a problem of a shared backend once', async () => {
     await write('a.yaml', `${TOOLS.replace('npx://files', 'ftp://files')}---\n${vmcp('one')}---\n${vmcp('two')}`);
     const { stdout, stderr } = await validateFolder();
     expect(stdout.match(/InvalidImageReference/gu)).toHaveLength(1);
@@ -106,14 +106,14 @@ describe('vmcp validate', () => {
     expect(stdout).toMatch(/^a\.yaml:21: MCPServer\/stray: spec\.groupRef\.name: .* \[GroupRefNotFound\]\n$/u);
   });
 
-  it('does not repeat a refused object at everything that refers to it', async () => {
+  it('does not repeat the problems of a rejected object for its referrers', async () => {
     await write('a.yaml', `${TOOLS.replace('spec: {}', 'spec: {x: 1}')}---\n${vmcp('desk')}`);
     const { stdout } = await validateFolder();
     expect(stdout.split('\n')).toHaveLength(2);
     expect(stdout).toContain('[UnknownField]');
   });
 
-  it('exits 2 on a path that is not there', async () => {
+  it('exits 2 for a missing path', async () => {
     const { code, stdout, stderr } = await validateFolder([join(dir, 'nope.yaml')]);
     expect(code).toBe(2);
     expect(stdout).toBe('nope.yaml:1: File/nope.yaml: -: no such file or folder: correct the path [FileNotFound]\n');
@@ -122,7 +122,7 @@ describe('vmcp validate', () => {
 });
 
 describe('vmcp render', () => {
-  it('prints the configuration with sorted keys, twice the same', async () => {
+  it('prints the configuration with sorted keys, reproducibly', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('desk')}`);
     const { code, stdout, stderr } = await renderFolder();
     expect([code, stderr]).toEqual([0, '']);
@@ -131,7 +131,7 @@ describe('vmcp render', () => {
     expect((await renderFolder()).stdout).toBe(stdout);
   });
 
-  it('prints paths of secrets and never their values', async () => {
+  it('prints paths of secrets, not their values', async () => {
     const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: api}\nstringData: {key: canary}\n';
     await write(
       'a.yaml',
@@ -142,7 +142,7 @@ describe('vmcp render', () => {
     expect(stdout).not.toContain('canary');
   });
 
-  it('asks for a name when there are several, and lists them', async () => {
+  it('requires a name when there are several servers, and lists them', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('two')}---\n${vmcp('one')}`);
     const { code, stdout, stderr } = await renderFolder();
     expect([code, stdout]).toEqual([2, '']);
@@ -151,7 +151,7 @@ describe('vmcp render', () => {
     expect(await renderFolder({ name: 'three' })).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('tells servers of one name apart by namespace', async () => {
+  it('distinguishes servers with one name by namespace', async () => {
     const other = TOOLS.replaceAll(/name: (tools|files)\}\nspec/gu, 'name: $1, namespace: other}\nspec');
     await write('a.yaml', `${TOOLS}---\n${other}---\n${vmcp('desk')}---\n${vmcp('desk', '', 'tools', 'other')}`);
     expect((await renderFolder({ name: 'desk' })).stderr).toContain('--name NAMESPACE/desk');
@@ -167,21 +167,21 @@ describe('vmcp render', () => {
     expect(stderr).toMatch(/^a\.yaml:5: .*\[GroupRefNotFound\]\n1 problem in 1 file\n$/u);
   });
 
-  it('renders a good server beside a bad one', async () => {
+  it('renders a valid server beside an invalid one', async () => {
     await write('a.yaml', `${TOOLS}---\n${vmcp('good')}---\n${vmcp('bad', '', 'nowhere')}`);
     expect((await renderFolder({ name: 'good' })).code).toBe(0);
     expect((await renderFolder({ name: 'bad' })).code).toBe(2);
   });
 
-  it('says that there is nothing to render', async () => {
+  it('reports that there is nothing to render', async () => {
     await write('a.yaml', TOOLS);
     const { code, stderr } = await renderFolder();
     expect(code).toBe(2);
-    expect(stderr).toContain('there is no VirtualMCPServer');
+    expect(stderr).toContain('contain no VirtualMCPServer');
   });
 });
 
-describe('callers and credentials', () => {
+describe('incoming and outgoing authentication', () => {
   const ACCESS = (issuer: string) => `${API}
 kind: MCPGroup
 metadata: {name: tools}
@@ -238,7 +238,7 @@ spec:
   outgoingAuth: {backends: {keyed: {type: discovered}, exchanged: {type: discovered}}}
 `;
 
-  it('are rendered with the paths of their secrets, never with a value', async () => {
+  it('is rendered with the paths of secrets, not their values', async () => {
     await write('a.yaml', ACCESS('https://idp.example.com'));
     const { code, stdout, stderr } = await renderFolder({ stateDir: '/state' });
     expect(code).toBe(0);
@@ -255,7 +255,7 @@ spec:
     });
   });
 
-  it('are refused at the line of the object that holds the mistake', async () => {
+  it('is rejected at the line of the object with the problem', async () => {
     await write('a.yaml', ACCESS('https://10.0.0.7'));
     const { code, stdout } = await validateFolder();
     expect(stdout).toBe(
@@ -264,7 +264,7 @@ spec:
     expect(code).toBe(2);
   });
 
-  it('need the files that are named by their path only where they are to run', async () => {
+  it('needs files named by path only on the machine where it runs', async () => {
     await write('a.yaml', ACCESS('https://idp.example.com'));
     expect((await examine([dir], {}, '/state')).problems).toEqual([]);
     const { servers, problems } = await examine([dir], { filesAreHere: true }, '/state');
@@ -346,7 +346,7 @@ describe('keys of an authorization server', () => {
     expect(servers.map(({ config }) => config !== undefined)).toEqual([expected === '']);
   });
 
-  it('are judged wherever their values stand, with an empty --secrets-dir too', async () => {
+  it('are checked from files and from an empty --secrets-dir', async () => {
     await write('a.yaml', LOGIN('placeholder', 'placeholder'));
     const secretsDir = await mkdtemp(join(tmpdir(), 'vmcp-secrets-'));
     onTestFinished(() => rm(secretsDir, { recursive: true }));
@@ -358,8 +358,8 @@ describe('keys of an authorization server', () => {
   });
 });
 
-describe('objects that nothing uses', () => {
-  it('are warnings, which change no exit code', async () => {
+describe('unused objects', () => {
+  it('cause warnings that do not change the exit code', async () => {
     const object = (kind: string, name: string, spec: string): string =>
       `---\n${API}\nkind: ${kind}\nmetadata: {name: ${name}}\nspec: ${spec}\n`;
     await write(

@@ -5,7 +5,7 @@ export interface ValidateOptions {
   readonly secretsDir?: string;
 }
 
-/** Rendered paths are not shown, so any folder does. */
+/** Any folder: rendered paths are not printed. */
 const NO_STATE = '/';
 
 /** `vmcp validate PATH...`: prints problems on stdout and warnings on stderr; exits with 0 without problems, else 2. */

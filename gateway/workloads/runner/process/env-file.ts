@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { identityOf, isAlive, type ProcessIdentity } from './process-lock.ts';
 import { LaunchError } from '../runner.ts';
 
-/** The names that Kubernetes takes. docker and podman would read others as comments, patterns or names of host variables. */
+/** Names that Kubernetes accepts. docker and podman treat others as comments, patterns or names of host variables. */
 const NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
 const LINE_BREAK = /[\n\r\0]/;
-/** docker and podman read lines of up to so many bytes. */
+/** Longest line that docker and podman read, in bytes. */
 const LONGEST_LINE_BYTES = 65_535;
 
 const folder = (stateDir: string): string => join(stateDir, 'env-files');
@@ -30,7 +30,7 @@ export function removeEnvFile(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** Removes the files of processes that are gone, and of nobody. */
+/** Removes the files of processes that are gone, and files without an owner. */
 export function removeOrphanedEnvFiles(stateDir: string): void {
   for (const name of listFolder(folder(stateDir))) {
     const owner = ownerOf(name);
@@ -39,8 +39,8 @@ export function removeOrphanedEnvFiles(stateDir: string): void {
 }
 
 /**
- * One `NAME=value` a line. Both engines take the value literally, quotes and blanks included; neither has a way to write
- * a line break.
+ * Renders one `NAME=value` per line. Both engines read the value literally, with quotes and blanks; neither supports
+ * line breaks.
  */
 function envFileText(values: Readonly<Record<string, string>>): string {
   const lines = Object.entries(values).map(([name, value]) => {
@@ -50,11 +50,11 @@ function envFileText(values: Readonly<Record<string, string>>): string {
     }
     if (LINE_BREAK.test(value)) {
       const remedy = 'write it on one line, for instance in base64, or use an npx:// or uvx:// package';
-      throw unsupported(`environment variable ${name} holds a line break, which no container gets: ${remedy}`);
+      throw unsupported(`environment variable ${name} contains a line break, which container engines do not support: ${remedy}`);
     }
     const line = `${name}=${value}`;
     if (Buffer.byteLength(line) > LONGEST_LINE_BYTES) {
-      throw unsupported(`environment variable ${name} is longer than 64 KiB, which no container gets: shorten it`);
+      throw unsupported(`environment variable ${name} is longer than 64 KiB, which container engines do not support: shorten it`);
     }
     return `${line}\n`;
   });

@@ -3,14 +3,14 @@ import { Socket } from 'node:net';
 import type { Environment } from '../environment.ts';
 
 /**
- * A watcher that outlives us by seconds: one POSIX shell, told each process group as it starts and ends. Its stdin
- * closes when this process ends, also by SIGKILL; what is still alive then gets SIGTERM, a second later SIGKILL.
+ * Watcher that outlives this process by seconds: a POSIX shell that receives each process group as it starts and ends.
+ * Its stdin closes when this process ends, also by SIGKILL; it then sends SIGTERM to the rest, a second later SIGKILL.
  * An entry is `pid` or `pid,engine,container`; the container is removed too.
  */
 export interface Guard {
   add(entry: string): void;
   remove(entry: string): void;
-  /** Lets the watcher end. */
+  /** Stops the watcher. */
   close(): void;
 }
 
@@ -39,7 +39,7 @@ for e in "$@"; do
 done
 `;
 
-/** The reaper of the next start is the second line: it also covers a watcher that was killed with us. */
+/** Starts the watcher. If it is killed too, the reaper of the next start cleans up. */
 export function startGuard(env: Environment, onFailure: (error: Error) => void): Guard {
   const shell = spawn('/bin/sh', ['-c', WATCH], { detached: true, cwd: '/', stdio: ['pipe', 'ignore', 'ignore'], env });
   let usable = true;

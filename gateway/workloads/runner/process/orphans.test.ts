@@ -48,7 +48,7 @@ function guardOf(parent: number): number[] {
   });
 }
 
-/** A running process in a group of its own, as an earlier vmcp process would have left it. */
+/** Starts a process in its own group, like one left by an earlier vmcp process. */
 function leaveBehind(more: Partial<ProcessRecord> = {}): number {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
   started.push(child);
@@ -62,7 +62,7 @@ function leaveBehind(more: Partial<ProcessRecord> = {}): number {
 const records = () => readdirSync(join(stateDir, 'processes'));
 
 describe('kill -9 of vmcp', () => {
-  it('ends its children and their children at once, though they ignore SIGTERM and the end of stdin', async () => {
+  it('ends its children and grandchildren at once, even if they ignore SIGTERM and the end of stdin', async () => {
     const { owner, child, grandchild } = await startOwner();
     expect([isRunning(child), isRunning(grandchild)]).toEqual([true, true]);
     owner.kill('SIGKILL');
@@ -83,7 +83,7 @@ describe('kill -9 of vmcp', () => {
     expect(records()).toEqual([]);
   });
 
-  it('leaves the guard no reason to stay', async () => {
+  it('lets the guard exit', async () => {
     const { owner, ownerPid } = await startOwner();
     const guards = process.platform === 'linux' ? guardOf(ownerPid) : [];
     owner.kill('SIGKILL');
@@ -92,28 +92,28 @@ describe('kill -9 of vmcp', () => {
 });
 
 describe('reapOrphans', () => {
-  it('ends what a process that is gone left running', async () => {
+  it('ends processes left by a process that is gone', async () => {
     const pid = leaveBehind();
     expect((await reap()).map((record) => record.pid)).toEqual([pid]);
     await until(() => !isRunning(pid));
     expect(records()).toEqual([]);
   });
 
-  it('spares a later process that was given the same id', async () => {
+  it('spares a later process with the same id', async () => {
     const pid = leaveBehind({ startTime: 'another time' });
     expect(await reap()).toEqual([]);
     expect(isRunning(pid)).toBe(true);
     expect(records()).toEqual([]);
   });
 
-  it('spares the children of a vmcp process that still runs', async () => {
+  it('spares the children of a running vmcp process', async () => {
     const pid = leaveBehind({ owner: identityOf(process.pid) });
     expect(await reap()).toEqual([]);
     expect(isRunning(pid)).toBe(true);
     expect(records()).toEqual([`${pid}.json`]);
   });
 
-  it('removes records that were cut off or that address every process', async () => {
+  it('removes truncated records and records that address every process', async () => {
     const folder = join(stateDir, 'processes');
     mkdirSync(folder, { recursive: true });
     const owner = { pid: 4_194_303, startTime: 'x' };
@@ -123,7 +123,7 @@ describe('reapOrphans', () => {
     expect(records()).toEqual([]);
   });
 
-  it('removes the env files of processes that are gone, and no others', async () => {
+  it('removes only env files of processes that are gone', async () => {
     const own = writeEnvFile(stateDir, { KEY: 'value' });
     const folder = join(stateDir, 'env-files');
     for (const name of ['4194303_gone_1', `${process.pid}_an%20earlier%20process_2`, 'of nobody']) {
@@ -135,7 +135,7 @@ describe('reapOrphans', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('has nothing to do in a new state folder', async () => {
+  it('does nothing in a new state folder', async () => {
     expect(await reap()).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Exits with 0 when another process gets the lock. */
+/** Runs another process, which exits with 0 when it gets the lock. */
 const RIVAL = `
   import { tryLock } from ${JSON.stringify(join(import.meta.dirname, 'process-lock.ts'))};
   const lock = tryLock(process.argv[1]);
@@ -26,7 +26,7 @@ const RIVAL = `
 const rivalArgs = (holdMs: number) => ['--input-type=module', '-e', RIVAL, path, String(holdMs)];
 
 describe('tryLock', () => {
-  it('names the holder while that runs, and is free after release', () => {
+  it('names the running holder, and is free after a release', () => {
     const first = tryLock(path);
     expect(first.held).toBe(true);
     expect(tryLock(path)).toEqual({ held: false, holder: identityOf(process.pid) });
@@ -75,7 +75,7 @@ describe('tryLock', () => {
 });
 
 describe('isAlive', () => {
-  it('knows this process, and that an ended one is gone', () => {
+  it('returns true for this process and false for an ended one', () => {
     const ended = spawnSync(process.execPath, ['-e', '']);
     expect(isAlive(identityOf(process.pid))).toBe(true);
     expect(isAlive(identityOf(ended.pid))).toBe(false);

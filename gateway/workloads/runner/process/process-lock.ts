@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { startTime } from './start-time.ts';
 
-/** A process, told apart from a later one that was given the same id. */
+/** A process, distinguished by its start time from a later one with the same id. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startTime: string;
@@ -16,8 +16,8 @@ export const identityOf = (pid: number): ProcessIdentity => ({ pid, startTime: s
 export const isAlive = (identity: ProcessIdentity): boolean => startTime(identity.pid) === identity.startTime;
 
 /**
- * Takes the lock file at `path` for this process, or says who holds it. Never waits.
- * The lock of a process that is gone is taken over.
+ * Locks the file at `path` for this process or returns its holder. Never waits.
+ * Takes over the lock of a process that is gone.
  */
 export function tryLock(path: string): LockAttempt {
   const own = identityOf(process.pid);
@@ -35,7 +35,7 @@ export function tryLock(path: string): LockAttempt {
   }
 }
 
-/** link(2) fails when the name exists: unlike open with O_EXCL, nobody can see the lock without its content. */
+/** Creates the lock by link(2), which fails when the name exists and, unlike open with O_EXCL, shows it with its content. */
 function tryLink(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);
@@ -46,7 +46,7 @@ function tryLink(draft: string, path: string): boolean {
   }
 }
 
-/** Moves the stale lock away; when another process renewed it in between, what was moved is alive and goes back. */
+/** Moves a stale lock away. Moves it back when another process has renewed it in between. */
 function discardStale(path: string): void {
   const moved = `${path}.${randomUUID()}`;
   try {

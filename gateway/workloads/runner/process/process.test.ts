@@ -17,13 +17,13 @@ afterEach(() => fixture.close());
 const spawn = (code: string, more = {}): Child =>
   fixture.launcher.spawn(script(code, more), { name: 'demo', stdin: true });
 
-/** Resolves when the child has written its first line. */
+/** Waits until the child has written its first line. */
 async function firstLine(child: Child): Promise<string> {
   return new Promise((resolve) => child.stdout.once('data', (data: Buffer) => resolve(data.toString().trim())));
 }
 
 describe('environment of a child', () => {
-  it('holds the inherited names and the declared ones, and nothing else of ours', async () => {
+  it('contains only the inherited and the declared variables', async () => {
     const project = join(fixture.stateDir, 'project');
     makePackage(join(project, 'node_modules', 'tool'), `process.stdout.write(JSON.stringify(process.env))`);
     const secretFile = join(fixture.stateDir, 'token');
@@ -44,7 +44,7 @@ describe('environment of a child', () => {
     expect(JSON.stringify(command)).not.toContain(SECRET);
   });
 
-  it('reads files of variables at each spawn and says which one is missing', async () => {
+  it('reads variable files at each spawn and names a missing one', async () => {
     const file = join(fixture.stateDir, 'value');
     const show = { envFiles: { VALUE: file } };
     for (const value of ['first', 'second']) {
@@ -61,7 +61,7 @@ describe('environment of a child', () => {
 });
 
 describe('a child', () => {
-  it('speaks over stdin and stdout and ends with its code and last line of stderr', async () => {
+  it('communicates over stdin and stdout, and reports its exit code and last stderr line', async () => {
     const child = spawn(`process.stdin.on('data', (d) => process.stdout.write(d)).on('end', () => {
       console.error('one\\nbad key'); process.exitCode = 3; });`);
     child.stdin?.end('ping');
@@ -75,7 +75,7 @@ describe('a child', () => {
     ]);
   });
 
-  it('that cannot be executed is an exit with code -1, not a throw', async () => {
+  it('that cannot be executed exits with code -1 and does not throw', async () => {
     const child = spawn('', { file: '/nonexistent/server' });
     expect(await child.exited).toEqual({ code: -1, signal: null });
     expect(child.lastStderr()).toContain('ENOENT');
@@ -108,7 +108,7 @@ describe('stop', () => {
     expect(await child.exited).toEqual({ code: 7, signal: null });
   });
 
-  it('kills the whole group of a server that ignores SIGTERM, after the grace', async () => {
+  it('kills the whole group of a server that ignores SIGTERM after the grace period', async () => {
     const child = spawn(`const { spawn } = require('node:child_process');
       const stubborn = "process.on('SIGTERM', () => {}); ${FOREVER}";
       eval(stubborn); console.log(spawn(process.execPath, ['-e', stubborn], { stdio: 'inherit' }).pid);`);
@@ -131,7 +131,7 @@ describe('stop', () => {
 });
 
 describe('close', () => {
-  it('stops every child and refuses new ones', async () => {
+  it('stops every child and rejects new ones', async () => {
     const children = [1, 2, 3].map(() => spawn(FOREVER));
     await fixture.launcher.close(500);
     expect(children.filter(({ pid }) => isRunning(pid))).toEqual([]);

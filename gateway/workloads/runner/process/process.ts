@@ -25,7 +25,7 @@ type Spawned = ChildProcessByStdio<Writable | null, Readable, Readable>;
 const STOP_GRACE_MS = 5_000;
 const LAST_LINE_LENGTH = 500;
 
-/** Starts `command` as leader of a process group that the guard and the reaper know. stderr goes to `listener`. */
+/** Starts `command` as leader of a process group and registers it with guard and reaper. stderr goes to `listener`. */
 export function startProcess(
   command: Command,
   { name, stdin }: SpawnOptions,
@@ -62,7 +62,7 @@ interface StartedContainer {
   readonly envFile: string;
 }
 
-/** Arguments and environment of the process itself: of the server, or of the client that starts its container. */
+/** Returns arguments and environment of the process: the server, or the client that starts its container. */
 function executable(
   command: Command,
   name: string,
@@ -82,7 +82,7 @@ function executable(
 function execute({ file, args, env, cwd }: Command, stdin: boolean, container: StartedContainer | undefined): Spawned {
   const stdio: StdioOptions = [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'];
   try {
-    // The tuple decides which streams are there; the overloads of spawn cannot follow `stdin`.
+    // The tuple determines the streams; the overloads of spawn cannot express `stdin`.
     const spawned = spawn(file, args, { env, stdio, detached: true, ...(cwd !== undefined && { cwd }) }) as Spawned;
     spawned.stdin?.on('error', () => undefined);
     return spawned;
@@ -92,11 +92,11 @@ function execute({ file, args, env, cwd }: Command, stdin: boolean, container: S
   }
 }
 
-/** Names of containers are cut from the workload's name, which is a DNS label, made unique per child. */
+/** Returns a container name: the workload's name with a suffix that is unique per child. */
 const containerName = (name: string): string =>
   `vmcp-${name.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}-${randomUUID().slice(0, 8)}`;
 
-/** Records the child for guard and reaper; the returned function takes it back. */
+/** Registers the child with guard and reaper. The returned function removes it. */
 function remember(
   pid: number,
   name: string,
@@ -126,7 +126,7 @@ function keepLastLine(stderr: Readable, listener: LineListener): { text: string 
   return last;
 }
 
-/** Resolves when the leader has ended, the rest of its group has been killed and stderr has been read. */
+/** Waits until the leader has ended, the rest of its group is killed and stderr is read. */
 async function watchExit(spawned: Spawned, pid: number, last: { text: string | undefined }): Promise<Exit> {
   const exit = await new Promise<Exit>((resolve) => {
     spawned.once('exit', (code, signal) => resolve({ code, signal }));
@@ -138,7 +138,7 @@ async function watchExit(spawned: Spawned, pid: number, last: { text: string | u
   });
   if (pid === -1) return exit;
   signalGroup(pid, 'SIGKILL');
-  // A grandchild that left the group may hold stderr open for ever.
+  // A grandchild that left the group can keep stderr open for ever.
   if (!spawned.stderr.closed) await Promise.race([once(spawned.stderr, 'close'), sleep(500)]);
   return exit;
 }

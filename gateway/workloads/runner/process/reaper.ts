@@ -10,14 +10,13 @@ import { startTime } from './start-time.ts';
 export interface ReapOptions {
   readonly stateDir: string;
   readonly hostEnv: Environment;
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs?: number;
 }
 
 /**
- * Ends what an earlier vmcp process left running in this state folder and returns the records of what it ended.
- * A process is ours only if pid and start time both match; records and env files of a vmcp process that still runs are
- * left alone. Call it before the first spawn.
+ * Ends processes that an earlier vmcp process left running in this state folder, and returns their records. Pid and start
+ * time must both match; records and env files of a running vmcp process are kept. Call it before the first spawn.
  */
 export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOptions): Promise<ProcessRecord[]> {
   const orphaned = readRecords(stateDir).filter(({ owner }) => !isAlive(owner));
@@ -36,7 +35,7 @@ async function endGroups(records: readonly ProcessRecord[], graceMs: number): Pr
   for (const { pgid } of records) signalGroup(pgid, 'SIGKILL');
 }
 
-/** false when the group is gone. */
+/** Signals a group. Returns false when it is gone. */
 export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pgid, signal);
@@ -46,7 +45,7 @@ export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Zombies still count as members; a group of nothing else is as good as gone, and its parent collects it. */
+/** Returns true while the group has a member that is not a zombie. */
 const groupExists = (pgid: number): boolean => signalGroup(pgid, 0);
 
 async function removeContainer({ container }: ProcessRecord, hostEnv: Environment): Promise<void> {
@@ -54,7 +53,7 @@ async function removeContainer({ container }: ProcessRecord, hostEnv: Environmen
   await removeContainerByName(container, hostEnv);
 }
 
-/** Best effort: `rm -f` of a container that is gone, or of an engine that is gone, is not worth a failure. */
+/** Removes a container. Ignores errors: container or engine may be gone. */
 export async function removeContainerByName(
   { engine, name }: { engine: string; name: string },
   hostEnv: Environment,

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { isIdentity, type ProcessIdentity } from './process-lock.ts';
 
-/** A started child, as kept in `<state>/processes/<pid>.json` for the next start. */
+/** A started child, stored in `<state>/processes/<pid>.json` for the next start. */
 export interface ProcessRecord {
   readonly pid: number;
   readonly pgid: number;
@@ -17,7 +17,7 @@ export interface ProcessRecord {
 const folder = (stateDir: string): string => join(stateDir, 'processes');
 const file = (stateDir: string, pid: number): string => join(folder(stateDir), `${pid}.json`);
 
-/** Synchronous on purpose: no event may fall between the start of a child and its record. */
+/** Stores a record. Synchronous, so that no event comes between the start of a child and its record. */
 export function writeRecord(stateDir: string, record: ProcessRecord): void {
   mkdirSync(folder(stateDir), { recursive: true, mode: 0o700 });
   writeFileSync(file(stateDir, record.pid), JSON.stringify(record), { mode: 0o600 });
@@ -27,7 +27,7 @@ export function removeRecord(stateDir: string, pid: number): void {
   rmSync(file(stateDir, pid), { force: true });
 }
 
-/** Every record; files that are no records (cut off by a crash) are removed. */
+/** Reads all records. Removes invalid files, as truncated by a crash. */
 export function readRecords(stateDir: string): ProcessRecord[] {
   const records: ProcessRecord[] = [];
   for (const name of listFolder(folder(stateDir))) {
@@ -57,6 +57,6 @@ function parse(path: string): ProcessRecord | undefined {
 
 function isRecord(value: unknown): value is ProcessRecord {
   if (!isIdentity(value) || !('pgid' in value) || !('owner' in value) || !('command' in value)) return false;
-  // kill(-1) and kill(0) address far more than one group.
+  // kill(-1) and kill(0) address more than one group.
   return typeof value.pgid === 'number' && value.pgid > 1 && isIdentity(value.owner) && Array.isArray(value.command);
 }

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When process `pid` started, as an opaque text that is equal for the same process only, also across a reboot.
- * undefined when there is no such process (a zombie counts as none).
+ * Returns the start time of process `pid` as opaque text, which differs between processes, also across a reboot.
+ * Undefined when the process does not exist or is a zombie.
  */
 export function startTime(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid < 1) return undefined;
   return process.platform === 'linux' ? linuxStartTime(pid) : psStartTime(pid);
 }
 
-/** proc(5): the command name in field 2 may hold anything, so fields are counted from its last `)`. */
+/** Reads proc(5). The command name in field 2 can contain anything, so fields are counted from its last `)`. */
 function linuxStartTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -23,7 +23,7 @@ function linuxStartTime(pid: number): string | undefined {
   }
 }
 
-/** Ticks count from the boot, so they mean nothing without it. */
+/** Reads the boot id, since ticks count from the boot. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

@@ -36,8 +36,8 @@ const hostEnv: Record<string, string | undefined> = { ...process.env, VMCP_CANAR
 const engine = workingEngine();
 
 /**
- * docker or podman, if one of them can run a container here. Without CAP_SYS_RESOURCE (a sandbox) podman cannot set the
- * rlimits it wants, so runc is put behind testdata/runc-without-rlimits.sh.
+ * Finds docker or podman if it can run a container here. Without CAP_SYS_RESOURCE (in a sandbox) podman cannot set
+ * rlimits, so testdata/runc-without-rlimits.sh wraps runc.
  */
 function workingEngine(): string | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -64,7 +64,7 @@ function podmanOverRunc(): string {
   return conf;
 }
 
-/** Node and the libraries it is linked with, from this machine: nothing is pulled. */
+/** Builds an image of this machine's Node and its libraries, so that nothing is pulled. */
 function importImage(name: string): void {
   const root = join(scratch, 'root');
   const linked = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
@@ -92,7 +92,7 @@ afterAll(() => {
 });
 
 describe('an image without an engine', () => {
-  it('is refused with what to do when neither docker nor podman is there', async () => {
+  it('is rejected with advice when neither docker nor podman is installed', async () => {
     const bare = openFixture({ hostEnv: { PATH: scratch } });
     const prepared = bare.launcher.prepare({ image: 'alpine' }, 'demo');
     await expect(prepared).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('an image without an engine', () => {
     await bare.close();
   });
 
-  it('is refused when there is only a client that reaches no engine', async () => {
+  it('is rejected when only a client without an engine is installed', async () => {
     const folder = mkdtempSync(join(scratch, 'bin-'));
     const client = '#!/bin/sh\necho "Cannot connect to the Docker daemon" >&2\nexit $CODE\n';
     for (const code of ['0', '1']) {
@@ -125,7 +125,7 @@ describe('the client of a container engine', () => {
     HOME: '/of-the-image',
   };
 
-  /** A `docker` that writes down its environment, its arguments and the env file it was given, and echoes stdin. */
+  /** Installs a `docker` that records its environment, arguments and env file, and echoes stdin. */
   function recordingClient() {
     const folder = mkdtempSync(join(scratch, 'bin-'));
     const client = `#!/bin/sh
@@ -195,7 +195,7 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
       .split('\n')
       .filter((name) => name !== '');
 
-  it('speaks over stdin and stdout, with its declared environment only and no value on the command line', async () => {
+  it('communicates over stdin and stdout with only its declared environment, none of it on the command line', async () => {
     const secret = join(fixture.stateDir, 'token');
     writeFileSync(secret, 'canary-secret');
     const odd = { LD_PRELOAD: '/none.so', QUOTED: ` 'a' "b" # $HOME `, EMPTY: '', LONG: 'x'.repeat(65_000) };
@@ -215,7 +215,7 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
     expect(readdirSync(join(fixture.stateDir, 'env-files'))).toEqual([]);
   });
 
-  it('is reached over HTTP on a loopback port and gone after stop', async () => {
+  it('is reachable over HTTP on a loopback port and removed after stop', async () => {
     const { log } = recordingLog();
     const port = await openPortBook(join(fixture.stateDir, 'ports.json')).portFor('demo');
     const process = { image: IMAGE, target_port: 9000 };
@@ -260,7 +260,7 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
     await child.stop();
   });
 
-  it('that nobody can pull is refused by its name', async () => {
+  it('that cannot be pulled is rejected by name', async () => {
     const prepared = fixture.launcher.prepare({ image: '127.0.0.1:9/none/such:1' }, 'demo');
     await expect(prepared).rejects.toMatchObject({
       reason: 'ImagePullFailed',

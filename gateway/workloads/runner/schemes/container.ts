@@ -5,7 +5,7 @@ import { findOnPath } from './path.ts';
 import { LaunchError, type Command } from '../runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
 
-/** The server's version is asked for: a client without an engine has none, whatever its exit code says. */
+/** Container engines. The version is read from the engine, since a client without an engine has none. */
 export const ENGINES = [
   { name: 'docker', version: '{{.ServerVersion}}' },
   { name: 'podman', version: '{{.Version.Version}}' },
@@ -22,7 +22,7 @@ const REFERENCE = new RegExp(
   String.raw`^(?:${HOST}/)?${COMPONENT}(?:/${COMPONENT})*(?::[A-Za-z0-9_][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
 );
 
-/** An OCI image, when an engine answers. Labels `dev.vmcp.workload` and `dev.vmcp.state` tell whose it is. */
+/** OCI images, run by docker or podman. Labels `dev.vmcp.workload` and `dev.vmcp.state` identify the owner. */
 export const container: Scheme = {
   prefix: '',
   check: checkReference,
@@ -48,7 +48,7 @@ async function findEngine(workload: string, tools: Tools): Promise<string> {
     const answer = await tools.run({ file, args: ['info', '--format', version], env }, workload, ANSWER_TIMEOUT_MS);
     if (answer.code === 0 && /^\d/.test(answer.stdout.trim())) return file;
   }
-  const message = 'neither docker nor podman answers: start one of them, or use an npx:// or uvx:// reference';
+  const message = 'neither docker nor podman responds: start one of them, or use an npx:// or uvx:// reference';
   throw new LaunchError('NoContainerEngine', message);
 }
 

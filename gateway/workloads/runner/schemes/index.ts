@@ -3,5 +3,5 @@ import { npx } from './npx.ts';
 import type { Scheme } from './scheme.ts';
 import { uvx } from './uvx.ts';
 
-/** The first whose prefix matches runs the image; `container` has the empty prefix and comes last. */
+/** Schemes in the order of matching. `container` has the empty prefix and comes last. */
 export const SCHEMES: readonly Scheme[] = [npx, uvx, container];

@@ -48,7 +48,7 @@ const prepare = (image: string, args: string[] = []): Promise<Command> =>
 const output = async (command: Command): Promise<string> =>
   (await text(fixture.launcher.spawn(command, { name: 'demo', stdin: false }).stdout)).trim();
 
-describe('npx:// of a package that the project has', () => {
+describe('npx:// with a package of the project', () => {
   it.each(['everything', 'memory', 'filesystem'])('runs the project’s own copy of server-%s', async (name) => {
     const command = await prepare(`npx://@modelcontextprotocol/server-${name}`, ['x']);
     expect(command.file).toBe(process.execPath);
@@ -77,8 +77,8 @@ describe('npx:// of a package that the project has', () => {
   });
 });
 
-describe('npx:// of another package', () => {
-  it('installs it once for any number of concurrent calls, in one process and across', async () => {
+describe('npx:// with another package', () => {
+  it('installs it once for concurrent calls in one or several processes', async () => {
     const rival = fixture.another();
     const process = { image: 'npx://@acme/tool@1.0.0', args: ['--flag'] };
     const launchers = [fixture.launcher, fixture.launcher, rival, rival];
@@ -89,13 +89,13 @@ describe('npx:// of another package', () => {
     expect(await output(commands[0]!)).toBe('tool 1.0.0 --flag');
   });
 
-  it('keeps versions apart and takes the newest when none is named', async () => {
+  it('separates versions and uses the newest by default', async () => {
     expect(await output(await prepare('npx://@acme/tool@1.0.0'))).toBe('tool 1.0.0');
     expect(await output(await prepare('npx://@acme/tool'))).toBe('tool 1.2.0');
     expect(await output(await prepare('npx://main-of-many'))).toBe('a');
   });
 
-  it('starts anew after an install that was killed half-way', async () => {
+  it('restarts an install that was killed', async () => {
     const dir = join(fixture.stateDir, 'packages', 'npm', '@acme+tool@1.0.0');
     mkdirSync(join(dir, 'node_modules', '@acme', 'tool'), { recursive: true });
     writeFileSync(`${dir}.lock`, JSON.stringify({ pid: 4_194_303, startTime: 'gone' }));
@@ -112,7 +112,7 @@ describe('npx:// of another package', () => {
     await expect(prepare(image)).rejects.toMatchObject({ reason, message: expect.stringContaining(part) as unknown });
   });
 
-  it('says so when the registry does not answer, and when there is no npm', async () => {
+  it('reports an unreachable registry and a missing npm', async () => {
     const closed = openFixture({
       hostEnv: { ...process.env, npm_config_registry: 'http://127.0.0.1:9' },
     });
@@ -128,7 +128,7 @@ describe('npx:// of another package', () => {
 });
 
 describe('an HTTP server', () => {
-  it('is told its port and address, which the declared environment cannot change', async () => {
+  it('gets its port and address, which the declared environment cannot change', async () => {
     const image = 'npx://@modelcontextprotocol/server-everything';
     const env_vars = { PORT: '1', MCP_TRANSPORT: 'http', KEY: 'v' };
     const { env } = await fixture.launcher.prepare({ image, env_vars }, 'demo', { port: 4567, transport: 'sse' });
@@ -188,7 +188,7 @@ describe('checkImage', () => {
   });
 });
 
-it('hands neither an installer’s variables to the server nor the server’s to the installer', async () => {
+it('passes neither the installer’s variables to the server nor the server’s to the installer', async () => {
   const env_vars = { NODE_OPTIONS: '--require=/nowhere.cjs', npm_config_registry: 'http://127.0.0.1:9' };
   const { env } = await fixture.launcher.prepare({ image: 'npx://@acme/tool@1.0.0', env_vars }, 'demo');
   expect(Object.keys(env).filter((name) => name.startsWith('npm_'))).toEqual(['npm_config_registry']);

@@ -11,7 +11,7 @@ import { isObject } from '../../../contract/json.ts';
 
 interface PackageSpec {
   readonly name: string;
-  /** Version, range or tag, as npm reads it. */
+  /** Version, range or tag of npm. */
   readonly version?: string;
 }
 
@@ -24,12 +24,12 @@ interface Manifest {
 const PREFIX = 'npx://';
 const SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*)(?:@([\^~]?[A-Za-z0-9][A-Za-z0-9._+-]*))?$/;
 const INSTALL_TIMEOUT_MS = 300_000;
-/** npm's own pauses between tries let a laptop without a network wait for more than a minute. */
+/** Shorter retry pauses: with npm's own, a machine without a network waits for more than a minute. */
 const RETRY = ['--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000'];
 
 /**
- * `npx://PACKAGE[@VERSION]`: the project's own copy when it has that package in that version, else an install below
- * the state folder, which is kept: delete `<state>/packages/npm` to fetch a newer one of a tag or range.
+ * `npx://PACKAGE[@VERSION]`: uses the project's copy of that version, else installs the package below the state folder.
+ * The install is kept: delete `<state>/packages/npm` to fetch a newer version of a tag or range.
  */
 export const npx: Scheme = {
   prefix: PREFIX,
@@ -63,7 +63,7 @@ function nodeCommand(bin: string, spec: BackendProcess, request: PrepareRequest,
   };
 }
 
-/** Walks up as Node does. A copy in another version than asked for is passed over. */
+/** Searches parent folders as Node does. Skips copies of another version. */
 function findInProject(root: string, { name, version }: PackageSpec): string | undefined {
   for (let dir = resolve(root); ; dir = dirname(dir)) {
     const candidate = join(dir, 'node_modules', name);
@@ -73,11 +73,11 @@ function findInProject(root: string, { name, version }: PackageSpec): string | u
   }
 }
 
-/** A tag such as `next` is what the registry says: no copy here can be known to be it. */
+/** Returns true when a local copy satisfies the version. Only the registry can resolve a tag such as `next`. */
 const isVersion = (found: unknown, wanted: string): boolean => typeof found === 'string' && satisfies(found, wanted);
 
 async function install(spec: PackageSpec, workload: string, tools: Tools): Promise<string> {
-  const wanted = `${spec.name}@${spec.version ?? 'latest'}`;
+  const requested = `${spec.name}@${spec.version ?? 'latest'}`;
   const dir = join(tools.stateDir, 'packages', 'npm', wanted.replace('/', '+'));
   await tools.installOnce(dir, () => npmInstall(wanted, dir, workload, tools));
   return join(dir, 'node_modules', spec.name);
@@ -88,7 +88,7 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
   if (npm === undefined) {
     throw new LaunchError(
       'InstallFailed',
-      `${wanted} is not installed and npm is not on PATH: install npm or the package`,
+      `${requested} is not installed and npm is not on PATH: install npm or the package`,
     );
   }
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -108,22 +108,22 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
   const { code, stderr } = await tools.run(command, workload, INSTALL_TIMEOUT_MS);
   if (code === 0) return;
   if (/code E404|code ETARGET|code EINVALIDPACKAGENAME/.test(stderr)) {
-    throw new LaunchError('PackageNotFound', `npm has no package ${wanted}: check its name and version`);
+    throw new LaunchError('PackageNotFound', `npm has no package ${requested}: check its name and version`);
   }
   tools.log.warn('package not installed', { workload, package: wanted, output: stderr });
   throw new LaunchError(
     'InstallFailed',
-    `npm install ${wanted} failed (${firstError(stderr)}): see the log, then try again`,
+    `npm install ${requested} failed (${firstError(stderr)}): see the log, then try again`,
   );
 }
 
-/** npm's own first sentence about the failure, without its prefix. */
+/** Returns npm's first error line without its prefix. */
 function firstError(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.replace(/^npm (error|ERR!)\s*/, '').trim());
   return lines.find((line) => line !== '' && !line.startsWith('code ')) ?? 'no message';
 }
 
-/** The rule of npx: the only command, or the one named like the package. */
+/** Returns the command by the rule of npx: the only one, or the one with the package's name. */
 function binPath(dir: string, name: string): string {
   const bin = readManifest(dir)?.bin;
   if (typeof bin === 'string') return join(dir, bin);
@@ -134,7 +134,7 @@ function binPath(dir: string, name: string): string {
   if (typeof chosen === 'string') return join(dir, chosen);
   const has =
     commands.size === 0 ? 'has no command to run' : `has several commands (${[...commands.keys()].join(', ')})`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: name a package whose own command is an MCP server`);
+  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: use a package whose own command is an MCP server`);
 }
 
 function readManifest(dir: string): Manifest | undefined {

@@ -3,12 +3,12 @@ import type { Environment } from '../environment.ts';
 import type { Command, Exit, PrepareOptions } from '../runner.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
-/** One way to run an image reference. Adding one: a file, and a line in index.ts. */
+/** One way to run an image reference. A new one needs a file and a line in index.ts. */
 export interface Scheme {
   readonly prefix: string;
-  /** Pure. @throws LaunchError `InvalidImageReference` */
+  /** Checks a reference. Pure. @throws LaunchError `InvalidImageReference` */
   check(image: string): void;
-  /** @throws LaunchError */
+  /** Prepares the command. @throws LaunchError */
   prepare(process: BackendProcess, request: PrepareRequest, tools: Tools): Promise<Command>;
 }
 
@@ -16,24 +16,24 @@ export interface PrepareRequest extends PrepareOptions {
   readonly name: string;
 }
 
-/** What a scheme may use to prepare a command. */
+/** Tools with which a scheme prepares a command. */
 export interface Tools {
   readonly stateDir: string;
-  /** Where the search for `node_modules` begins. */
+  /** Folder where the search for `node_modules` starts. */
   readonly projectRoot: string;
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  /** Runs a tool to its end; it is guarded like any workload. */
+  /** Runs a tool to its end, guarded like a workload. */
   run(command: Pick<Command, 'file' | 'args' | 'env' | 'cwd'>, name: string, timeoutMs: number): Promise<RunResult>;
   /**
-   * Makes sure that `dir` holds what `build` makes in it. Concurrent calls, also of other processes, build once;
-   * what a failed or killed build left is removed before the next.
+   * Ensures that `dir` contains the result of `build`. Concurrent calls, also of other processes, build once; the rest of
+   * a failed or killed build is removed before the next.
    */
   installOnce(dir: string, build: () => Promise<void>): Promise<void>;
 }
 
 export interface RunResult extends Exit {
   readonly stdout: string;
-  /** The last 200 lines. */
+  /** Last 200 lines. */
   readonly stderr: string;
 }

@@ -9,7 +9,7 @@ import { openFixture, type Fixture } from '../testdata/fixture.ts';
 let wheels: string;
 let fixture: Fixture;
 
-/** pip and uv find these wheels and nothing else: no network. */
+/** Lets pip and uv find only these wheels, without a network. */
 function makeWheel(name: string, version: string, ...scripts: string[]): void {
   execFileSync('python3', [join(import.meta.dirname, '..', 'testdata', 'wheel.py'), wheels, name, version, ...scripts]);
 }
@@ -78,7 +78,7 @@ describe('uvx://', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('says what to install when there is no Python, or one without venv', async () => {
+  it('advises what to install without Python or without venv', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-no-python-'));
     const bare = openFixture({ hostEnv: { PATH: folder } });
     const prepare = () => bare.launcher.prepare({ image: 'uvx://demo-server' }, 'demo');

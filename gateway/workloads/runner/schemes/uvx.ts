@@ -8,7 +8,7 @@ import type { RunResult, Scheme, Tools } from './scheme.ts';
 
 interface PythonSpec {
   readonly name: string;
-  /** As pip and uv read it: `name[extras]==version`. */
+  /** Requirement for pip and uv: `name[extras]==version`. */
   readonly requirement: string;
 }
 
@@ -17,12 +17,12 @@ const SPEC =
   /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(\[[A-Za-z0-9._,-]+\])?(?:==([A-Za-z0-9][A-Za-z0-9.!+_-]*))?$/;
 const INSTALL_TIMEOUT_MS = 300_000;
 const NOT_FOUND = /No matching distribution|not found in the package registry|no version of|no versions of/i;
-/** pip says "No matching distribution" of an index that it could not reach, too: these lines come before. */
+/** Lines by which pip reports an unreachable index, before it prints "No matching distribution" as for a missing package. */
 const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
 
 /**
- * `uvx://PACKAGE[==VERSION]`: a virtual environment below the state folder, made by `uv` when it is on PATH and by
- * `python3 -m venv` and pip otherwise. Its script is executed directly, so no wrapper stands between us and the server.
+ * `uvx://PACKAGE[==VERSION]`: a virtual environment below the state folder, created by `uv` if it is on PATH, else by
+ * `python3 -m venv` and pip. Its script is executed directly, without a wrapper process.
  */
 export const uvx: Scheme = {
   prefix: PREFIX,
@@ -86,7 +86,7 @@ async function makeVenv(
     throw new LaunchError('UvxUnavailable', `neither uv nor python3 is on PATH: ${advice}`);
   }
   const { code } = await run(python, ['-m', 'venv', dir]);
-  if (code !== 0) throw new LaunchError('UvxUnavailable', `${python} cannot make a virtual environment: ${advice}`);
+  if (code !== 0) throw new LaunchError('UvxUnavailable', `${python} cannot create a virtual environment: ${advice}`);
 }
 
 function installFailure({ stderr }: RunResult, requirement: string, step: string): LaunchError {
@@ -97,17 +97,17 @@ function installFailure({ stderr }: RunResult, requirement: string, step: string
   return new LaunchError('InstallFailed', `${step} ${requirement} failed (${reason}): see the log, then try again`);
 }
 
-/** The rule of uvx, and the only script of the package when none has its name. */
+/** Returns the script by the rule of uvx, or the only script when none has the package's name. */
 async function findScript(dir: string, name: string): Promise<string> {
   const scripts = await consoleScripts(dir, name);
   const chosen = scripts.find((script) => normalize(script) === normalize(name)) ?? scripts[0];
   const single = scripts.length === 1 || (chosen !== undefined && normalize(chosen) === normalize(name));
   if (chosen !== undefined && single && existsSync(join(dir, 'bin', chosen))) return chosen;
   const has = scripts.length === 0 ? 'has no command to run' : `has several commands (${scripts.join(', ')})`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: name a package whose own command is an MCP server`);
+  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: use a package whose own command is an MCP server`);
 }
 
-/** Names in `[console_scripts]` of the distribution's entry_points.txt. */
+/** Reads the names in `[console_scripts]` of the distribution's entry_points.txt. */
 async function consoleScripts(dir: string, name: string): Promise<string[]> {
   for (const python of await readdir(join(dir, 'lib'))) {
     const packages = join(dir, 'lib', python, 'site-packages');
@@ -122,7 +122,7 @@ async function consoleScripts(dir: string, name: string): Promise<string[]> {
   return [];
 }
 
-/** Keys of one section of an INI file. */
+/** Returns the keys of one section of an INI file. */
 function namesInSection(text: string, section: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   const start = lines.indexOf(`[${section}]`) + 1;
@@ -134,5 +134,5 @@ function namesInSection(text: string, section: string): string[] {
     .map((line) => line.slice(0, line.indexOf('=')).trim());
 }
 
-/** PEP 503. */
+/** Normalizes a package name (PEP 503). */
 const normalize = (name: string): string => name.toLowerCase().replaceAll(/[-_.]+/g, '-');

@@ -18,7 +18,7 @@ export interface Fixture {
   readonly stateDir: string;
   readonly launcher: Launcher;
   readonly logged: LogEntry[];
-  /** A launcher of its own over the same state folder. */
+  /** Creates another launcher for the same state folder. */
   readonly another: () => Launcher;
   readonly close: () => Promise<void>;
 }
@@ -52,7 +52,7 @@ export function openFixture(options: { hostEnv?: Environment; projectRoot?: stri
   };
 }
 
-/** A child that runs JavaScript. */
+/** Returns the command of a child that runs JavaScript. */
 export const script = (code: string, more: Partial<Command> = {}): Command => ({
   file: process.execPath,
   args: ['-e', code],
@@ -63,7 +63,7 @@ export const script = (code: string, more: Partial<Command> = {}): Command => ({
 
 export const isRunning = (pid: number): boolean => startTime(pid) !== undefined;
 
-/** Waits until `condition` holds; throws when it does not within `withinMs`. */
+/** Waits until `condition` is true. Throws after `withinMs`. */
 export async function until(condition: () => boolean, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {

@@ -14,7 +14,7 @@ export interface Published {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** A registry that npm itself talks to; `downloads` lists each tarball that was fetched. */
+/** Starts an npm registry. `downloads` lists the fetched tarballs. */
 export async function startRegistry(packages: readonly Published[]) {
   const tarballs = new Map(packages.map((one) => [`/${one.name}-${one.version}.tgz`, pack(one)]));
   const downloads: string[] = [];

@@ -1,7 +1,7 @@
 import { createLauncher } from '../launcher.ts';
 import { script } from './fixture.ts';
 
-/** A vmcp process in small: starts one child that ignores the end of stdin and SIGTERM, and a grandchild likewise. */
+/** A minimal vmcp process: starts a child and a grandchild that ignore the end of stdin and SIGTERM. */
 const stubborn = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`;
 const code = `
   const grandchild = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(stubborn)}]);
@@ -15,5 +15,5 @@ const child = launcher.spawn(script(code), { name: 'stubborn', stdin: true });
 child.stdout.once('data', (pid: Buffer) => {
   console.log(JSON.stringify({ child: child.pid, grandchild: Number(pid.toString()) }));
 });
-// Never outlives its test, whatever happens to it.
+// Ends by itself, so that it never outlives its test.
 setTimeout(() => void launcher.close(0), 60_000).unref();
