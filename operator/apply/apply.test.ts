@@ -94,7 +94,7 @@ describe('Applier', () => {
     expect((await writesOf(ALL)).writes).toHaveLength(3);
     expect((await writesOf(ALL)).writes).toEqual([]);
     pass(61_000); // and does not believe in it for ever
-    expect((await writesOf(ALL)).writes).toHaveLength(6); // each is refused as it is there, and then applied to it
+    expect((await writesOf(ALL)).writes).toHaveLength(6); // each create is rejected because the object exists, then the object is updated
   });
 
   it('writes only changed objects', async () => {
@@ -164,7 +164,7 @@ describe('Applier', () => {
     await writesOf([CONFIG]);
     const live = server.find('ConfigMap', 'mcp-web')!;
     const unlabelled = server.put({ ...live, metadata: { ...live.metadata, labels: {} } });
-    written.isEcho(RESOURCES.ConfigMap, live, undefined); // what the watch makes of it
+    written.isEcho(RESOURCES.ConfigMap, live, undefined); // the watch reports a deletion
     expect(unlabelled.metadata.uid).toBe(live.metadata.uid);
     expect((await writesOf([CONFIG])).problems).toEqual([]);
     expect(server.find('ConfigMap', 'mcp-web')?.metadata).toMatchObject({
@@ -232,7 +232,7 @@ describe('Applier', () => {
     const { server, writesOf } = setUp();
     await writesOf([CONFIG]);
     server.holdWatch();
-    server.objects.clear(); // deleted, and the watch has not brought it yet
+    server.objects.clear(); // deleted, but not reported by the watch yet
     server.onConflict = () => server.refusals.set('ConfigMap', { status, reason: 'X', message: 'no' });
     const { problems } = await writesOf([{ ...CONFIG, data: { a: '2' } }]);
     expect(problems).toMatchObject([{ reason: status === 403 ? 'ApplyForbidden' : 'ApplyInvalid' }]);
@@ -282,7 +282,7 @@ describe('Applier', () => {
     [0, 'Unreachable', 'refused'],
     [404, 'NotFound', 'namespaces "team" not found'],
     [403, 'Forbidden', 'unable to create new content in namespace team because it is being terminated'],
-  ])('throws what a later try may cure: %i %s', async (status, reason, message) => {
+  ])('throws an error that a retry may resolve: %i %s', async (status, reason, message) => {
     const { server, target } = setUp();
     server.refusals.set('Service', { status, reason, message });
     await expect(target.apply(OWNER, ALL)).rejects.toThrow(message);

@@ -133,7 +133,7 @@ describe('drift', () => {
     expect(paths({ ingress }, { ingress: [{ ports: [{ port: 80, protocol: 'TCP', endPort: 99 }] }] })).toEqual([
       'ingress[0].ports[0].endPort',
     ]);
-    expect(paths({ spec: { replicas: 1 } }, { spec: { replicas: 1, paused: true } })).toEqual([]); // somebody else's
+    expect(paths({ spec: { replicas: 1 } }, { spec: { replicas: 1, paused: true } })).toEqual([]); // field of another manager
   });
 
   it('distinguishes the ports of a Service by number and protocol', () => {

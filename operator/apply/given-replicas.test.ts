@@ -23,6 +23,6 @@ it.each([
   ['another manager', { manager: 'hpa', operation: 'Update', subresource: 'scale', fieldsV1 }],
   ['the second manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],
   ['nobody', { manager: 'ours', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:template': {} } } }],
-])('has nothing to do when %s has it', (_, entry) => {
+])('returns undefined when %s owns the field', (_, entry) => {
   expect(replicasToKeep(live(entry), 'ours')).toBeUndefined();
 });

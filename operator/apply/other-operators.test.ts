@@ -118,7 +118,7 @@ describe('OtherOperators', () => {
     const second = operator('b/vmcp-operator', wants('a:1'));
     await first();
     expect(await second()).toMatchObject(LEFT);
-    pass(61_000); // no watch tells here that an object is gone
+    pass(61_000); // here no watch reports the deletion
     expect((await second()).writes).toContain('delete PodDisruptionBudget/mcp-web');
     expect(await first()).toMatchObject(LEFT);
     pass(30_000);

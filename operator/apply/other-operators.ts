@@ -35,7 +35,7 @@ export class OtherOperators {
   readonly #identity: string;
   readonly #now: () => number;
   readonly #hashAnnotation: string;
-  /** By uid of the owner. */
+  /** Sightings by uid of the owner. */
   readonly #sightings = new Map<string, Sighting>();
 
   /** @param hashAnnotation annotation that identifies the state that an operator applied */
@@ -84,7 +84,7 @@ export class OtherOperators {
     if (sighting.isLost) return { other };
     if (againInMs > 0) return { other, againInMs };
     const { tookOverAt, since } = sighting;
-    // By now both operators have seen the same objects: these are in the state that the other one desires.
+    // Both operators have seen the same objects by now, which are in the state that the other one desires.
     sighting.isLost = tookOverAt !== undefined && since >= tookOverAt && since - tookOverAt < ANSWER_MS;
     if (sighting.isLost) return { other };
     sighting.tookOverAt = this.#now();

@@ -1,6 +1,6 @@
 import { RESOURCES, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 
-/** Kinds that the operator makes, in the order in which they are applied: a workload comes when all that it uses is there. */
+/** Kinds that the operator creates, in the order of applying: workloads last, after the objects that they use. */
 export const OWNED_TYPES: readonly ResourceType[] = [
   RESOURCES.ServiceAccount,
   RESOURCES.Role,
@@ -43,7 +43,7 @@ export const ownerReferenceOf = ({ apiVersion, kind, metadata }: KubeObject): Ow
   blockOwnerDeletion: true,
 });
 
-/** Relation of an existing object to the owner that wants to apply it. */
+/** Relation of an existing object to an owner. */
 export type Ownership =
   | 'ours'
   /** Controlled by a deleted object of the same name. */

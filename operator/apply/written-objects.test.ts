@@ -76,7 +76,7 @@ describe('WrittenObjects', () => {
     await during(at('10'));
     await during(at('12'), '10', '12'); // the echo of the write before may come late
     expect(news).toEqual([]);
-    await during(at('21'), '20', '21'); // somebody edited the object just before
+    await during(at('21'), '20', '21'); // another client edited the object just before
     expect(news).toEqual(['1 21']);
     await during(at('25'), '25', '26');
     expect(news[1]).toBe('1 26');
@@ -184,7 +184,7 @@ describe('WrittenObjects and lists', () => {
   it.each([
     ['brings the result', at('10')],
     ['lacks it already', undefined],
-  ])('takes a write for news when a list during it %s', async (_what, listed) => {
+  ])('reports a write as a change when a list during it %s', async (_what, listed) => {
     const { written, news } = setUp();
     await written.write(TYPE, at(''), () => {
       written.listed(TYPE, 'team', '12');

@@ -138,9 +138,7 @@ function addNotBuilt(program: Command): void {
       .allowUnknownOption()
       .allowExcessArguments()
       .action(() => {
-        process.stderr.write(
-          `vmcp ${name} is not built yet: use vmcp up to run the same resources on this machine\n`,
-        );
+        process.stderr.write(`vmcp ${name} is not built yet: use vmcp up to run the same resources on this machine\n`);
         process.exitCode = EXIT_USAGE;
       });
   }

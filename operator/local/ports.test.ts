@@ -45,12 +45,12 @@ describe('choosePorts', () => {
     expect(choice.moved).toEqual([{ name: 'a/y', from: 4484, to: 4486 }]);
   });
 
-  it('refuses a busy explicit port', async () => {
+  it('rejects a busy explicit port', async () => {
     const choice = choosePorts({ ...request, explicit: true, isFree: except(4483) });
     await expect(choice).rejects.toThrow(new PortInUse(4483, '--port'));
   });
 
-  it('refuses when no port is left', async () => {
+  it('fails when no port is free', async () => {
     await expect(choosePorts({ ...request, base: 65_534 })).rejects.toThrow(PortInUse);
   });
 });
@@ -67,7 +67,7 @@ describe('chooseManagementPort', () => {
   it.each([
     ['busy', [8080], []],
     ['one of our public ports', [], [8080]],
-  ])('refuses an explicit port that is %s', async (_what, busy, taken) => {
+  ])('rejects an explicit port that is %s', async (_what, busy, taken) => {
     const choice = chooseManagementPort(8080, true, taken, except(...busy));
     await expect(choice).rejects.toMatchObject({
       reason: 'PortInUse',

@@ -51,7 +51,7 @@ describe('writeSecrets', () => {
     { key: '' },
     { key: '.' },
     { secret: 'a\0b' },
-  ])('refuses the name in %j, which would leave the folder', async (more) => {
+  ])('rejects the name in %j, which would leave the folder', async (more) => {
     await expect(writeSecrets(dir, [{ ...token, ...more }])).rejects.toThrow('not a valid name');
     expect(existsSync(join(dir, 'secrets'))).toBe(false);
   });

@@ -19,7 +19,7 @@ export interface Mount {
   readonly name: string;
   readonly key: string;
   readonly path: string;
-  /** In a cluster: the gateway starts without the file and reads it when it appears. */
+  /** True in a cluster when the gateway starts without the file and reads it when it appears. */
   readonly optional?: true;
 }
 

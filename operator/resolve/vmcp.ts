@@ -23,7 +23,7 @@ export interface Resolution {
   readonly mounts: readonly Mount[];
   readonly problems: readonly ObjectProblem[];
   readonly warnings: readonly ObjectProblem[];
-  /** In a cluster: invalid members, which are not served while the others are. Sorted by name, then kind. */
+  /** Invalid members in a cluster: they are not served, the others are. Sorted by name, then kind. */
   readonly excluded: readonly ExcludedMember[];
 }
 

@@ -171,7 +171,7 @@ spec: {groupRef: {name: tools}, incomingAuth: {type: anonymous}}
     ['streamable-http', WARNING],
     ['sse', WARNING],
     ['stdio', /^$/u],
-  ])('says which %s server the document cannot start', async (transport, expected) => {
+  ])('names the %s server that the document cannot start', async (transport, expected) => {
     await writeFile(join(dir, 'a.yaml'), manifests(transport));
     const out = { stdout: '', stderr: '' };
     const code = await render(

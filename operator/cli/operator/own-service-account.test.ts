@@ -22,7 +22,7 @@ describe('ownServiceAccount', () => {
     ['no JSON', 'Bearer e30.e30x.signature'],
     ['a token of somebody else', bearer({ sub: 'ann' })],
     ['an account of another namespace', bearer({ 'kubernetes.io': { ...account, namespace: 'other' } })],
-  ])('finds none in %s', (_what, authorization) => {
+  ])('returns undefined for %s', (_what, authorization) => {
     expect(ownServiceAccount(authorization, 'vmcp-system')).toBeUndefined();
   });
 });

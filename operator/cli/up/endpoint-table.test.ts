@@ -8,9 +8,12 @@ const tableFor = (address: string): string =>
   });
 
 describe('endpointTable', () => {
-  it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])('warns about %s, which other machines can reach', (address) => {
-    expect(tableFor(address)).toContain(`Other machines can connect: the gateway listens on ${address}.`);
-  });
+  it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])(
+    'warns about %s, which other machines can reach',
+    (address) => {
+      expect(tableFor(address)).toContain(`Other machines can connect: the gateway listens on ${address}.`);
+    },
+  );
 
   it.each(['127.0.0.1:4483', '[::1]:4483', '127.0.0.2:4483'])('does not warn about %s', (address) => {
     expect(tableFor(address)).not.toContain('Other machines');

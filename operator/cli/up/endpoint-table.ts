@@ -9,7 +9,9 @@ function exposed(servers: Gateway['servers']): string[] {
   const addresses = servers.map(({ address }) => address).filter((address) => !LOOPBACK.test(address));
   return addresses.length === 0
     ? []
-    : [`Other machines can connect: the gateway listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`];
+    : [
+        `Other machines can connect: the gateway listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`,
+      ];
 }
 
 /** Addresses that only this machine can reach. */

@@ -14,7 +14,7 @@ describe('the port of an issuer on this machine', () => {
   });
 
   it.each(['http://localhost', 'http://localhost:4000/tenant', 'http://[::1]:4000', 'http://127.0.0.2:4000'])(
-    'is compared for %s',
+    'is reported for %s',
     (issuer) => {
       expect(linesOf(issuer, 4483)).toHaveLength(1);
     },
@@ -26,7 +26,7 @@ describe('the port of an issuer on this machine', () => {
     ['https://localhost:8443', 4483],
     ['https://desk.example', 4483],
     ['http://desk.example:9', 4483],
-  ])('%s is no matter at port %i', (issuer, port) => {
+  ])('is not reported for %s at port %i', (issuer, port) => {
     expect(linesOf(issuer, port)).toEqual([]);
   });
 

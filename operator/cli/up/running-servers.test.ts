@@ -49,7 +49,7 @@ describe('the plan after an edit', () => {
     ['an unknown field', desk(', nope: 1')],
     ['a misspelt kind', desk('', 'VirtualMCPServr')],
     ['another apiVersion', desk().replace('v1alpha1', 'v1beta1')],
-  ])('is a server that has a problem now (%s) as it was', async (_, wrong) => {
+  ])('keeps the previous configuration of a server with a problem: %s', async (_, wrong) => {
     const before = await plan([...tools('one'), desk(), other]);
     const after = await plan([...tools('one'), wrong, other], before.servers);
     expect(names(after.kept)).toEqual(['default/desk']);

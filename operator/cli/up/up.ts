@@ -74,7 +74,11 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
  * Reads the files and prints problems and warnings. Returns undefined when nothing can run, or when a file is unreadable:
  * its contents may change what should run.
  */
-async function readFiles(paths: readonly string[], options: UpOptions, stateDir: string): Promise<Examination | undefined> {
+async function readFiles(
+  paths: readonly string[],
+  options: UpOptions,
+  stateDir: string,
+): Promise<Examination | undefined> {
   const { stderr } = process;
   const seen = await examine(
     paths,
@@ -226,7 +230,8 @@ async function reload(site: Site): Promise<void> {
     return;
   }
   const plan = planServers(seen, site.running);
-  for (const server of plan.kept) stderr.write(`${serverKey(server)} has a problem: its previous configuration stays active\n`);
+  for (const server of plan.kept)
+    stderr.write(`${serverKey(server)} has a problem: its previous configuration stays active\n`);
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
     const specs = await place(plan, seen, options, state, workloads, open);

@@ -267,7 +267,7 @@ spec:
   it('needs files named by path only on the machine where it runs', async () => {
     await write('a.yaml', ACCESS('https://idp.example.com'));
     expect((await examine([dir], {}, '/state')).problems).toEqual([]);
-    const { servers, problems } = await examine([dir], { filesAreHere: true }, '/state');
+    const { servers, problems } = await examine([dir], { needsFiles: true }, '/state');
     expect(problems).toMatchObject([
       { kind: 'VirtualMCPServer', name: 'desk', path: 'spec.incomingAuth', reason: 'FileNotFound' },
     ]);
@@ -337,9 +337,9 @@ describe('keys of an authorization server', () => {
       LOGIN(privateKey(), RANDOM, '\n'),
       `SecretEmpty ${AUTH}.upstreamProviders[0].oidcConfig.clientSecretRef.key: key "client" of Secret "keys": it is empty`,
     ],
-  ])('%s are judged where they are to be used', async (_name, manifests, expected) => {
+  ])('reports %s at the field that uses them', async (_name, manifests, expected) => {
     await write('a.yaml', manifests);
-    const { servers, problems } = await examine([dir], { filesAreHere: true }, '/state');
+    const { servers, problems } = await examine([dir], { needsFiles: true }, '/state');
     const said = problems.map(({ reason, path, message }) => `${reason} ${path}: ${message}`);
     expect(said).toEqual(expected === '' ? [] : [expect.stringContaining(expected)]);
     expect(said.join()).not.toMatch(/canary|BEGIN/u);
@@ -350,7 +350,7 @@ describe('keys of an authorization server', () => {
     await write('a.yaml', LOGIN('placeholder', 'placeholder'));
     const secretsDir = await mkdtemp(join(tmpdir(), 'vmcp-secrets-'));
     onTestFinished(() => rm(secretsDir, { recursive: true }));
-    for (const options of [{}, { secretsDir }, { secretsDir, filesAreHere: true }]) {
+    for (const options of [{}, { secretsDir }, { secretsDir, needsFiles: true }]) {
       const { problems } = await examine([dir], options, '/state');
       expect(problems.map(({ reason }) => reason)).toEqual(['InvalidKeyFile', 'InvalidKeyFile']);
     }

@@ -13,7 +13,7 @@ import { attachRules, roleFor } from '../objects/rbac.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 const SIZE: Size = { cpu: '50m', memory: '128Mi', limit: '384Mi', heapMi: 288 };
-/** By then the gateway in the same pod rejects new calls, and most running calls have ended. */
+/** Time in which the gateway in the same pod rejects new calls and finishes most running ones. */
 const STOP_SLEEP_S = 10;
 const VOLUME_PREFIX = 'vmcp-';
 const TOKEN_S = 3607;
@@ -33,7 +33,7 @@ export function stdioWorkload(
   if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
   if (problems.length > 0) return { problems };
   const spec = {
-    // By default a pod that never became ready would block its replacement.
+    // The default policy would let a pod that never became ready block its replacement.
     podManagementPolicy: 'Parallel',
     // A second pod would be a separate server with its own state.
     replicas: Math.min(1, server.spec.replicas ?? 1),

@@ -38,7 +38,7 @@ function objectFaults(value: unknown, name: string, fields: ObjectType, steps: S
     if (member.startsWith('$')) return directiveFaults(member, content, fields, here);
     const type = fields.get(member);
     if (!type) return [{ steps: here, message: `${name} has no such field: correct the name or remove it` }];
-    // Null takes the field away.
+    // Null removes the field.
     return content === null ? [] : valueFaults(content, type, here);
   });
 }
@@ -54,7 +54,7 @@ function directiveFaults(member: string, content: unknown, fields: ObjectType, s
   }
   const prefix = [DELETE_PRIMITIVES, ELEMENT_ORDER].find((each) => member.startsWith(each));
   const list = prefix === undefined ? undefined : fields.get(member.slice(prefix.length));
-  if (list?.list !== true) return [{ steps, message: 'there is no such directive, or no such list: remove it' }];
+  if (list?.list !== true) return [{ steps, message: 'unknown directive or list: remove it' }];
   if (prefix === DELETE_PRIMITIVES && POD_TEMPLATE_TYPES.has(list.name)) {
     return [{ steps, message: 'the items of this list are objects: write {$patch: delete} into the item instead' }];
   }
@@ -70,13 +70,13 @@ function listFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
   return type.keys.length > 0 ? [...faults, ...keyFaults(items, type.keys)] : faults;
 }
 
-/** An item that is nothing but `$patch: replace`: the other items take the place of the whole list. */
+/** Returns true for the item `$patch: replace`, with which the other items replace the whole list. */
 export const isDirective = (item: unknown): item is JsonObject =>
   isObject(item) && Object.keys(item).length === 1 && item[PATCH] === 'replace';
 
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
-/** What tells an item of a merged list from the others. */
+/** Returns the identity of an item in a merged list. */
 export const identity = (item: unknown, keys: readonly string[]): string =>
   JSON.stringify(isObject(item) ? keys.map((key) => item[key] ?? KEY_DEFAULTS[key]) : item);
 
@@ -133,6 +133,6 @@ function scalarFault(value: unknown, type: string): string | undefined {
   }
 }
 
-/** The API server takes numbers for quantities, too. */
+/** Returns the canonical quantity. The API server accepts numbers too. */
 export const quantityText = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? canonicalQuantity(String(value)) : undefined;

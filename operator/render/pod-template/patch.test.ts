@@ -195,7 +195,7 @@ describe('a patch of a pod template', () => {
       'spec.podTemplateSpec.metadata.labels.app: cannot be changed or removed, it selects the pods: remove it from the patch',
       'spec.podTemplateSpec.spec.containers: container "mcp" cannot be removed: correct the patch',
     ],
-  ])('refuses %s', (_what, patch, ...messages) => {
+  ])('rejects %s', (_what, patch, ...messages) => {
     expect(problems(patch)).toEqual(messages);
   });
 

@@ -1,9 +1,9 @@
 /**
- * What a pod template may hold: a type a line, continued where indented, as Kubernetes 1.36 has them (a test compares
- * them with its client). Beside other types of this table:
- * `string`, `boolean`, `integer`; `flag` and `count`, which the API server drops when false or 0, as it drops empty
+ * Fields of a pod template in Kubernetes 1.36, one type per line with indented continuation lines (a test compares them
+ * with the client). Field types are other types of this table, or:
+ * `string`, `boolean`, `integer`; `flag` and `count`, which the API server removes when false or 0, like empty
  * strings, lists and maps; `text`, a string that may be empty; `port`, a number or a name; `quantity`; `map` and
- * `quantities` by free names. `[T]` is a list that is replaced as a whole, `[T key]` one merged item by item under its
+ * `quantities` with arbitrary names. `[T]` is a list that is replaced as a whole, `[T key]` one merged by its
  * key, or its two keys.
  */
 const TYPES = `

@@ -135,7 +135,7 @@ function changes(
       try {
         return outcome() !== before;
       } catch {
-        return false; // not an object that validation would let through
+        return false; // validation would reject such an object
       }
     });
   } finally {

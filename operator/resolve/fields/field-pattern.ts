@@ -1,8 +1,8 @@
 import { pathText, places } from '../../../crds/kinds/schema/object-path.ts';
 
 /**
- * A set of fields of a kind: a path in which `[]` stands for every index and `{}` for every member of a map, such as
- * `spec.config.aggregation.tools[].overrides{}.name`. It names the field and everything below it.
+ * A set of fields of a kind: a path in which `[]` matches every index and `{}` every member of a map, such as
+ * `spec.config.aggregation.tools[].overrides{}.name`. It includes the field and all fields below.
  */
 export type FieldPattern = string;
 

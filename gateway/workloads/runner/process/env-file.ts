@@ -50,11 +50,15 @@ function envFileText(values: Readonly<Record<string, string>>): string {
     }
     if (LINE_BREAK.test(value)) {
       const remedy = 'write it on one line, for instance in base64, or use an npx:// or uvx:// package';
-      throw unsupported(`environment variable ${name} contains a line break, which container engines do not support: ${remedy}`);
+      throw unsupported(
+        `environment variable ${name} contains a line break, which container engines do not support: ${remedy}`,
+      );
     }
     const line = `${name}=${value}`;
     if (Buffer.byteLength(line) > LONGEST_LINE_BYTES) {
-      throw unsupported(`environment variable ${name} is longer than 64 KiB, which container engines do not support: shorten it`);
+      throw unsupported(
+        `environment variable ${name} is longer than 64 KiB, which container engines do not support: shorten it`,
+      );
     }
     return `${line}\n`;
   });

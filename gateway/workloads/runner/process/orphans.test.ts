@@ -69,7 +69,7 @@ describe('kill -9 of vmcp', () => {
     await until(() => !isRunning(child) && !isRunning(grandchild), 5_000);
   });
 
-  it.runIf(process.platform === 'linux')('is made good by the next start when the guard was killed too', async () => {
+  it.runIf(process.platform === 'linux')('is cleaned up by the next start when the guard was killed too', async () => {
     const { owner, ownerPid, child, grandchild } = await startOwner();
     const guards = guardOf(ownerPid);
     expect(guards).toHaveLength(1);

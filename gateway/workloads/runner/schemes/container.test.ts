@@ -140,7 +140,7 @@ describe('the client of a container engine', () => {
   }
   const envFiles = (one: Fixture) => readdirSync(join(one.stateDir, 'env-files'));
 
-  it.runIf(process.platform === 'linux')('gets nothing of the environment that the manifest declares', async () => {
+  it.runIf(process.platform === 'linux')('gets none of the environment that the manifest declares', async () => {
     const { folder, read } = recordingClient();
     const own = openFixture({
       hostEnv: { ...process.env, PATH: `${folder}:/usr/bin:/bin`, HOME: '/home/of-the-user' },

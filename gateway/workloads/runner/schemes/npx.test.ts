@@ -150,7 +150,7 @@ describe('checkImage', () => {
     'localhost:5000/a/b__c@sha256:'.concat('a'.repeat(64)),
     '127.0.0.1:5000/x',
     '[::1]:5000/x:y',
-  ])('takes %s', (image) => {
+  ])('accepts %s', (image) => {
     expect(() => checkImage(image)).not.toThrow();
   });
 
@@ -183,7 +183,7 @@ describe('checkImage', () => {
     'a b',
     'a@sha256:12',
     '/etc/passwd',
-  ])('refuses "%s"', (image) => {
+  ])('rejects "%s"', (image) => {
     expect(() => checkImage(image)).toThrow(expect.objectContaining({ reason: 'InvalidImageReference' }));
   });
 });

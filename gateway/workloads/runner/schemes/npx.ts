@@ -74,16 +74,17 @@ function findInProject(root: string, { name, version }: PackageSpec): string | u
 }
 
 /** Returns true when a local copy satisfies the version. Only the registry can resolve a tag such as `next`. */
-const isVersion = (found: unknown, wanted: string): boolean => typeof found === 'string' && satisfies(found, wanted);
+const isVersion = (found: unknown, requested: string): boolean =>
+  typeof found === 'string' && satisfies(found, requested);
 
 async function install(spec: PackageSpec, workload: string, tools: Tools): Promise<string> {
   const requested = `${spec.name}@${spec.version ?? 'latest'}`;
-  const dir = join(tools.stateDir, 'packages', 'npm', wanted.replace('/', '+'));
-  await tools.installOnce(dir, () => npmInstall(wanted, dir, workload, tools));
+  const dir = join(tools.stateDir, 'packages', 'npm', requested.replace('/', '+'));
+  await tools.installOnce(dir, () => npmInstall(requested, dir, workload, tools));
   return join(dir, 'node_modules', spec.name);
 }
 
-async function npmInstall(wanted: string, dir: string, workload: string, tools: Tools): Promise<void> {
+async function npmInstall(requested: string, dir: string, workload: string, tools: Tools): Promise<void> {
   const npm = findOnPath('npm', tools.hostEnv);
   if (npm === undefined) {
     throw new LaunchError(
@@ -93,7 +94,7 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
   }
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await writeFile(join(dir, 'package.json'), '{"private":true}\n');
-  tools.log.info('installing package', { workload, package: wanted, dir });
+  tools.log.info('installing package', { workload, package: requested, dir });
   const args = [
     'install',
     '--no-audit',
@@ -102,7 +103,7 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
     '--loglevel=error',
     ...RETRY,
     '--',
-    wanted,
+    requested,
   ];
   const command = { file: npm, args, env: installerEnvironment(tools.hostEnv), cwd: dir };
   const { code, stderr } = await tools.run(command, workload, INSTALL_TIMEOUT_MS);
@@ -110,7 +111,7 @@ async function npmInstall(wanted: string, dir: string, workload: string, tools: 
   if (/code E404|code ETARGET|code EINVALIDPACKAGENAME/.test(stderr)) {
     throw new LaunchError('PackageNotFound', `npm has no package ${requested}: check its name and version`);
   }
-  tools.log.warn('package not installed', { workload, package: wanted, output: stderr });
+  tools.log.warn('package not installed', { workload, package: requested, output: stderr });
   throw new LaunchError(
     'InstallFailed',
     `npm install ${requested} failed (${firstError(stderr)}): see the log, then try again`,

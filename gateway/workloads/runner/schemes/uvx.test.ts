@@ -67,7 +67,7 @@ describe('uvx://', () => {
       'InstallFailed',
       1,
     ],
-  ])('takes an index out of reach for no answer: %j is %s', async (output, reason, dumps) => {
+  ])('distinguishes an unreachable index from a missing package: %j is %s', async (output, reason, dumps) => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-index-'));
     const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
     writeFileSync(join(folder, 'uv'), `#!/bin/sh\n[ "$1" = venv ] && exit 0\ncat >&2 <<'E'\n${output}\nE\nexit 1\n`);
