@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { format } from 'prettier';
-import { RunConfig } from '../gateway/contract/run-config.ts';
+import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
 import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { KINDS } from './kinds/index.ts';

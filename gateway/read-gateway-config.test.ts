@@ -3,7 +3,7 @@ import { configFiles } from './contract/gateway-config-files.ts';
 import type { Backend, GatewayConfig } from './contract/gateway-config.ts';
 import { VMCP } from './contract/testdata/vmcp-config.ts';
 import { readGatewayConfig } from './read-gateway-config.ts';
-import { RunConfig, SCHEMA_VERSION } from './contract/run-config.ts';
+import { RunConfig, SCHEMA_VERSION } from './contract/run-config/run-config.ts';
 
 type Vmcp = GatewayConfig['vmcp'];
 

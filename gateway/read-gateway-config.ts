@@ -5,7 +5,7 @@ import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';
 import { mountProblems, startedBackends } from './contract/mounted-files.ts';
 import { outgoingProblems } from './contract/outgoing-rules.ts';
 import type { Problem } from './contract/problem.ts';
-import { readDocument } from './contract/run-config-document.ts';
+import { readDocument } from './contract/run-config/document.ts';
 import { hasUsers, incomingProblems } from './incoming/index.ts';
 import { readOutgoingEntry, STRATEGIES } from './outgoing/index.ts';
 import { fileType } from './outgoing/registry.ts';

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { block, text } from '../../gateway/contract/optional.ts';
 import { at, atMostOne, rule, union } from '../../gateway/contract/rule.ts';
-import { issuerFields, issuerRules } from '../../gateway/incoming/inline.ts';
-import { serviceAccountFields, serviceAccountRules } from '../../gateway/incoming/kubernetes.ts';
+import { issuerFields, issuerRules } from '../../gateway/incoming/sources/inline.ts';
+import { serviceAccountFields, serviceAccountRules } from '../../gateway/incoming/sources/kubernetes.ts';
 import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 const CLUSTER = ['kubernetes', 'kubernetesServiceAccount'] as const;

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { request } from 'undici';
 import { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { VMCP } from '../../gateway/contract/testdata/vmcp-config.ts';
-import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
+import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { freePorts, start, stop, type Child } from './processes.ts';
 
 const READY_TIMEOUT_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { durationMs } from '../contract/fields.ts';
 import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.ts';
-import type { EmbeddedAuthServerConfig } from '../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import { lifespansOf } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';

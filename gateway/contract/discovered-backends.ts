@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from './fields.ts';
 import { Vmcp } from './gateway-config.ts';
-import { SCHEMA_VERSION } from './run-config.ts';
+import { SCHEMA_VERSION } from './run-config/run-config.ts';
 
 /** Key of the ConfigMap that holds the document. */
 export const DISCOVERED_BACKENDS_KEY = 'backends.json';

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
-import { EmbeddedAuthServerConfig } from './run-config-auth-server.ts';
-import { openStorage } from './run-config-auth-server-storage.ts';
-import { RunConfig } from './run-config.ts';
+import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';
+import { openStorage } from './run-config/auth-server-storage.ts';
+import { RunConfig } from './run-config/run-config.ts';
 
 const Strings = (description: string) => Type.Array(Type.String(), { description });
 const StringMap = (description: string) => Type.Record(Type.String(), Type.String(), { description });

@@ -2,7 +2,7 @@ import { Closed } from '../contract/fields.ts';
 import { rule } from '../contract/rule.ts';
 import { defineMode } from './mode.ts';
 import { oidcProblems } from './oidc-problems.ts';
-import { createTokenValidator } from './sources.ts';
+import { createTokenValidator } from './sources/index.ts';
 
 interface OidcAuth {
   readonly type: string;

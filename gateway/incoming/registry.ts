@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
-import { readDocument } from '../contract/run-config-document.ts';
+import { readDocument } from '../contract/run-config/document.ts';
 import type { ModeDeps, ModeScope, ResolvedMode } from './mode.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 

@@ -2,7 +2,7 @@ import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { ApiServer } from '../kube/api-server.ts';
-import type { KeySource } from './key-set.ts';
+import type { KeySource } from './keys/key-set.ts';
 import type { Logger } from '../contract/logger.ts';
 
 /** Whether tokens can be judged now. Reason and message may stand beside `ready: true`: it works, but not as it should. */

@@ -1,6 +1,6 @@
 import { headerInjection } from './header-injection.ts';
 import { outgoingRegistry } from './registry.ts';
-import { tokenExchange } from './token-exchange.ts';
+import { tokenExchange } from './token-exchange/token-exchange.ts';
 import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';
 

@@ -2,7 +2,7 @@ import { Type, type TObject } from 'typebox';
 import { Closed } from '../contract/fields.ts';
 import type { OutgoingEntry } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
-import { readDocument } from '../contract/run-config-document.ts';
+import { readDocument } from '../contract/run-config/document.ts';
 import type { VariantScope } from '../contract/variant.ts';
 import type { Authenticator, StrategyDeps } from './authenticator.ts';
 

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DiscoveredBackends } from '../../gateway/contract/discovered-backends.ts';
-import { readDocument } from '../../gateway/contract/run-config-document.ts';
-import { exportRunConfig, importRunConfig } from '../../gateway/contract/run-config-document.ts';
+import { readDocument } from '../../gateway/contract/run-config/document.ts';
+import { exportRunConfig, importRunConfig } from '../../gateway/contract/run-config/document.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import { resolveAll } from '../resolve/resolve-all.ts';

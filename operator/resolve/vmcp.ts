@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { SCHEMA_VERSION } from '../../gateway/contract/run-config.ts';
+import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAuthServer } from './auth-server/auth-server.ts';
 import { checkMembers, type CheckedMember } from './backends/members.ts';

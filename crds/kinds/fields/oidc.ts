@@ -3,7 +3,7 @@ import { Closed } from '../../../gateway/contract/fields.ts';
 import { ATOMIC, text, texts } from '../../../gateway/contract/optional.ts';
 import { RefName } from '../../../gateway/contract/references.ts';
 import { at, rule, union, type Rule } from '../../../gateway/contract/rule.ts';
-import { OIDC_SOURCES } from '../../../gateway/incoming/sources.ts';
+import { OIDC_SOURCES } from '../../../gateway/incoming/sources/index.ts';
 import { variantMembers, variantRules } from './variants.ts';
 
 const resourceUrl = () =>

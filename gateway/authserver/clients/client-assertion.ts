@@ -1,6 +1,6 @@
 import { Secret } from '../../contract/identity.ts';
-import { classify, decodeObject } from '../../incoming/classify.ts';
-import { ALGORITHMS, verifySignature } from '../../incoming/jwt.ts';
+import { classify, decodeObject } from '../../incoming/tokens/classify.ts';
+import { ALGORITHMS, verifySignature } from '../../incoming/tokens/jwt.ts';
 import { TokenRefused } from '../../incoming/refusal.ts';
 import {
   ASSERTION_SKEW_S,

@@ -1,4 +1,4 @@
-import type { KeySet, KeySource } from '../../incoming/key-set.ts';
+import type { KeySet, KeySource } from '../../incoming/keys/key-set.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Client, ClientKeySet } from '../storage/client.ts';
 import type { ClientHosts } from './documents/client-hosts.ts';

@@ -1,7 +1,7 @@
 import { baseUrlFault, redirectUriFaults } from '../../contract/auth-server-addresses.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { isEncrypted } from '../../contract/rule.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { endpointPath, type Endpoint } from '../core/metadata.ts';
 import { redirectUris } from '../read-settings.ts';
 import { invalid, missing, problem } from './problem.ts';

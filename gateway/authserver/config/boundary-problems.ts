@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { acceptsAuthServer } from '../../incoming/index.ts';
 import { audiencesOf, scopesOf } from '../read-settings.ts';
 import { problem } from './problem.ts';

@@ -1,6 +1,6 @@
 import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { scopesOf } from '../read-settings.ts';
 import { invalid, problem } from './problem.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { given } from '../testdata/given-config.ts';
 import { authServerProblems } from './problems.ts';
 

@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { lifespansOf } from '../core/lifespans.ts';
 import { signingKeyFiles } from '../keys/key-files.ts';
 import { readStorage } from '../storage/index.ts';

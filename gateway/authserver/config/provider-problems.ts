@@ -1,6 +1,6 @@
 import { DNS_LABEL_PATTERN } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { providerNames } from '../read-settings.ts';
 import { circularProblems } from '../upstream/circles.ts';
 import { upstreamProblems } from '../upstream/index.ts';

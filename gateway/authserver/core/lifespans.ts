@@ -1,6 +1,6 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 /** Lifetimes of issued tokens and codes, in whole seconds. */
 export interface Lifespans {

@@ -1,4 +1,4 @@
-import { ALGORITHMS } from '../../incoming/jwt.ts';
+import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config']>;
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { compactJws, signatureBy } from '../../../e2e/harness/issuer-keys.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
-import { keySetOf, type KeySource } from '../../incoming/key-set.ts';
+import { keySetOf, type KeySource } from '../../incoming/keys/key-set.ts';
 import { validatorFor, verdictOn } from '../../incoming/testdata/validator-under-test.ts';
 import {
   ACCESS_TOKEN_TYPE,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startRedis } from '../../../e2e/harness/redis.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
-import type { StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
+import type { StorageConfig } from '../../contract/run-config/auth-server-storage.ts';
 import { createStore, storeFacts } from './index.ts';
 import { everyMethod } from './testdata/every-method.ts';
 import { PERMISSIONS } from './testdata/redis-store.ts';

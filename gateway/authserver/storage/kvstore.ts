@@ -4,7 +4,7 @@ import { Closed } from '../../contract/fields.ts';
 import { ATOMIC, block, duration, flag, text, texts, whole } from '../../contract/optional.ts';
 import { RefName, SecretKeyRef, secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, rule, type Rule } from '../../contract/rule.ts';
-import { kvstoreConfig, type KvstoreConfig } from '../../contract/run-config-auth-server-storage.ts';
+import { kvstoreConfig, type KvstoreConfig } from '../../contract/run-config/auth-server-storage.ts';
 import { kvstoreFaults, kvstoreSettings } from './kvstore/settings.ts';
 import { createSealer } from './sealing.ts';
 import { storeTls, storeTlsRule } from './tls-spec.ts';

@@ -1,8 +1,8 @@
 import { Type, type TObject } from 'typebox';
 import { Closed } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
-import { readDocument } from '../../contract/run-config-document.ts';
-import { storageMembers, type StorageConfig } from '../../contract/run-config-auth-server-storage.ts';
+import { readDocument } from '../../contract/run-config/document.ts';
+import { storageMembers, type StorageConfig } from '../../contract/run-config/auth-server-storage.ts';
 import type { Store } from './store.ts';
 import type { StoreDeps, StoreFacts, StoreScope } from './variant.ts';
 

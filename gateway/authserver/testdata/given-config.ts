@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { VMCP } from '../../contract/testdata/vmcp-config.ts';
 
 /** A configuration with an embedded authorization server, in which nothing is wrong. */

@@ -1,6 +1,6 @@
 import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 type Entry = NonNullable<EmbeddedAuthServerConfig['upstreams']>[number];
 

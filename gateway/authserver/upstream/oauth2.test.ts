@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Secret } from '../../contract/identity.ts';
 import { CLIENT_ID, json, never, raw, scriptedProvider, SECRETS, type Answer } from './testdata/scripted-provider.ts';
 import { fileWith, oauth2Entry, REDIRECT_URI, upstreamError, upstreamFor } from './testdata/upstream-under-test.ts';
-import type { OAuth2ProviderConfig } from '../../contract/run-config-upstreams.ts';
+import type { OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { clientAnswer } from './upstream-error.ts';
 
 const GOOD = { access_token: 'access-1', token_type: 'bearer' };

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import type { Secret } from '../../contract/identity.ts';
 import { block, text } from '../../contract/optional.ts';
-import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config-upstreams.ts';
+import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';

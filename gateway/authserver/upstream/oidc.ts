@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { IDToken, ServerMetadata } from 'openid-client';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import { text } from '../../contract/optional.ts';
-import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config-upstreams.ts';
+import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';

@@ -8,7 +8,7 @@ import { createOutbound } from '../../outbound/fetch.ts';
 import { readSecretFile } from '../../outbound/watched-file.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import type { IncomingConfig, IssuerValidator, TokenValidator, ValidatorDeps } from '../token-validator.ts';
-import { createTokenValidator } from '../sources.ts';
+import { createTokenValidator } from '../sources/index.ts';
 
 export const AUDIENCE = 'vmcp';
 

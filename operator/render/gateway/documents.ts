@@ -1,6 +1,6 @@
 import type { DiscoveredBackends } from '../../../gateway/contract/discovered-backends.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { SCHEMA_VERSION } from '../../../gateway/contract/run-config.ts';
+import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.ts';
 import type { MCPServer, VirtualMCPServer } from '../../resolve/snapshot.ts';
 
 export const CONFIG_KEY = 'config.json';

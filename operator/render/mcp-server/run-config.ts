@@ -1,4 +1,4 @@
-import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config.ts';
+import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
 import { sortKeys } from '../../resolve/config-check.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { listeningPort, transportOf } from '../mcp-server-ports.ts';

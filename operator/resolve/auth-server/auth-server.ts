@@ -1,6 +1,6 @@
 import { SCOPE_PATTERN } from '../../../gateway/contract/fields.ts';
-import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
-import { SCHEMA_VERSION } from '../../../gateway/contract/run-config.ts';
+import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
+import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.ts';
 import { describeTokens } from '../incoming/oidc.ts';
 import type { Scope } from '../scope.ts';
 import { resolveClients, resolveLimits } from './clients.ts';

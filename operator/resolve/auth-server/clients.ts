@@ -1,4 +1,4 @@
-import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import type { Scope } from '../scope.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 

@@ -1,4 +1,4 @@
-import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config-auth-server.ts';
+import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
 import type { Report, Scope } from '../scope.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';

@@ -1,4 +1,4 @@
-import type { StorageConfig } from '../../../gateway/contract/run-config-auth-server-storage.ts';
+import type { StorageConfig } from '../../../gateway/contract/run-config/auth-server-storage.ts';
 import { resolveStore, storeOf, STORES } from '../../../gateway/authserver/storage/index.ts';
 import type { StoreScope } from '../../../gateway/authserver/storage/variant.ts';
 import type { Scope } from '../scope.ts';

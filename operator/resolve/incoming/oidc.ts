@@ -1,6 +1,6 @@
 import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
-import { OIDC_SOURCES } from '../../../gateway/incoming/sources.ts';
-import { SERVICE_AUDIENCE } from '../../../gateway/incoming/kubernetes.ts';
+import { OIDC_SOURCES } from '../../../gateway/incoming/sources/index.ts';
+import { SERVICE_AUDIENCE } from '../../../gateway/incoming/sources/kubernetes.ts';
 import type { ResolvedSource, SourceScope } from '../../../gateway/incoming/mode.ts';
 import { checkUserUrl } from '../user-url.ts';
 import { bundleFile } from '../ca-bundle.ts';

@@ -1,4 +1,4 @@
-import { ALGORITHMS } from '../../../incoming/jwt.ts';
+import { ALGORITHMS } from '../../../incoming/tokens/jwt.ts';
 import type { Client, ClientMetadata } from '../../storage/client.ts';
 import { checkClientIdUrl, isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
 import { readMetadata, type MetadataRules } from '../metadata/client-metadata.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { KvstoreConfig } from '../../../contract/run-config-auth-server-storage.ts';
+import type { KvstoreConfig } from '../../../contract/run-config/auth-server-storage.ts';
 import { kvstoreFaults, kvstoreSettings } from './settings.ts';
 
 const defaults = {

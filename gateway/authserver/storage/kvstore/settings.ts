@@ -9,7 +9,7 @@ import {
   type KeyValueSettings,
   type KeyValueTls,
 } from '../../../kvstore/settings.ts';
-import type { KvstoreConfig } from '../../../contract/run-config-auth-server-storage.ts';
+import type { KvstoreConfig } from '../../../contract/run-config/auth-server-storage.ts';
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;

@@ -1,5 +1,5 @@
 import type { Problem } from '../../../contract/problem.ts';
-import type { OAuth2ProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import type { OAuth2ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { reservedInQuery } from './additional-params.ts';
 import { pathFault } from '../protocol/dot-path.ts';
 import { commonProblems } from './provider-config.ts';

@@ -1,5 +1,5 @@
 import type { Problem } from '../../../contract/problem.ts';
-import type { OidcProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import type { OidcProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { commonProblems } from './provider-config.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';

@@ -1,7 +1,7 @@
 import { SCOPE_PATTERN } from '../../../contract/fields.ts';
 import { ATOMIC, flag, text, textMap, texts } from '../../../contract/optional.ts';
 import type { Problem } from '../../../contract/problem.ts';
-import type { ProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
 import { safeUrl, rule, type Rule } from '../../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';

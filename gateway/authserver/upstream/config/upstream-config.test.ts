@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { upstreamProviders } from '../../../../crds/kinds/fields/auth-server-config.ts';
-import { EmbeddedAuthServerConfig } from '../../../contract/run-config-auth-server.ts';
+import { EmbeddedAuthServerConfig } from '../../../contract/run-config/auth-server.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import type { BundleRef } from '../../../contract/references.ts';
 import { createUpstream, resolveUpstream, upstreamProblems, UPSTREAMS } from '../index.ts';

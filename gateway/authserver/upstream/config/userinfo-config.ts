@@ -3,7 +3,7 @@ import { HttpUrl } from '../../../contract/fields.ts';
 import { isHeaderValue } from '../../../contract/header-names.ts';
 import { ATOMIC, block, textMap, texts } from '../../../contract/optional.ts';
 import type { Problem } from '../../../contract/problem.ts';
-import type { UserInfoConfig } from '../../../contract/run-config-upstreams.ts';
+import type { UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../../contract/rule.ts';
 import { pathFault } from '../protocol/dot-path.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';

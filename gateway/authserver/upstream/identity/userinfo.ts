@@ -3,7 +3,7 @@ import { parseExactJson } from '../protocol/exact-json.ts';
 import { faultOf } from '../protocol/fault-of.ts';
 import { STANDARD_FIELDS, type IdentityFields } from './identity-fields.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import type { UserInfoConfig } from '../../../contract/run-config-upstreams.ts';
+import type { UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
 import { isObject } from '../../../contract/json.ts';
 
 const MAX_REPLY_BYTES = 1024 * 1024;

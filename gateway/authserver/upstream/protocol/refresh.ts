@@ -1,4 +1,4 @@
-import type { ProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { KeysUnavailable, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';

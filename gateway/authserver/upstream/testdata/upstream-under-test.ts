@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import { WatchedFile } from '../../../outbound/watched-file.ts';
 import { createUpstream, type UpstreamEntry } from '../index.ts';
-import type { OAuth2ProviderConfig, OidcProviderConfig } from '../../../contract/run-config-upstreams.ts';
+import type { OAuth2ProviderConfig, OidcProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Upstream, UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { CLIENT_ID, type ScriptedProvider } from './scripted-provider.ts';

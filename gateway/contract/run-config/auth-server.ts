@@ -1,0 +1,102 @@
+import { Type, type Static } from 'typebox';
+import { block, blocks, duration, flag, text, texts, whole } from '../optional.ts';
+import { storage } from './auth-server-storage.ts';
+import { upstreams } from './upstreams.ts';
+
+/** Version of the Run configuration and of its `embedded_auth_server_config`. Any other is refused. */
+export const SCHEMA_VERSION = 'v0.1.0';
+
+const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000 });
+
+const keys = {
+  signing_key_config: block('Keys that sign tokens; generated at every start when absent.', {
+    fallback_key_files: texts('Keys that verify only, relative to `key_dir`.'),
+    key_dir: text('Directory of the keys.'),
+    signing_key_file: text('Key that signs, relative to `key_dir`.'),
+  }),
+  hmac_secret_files: texts('Secrets of codes and refresh tokens, the current one first.'),
+};
+
+const lifespans = {
+  token_lifespans: block('Lifetimes of tokens and codes.', {
+    access_token_lifespan: duration('Access token.'),
+    auth_code_lifespan: duration('Authorization code.'),
+    refresh_token_lifespan: duration('Refresh token.'),
+  }),
+  refresh_grace_seconds: whole(
+    'Seconds in which a used refresh token returns the same response again. Defaults to 60; 0 turns this off.',
+    {
+      minimum: 0,
+      maximum: 300,
+    },
+  ),
+};
+
+const clients = {
+  baseline_client_scopes: texts('Scopes that every client gets.'),
+  allow_confidential_client_registration: flag('Allow registration to issue client secrets.'),
+  force_confidential_redirect_uris: texts('Redirect URIs that must register as confidential.'),
+  insecure_allow_confidential_over_loopback_http: flag('Allow client secrets over http on loopback.'),
+  cimd: block('Clients identified by a client ID metadata document.', {
+    enabled: flag('Accept them; true when absent.'),
+    cache_max_size: whole('Most documents that are remembered; 256 when absent.', { minimum: 1 }),
+    cache_fallback_ttl: duration('How long a document without its own lifetime is remembered; 5m when absent.'),
+    allowed_hosts: texts('Hosts of documents, or `*.` and a domain; all when absent.'),
+    denied_hosts: texts('Hosts that documents may not be fetched from.'),
+    allow_cross_origin_redirects: flag('Let a document name redirect URIs of other sites; true when absent.'),
+    allow_loopback_http: flag('Allow documents on loopback hosts over http. Development only.'),
+  }),
+  consent: block('When the user is asked.', {
+    mode: Type.Optional(
+      Type.Enum(['always', 'remember', 'trusted-only'], {
+        description: '`remember` asks once in 30 days and browser; `trusted-only` does not ask for `trusted_clients`.',
+      }),
+    ),
+    trusted_clients: texts('Identifiers of clients that need no consent with `trusted-only`.'),
+  }),
+};
+
+const logins = {
+  upstreams,
+  upstream_filter: block('Which providers a user visits after the first, by a claim of the first.', {
+    claim: text('Claim that holds a list of texts; `groups` when absent.'),
+    rules: blocks('Rules. Every rule that matches applies.', {
+      groups: texts('Members of any of these.'),
+      upstream_providers: texts('Providers that these users log in to.'),
+    }),
+    default_upstreams: texts('Providers for users that no rule applies to.'),
+  }),
+  reuse_upstream_tokens: flag('Skip later providers whose tokens of an earlier login live; true when absent.'),
+  disable_upstream_token_injection: flag('Do not attach upstream tokens to requests.'),
+};
+
+const limits = {
+  rate_limits: block('Rate limits of the authorization server. Further requests get status 429.', {
+    authorizations_per_minute: perMinute('Authorization requests per minute from one address. Defaults to 60.'),
+    registrations_per_minute: perMinute('Registrations per minute from one address. Defaults to 5.'),
+    registrations_per_minute_overall: perMinute('Registrations per minute from all addresses. Defaults to 120.'),
+    document_fetches_per_minute: perMinute('Metadata documents fetched per minute for one address. Defaults to 10.'),
+    failures_per_minute: perMinute('Wrong secrets and codes per minute from one client and address. Defaults to 10.'),
+  }),
+};
+
+/** The authorization server that runs inside the gateway. */
+export const EmbeddedAuthServerConfig = Type.Object(
+  {
+    schema_version: Type.Optional(Type.Enum([SCHEMA_VERSION], { description: 'Version of this object.' })),
+    issuer: text('Issuer of the tokens. The URLs of all endpoints start with it.'),
+    authorization_endpoint_base_url: text('Replaces the issuer in `authorization_endpoint` of the discovery document.'),
+    insecure_allow_http: flag('Allow an http issuer on a host other than loopback.'),
+    allowed_audiences: texts('Values that RFC 8707 `resource` may have.'),
+    scopes_supported: texts('Scopes that clients may ask for.'),
+    ...keys,
+    ...lifespans,
+    ...clients,
+    ...logins,
+    ...limits,
+    storage,
+  },
+  { additionalProperties: false, description: 'Authorization server inside the gateway.' },
+);
+
+export type EmbeddedAuthServerConfig = Static<typeof EmbeddedAuthServerConfig>;

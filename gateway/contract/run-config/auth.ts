@@ -1,0 +1,81 @@
+import { block, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
+
+/** Boundary 1: which bearer tokens are accepted. */
+export const oidcConfig = block('Which bearer tokens are accepted.', {
+  issuer: text('Compared exactly with `iss`.'),
+  audience: text('Expected `aud` claim.'),
+  clientID: text('Client identifier, used for introspection.'),
+  clientSecret: text('Client secret as a value: read, never written; `clientSecretFile` stands in for it.'),
+  clientSecretFile: text('Path of the file that holds the client secret.'),
+  jwksurl: text('URL of the JSON Web Key Set. Discovered when absent.'),
+  introspectionURL: text('RFC 7662 endpoint for opaque tokens.'),
+  resourceURL: text('RFC 9728 `resource` of this server.'),
+  scopes: texts('Scopes advertised in the protected resource metadata.'),
+  authTokenFile: text('Path of the file whose bearer token is sent to the key set and introspection endpoints.'),
+  cacertPath: text('PEM certificates trusted in addition to the system roots.'),
+  allowPrivateIP: flag('Let the issuer resolve to a private address.'),
+  insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
+});
+
+/** How a remote server is logged in to. */
+export const remoteAuthConfig = block('How a remote server is logged in to.', {
+  authorize_url: text('Authorization endpoint.'),
+  token_url: text('Token endpoint.'),
+  issuer: text('Issuer whose discovery document names the endpoints.'),
+  resource: text('RFC 8707 resource.'),
+  scopes: texts('Scopes to request.'),
+  scope_param_name: text('Name of the scope parameter, where it is not `scope`.'),
+  oauth_params: textMap('Additional parameters of the authorization request.'),
+  client_id: text('Client identifier.'),
+  client_secret: text('Reference `NAME,target=TARGET` to the client secret.'),
+  client_secret_file: text('Path of the file that holds the client secret.'),
+  bearer_token: text('Reference `NAME,target=TARGET` to a fixed bearer token.'),
+  bearer_token_file: text('Path of the file that holds a fixed bearer token.'),
+  cached_client_id: text('Client identifier obtained by registration.'),
+  cached_client_secret_ref: text('Name of the secret that holds the registered client secret.'),
+  cached_refresh_token_ref: text('Name of the secret that holds the refresh token.'),
+  cached_reg_token_ref: text('Name of the secret that holds the registration access token.'),
+  cached_secret_expiry: text('When the registered client secret expires, RFC 3339.'),
+  cached_token_expiry: text('When the cached access token expires, RFC 3339.'),
+  callback_port: whole('Port of the local redirect URI.'),
+  skip_browser: flag('Print the login URL instead of opening a browser.'),
+  use_pkce: flag('Send an RFC 7636 challenge.'),
+  timeout: duration('Longest wait for the login.'),
+});
+
+/** RFC 8693 exchange of the caller's token. */
+export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s token.', {
+  token_url: text('Token endpoint for the exchange.'),
+  audience: text('`audience` of the request; left out when empty.'),
+  scopes: texts('`scope` parameter of the request.'),
+  client_id: text('Client identifier.'),
+  client_secret: text('Client secret as a value: read, never written; `client_secret_file` stands in for it.'),
+  client_secret_file: text('Path of the file that holds the client secret.'),
+  subject_token_type: text('`subject_token_type` of the request.'),
+  subject_provider_name: text('Upstream provider whose stored token is the subject; the caller’s token when absent.'),
+  header_strategy: text('`replace` (Authorization) or `custom`.'),
+  external_token_header_name: text('Header that carries the exchanged token when the strategy is `custom`.'),
+});
+
+/** Sends the upstream token stored at login in place of the caller's own. */
+export const upstreamSwapConfig = block('Sends the upstream token stored at login in place of the caller’s own.', {
+  provider_name: text('Upstream provider.'),
+  header_strategy: text('`replace` (Authorization) or `custom`.'),
+  custom_header_name: text('Header that carries the token when the strategy is `custom`.'),
+});
+
+/** Cloud credentials for the caller's role. */
+export const cloudStsConfig = block('Cloud credentials for the caller’s role.', {
+  region: text('Region.'),
+  service: text('Service name that requests are signed for.'),
+  fallback_role_arn: text('Role of callers that no mapping matches.'),
+  role_claim: text('Claim that mappings look at.'),
+  role_mappings: blocks('The first match by priority gives the role.', {
+    claim: text('Value that the role claim must have.'),
+    matcher: text('Expression that must hold.'),
+    role_arn: text('Role.'),
+    priority: whole('Lower is looked at first.'),
+  }),
+  session_duration: whole('Seconds that the credentials live.'),
+  session_name_claim: text('Claim that names the session.'),
+});

@@ -1,0 +1,174 @@
+import { Type, type Static } from 'typebox';
+import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
+import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
+import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
+
+export { SCHEMA_VERSION };
+
+const bucket = (description: string) =>
+  block(description, {
+    maxTokens: whole('Maximum number of calls in a burst.'),
+    refillPeriod: duration('Time until an empty bucket is full again.'),
+  });
+
+const webhooks = (description: string) =>
+  blocks(description, {
+    name: text('Name.'),
+    url: text('Where the request is posted to.'),
+    timeout: whole('Longest wait for the answer, in nanoseconds.'),
+    failure_policy: text('What an unreachable webhook means.'),
+    hmac_secret_ref: text('Name of the secret, or absolute path of the file, that signs the request.'),
+    tls_config: block('TLS to the webhook.', {
+      ca_bundle_path: text('PEM certificates trusted in addition to the system roots.'),
+      client_cert_path: text('Client certificate.'),
+      client_key_path: text('Key of the client certificate.'),
+      insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
+    }),
+  });
+
+const server = {
+  name: text('Name of the workload.'),
+  base_name: text('Name used for state, logs and process files.'),
+  container_name: text('Name of the container.'),
+  group: text('Group the workload belongs to.'),
+  image: text('Container image, `npx://` or `uvx://` package; empty for a remote server.'),
+  remote_url: text('MCP endpoint of a remote server.'),
+  registry_api_url: text('Registry API the entry came from.'),
+  registry_server_name: text('Name of the entry in the registry.'),
+  registry_url: text('Registry file the entry came from.'),
+  cmd_args: texts('Arguments of the server.'),
+  env_vars: textMap('Environment variables of the server.'),
+  env_file_dir: text('Directory of environment files.'),
+  secrets: texts('Secrets of the server, each `NAME,target=ENVIRONMENT_VARIABLE`.'),
+  volumes: texts('Mounts, each `host:container[:ro]`.'),
+  publish: texts('Published ports, each `host:container`.'),
+  container_labels: textMap('Labels of the container.'),
+  runtime_config: block('How a package becomes a container image.', {
+    additional_packages: texts('System packages added to the image.'),
+    builder_image: text('Image in which the package is built.'),
+  }),
+  cluster_pod_template_patch: text('JSON merged into the pod template.'),
+  permission_profile_name_or_path: text('Name of a built-in permission profile, or the path of one.'),
+  isolate_network: flag('Let the server reach only what its permission profile allows.'),
+  allow_container_gateway: flag('Let an isolated server reach the container host.'),
+  ignore_config: block('Which files of a mount the server does not see.', {
+    loadGlobal: flag('Also read the user’s ignore file.'),
+    printOverlays: flag('Print what is hidden.'),
+  }),
+};
+
+const endpoint = {
+  transport: text('How the server is spoken to: `stdio`, `sse` or `streamable-http`.'),
+  proxy_mode: text('How a stdio server is exposed: `sse` or `streamable-http`.'),
+  host: text('Address that is listened on.'),
+  port: whole('Port that is listened on.'),
+  target_host: text('Host that requests are forwarded to.'),
+  target_port: whole('Port that the server listens on.'),
+  endpoint_prefix: text('Path prefix of SSE endpoint URLs.'),
+  stateless: flag('The server keeps no sessions and answers POST only.'),
+  trust_proxy_headers: flag('Honour X-Forwarded-* headers.'),
+  header_forward: block('Headers sent on every request to a remote server.', {
+    add_headers_from_secret: textMap('Header name to the name of the secret that holds its value.'),
+    add_plaintext_headers: textMap('Header name to value.'),
+  }),
+  tools_filter: texts('Advertise these tools only.'),
+  tools_override: blockMap('Tools advertised under another name or description, by original name.', {
+    name: text('Advertised name of the tool.'),
+    description: text('Advertised description of the tool.'),
+  }),
+  scaling_config: block('Replicas and what they share.', {
+    backend_replicas: whole('Instances of the server; absent leaves the number to an autoscaler.'),
+    session_kvstore: block('Key-value store of sessions.', {
+      address: text('host:port.'),
+      db: whole('Database number.'),
+      key_prefix: text('Put before every key.'),
+      password_file: text('Path of the file that holds the password.'),
+    }),
+  }),
+};
+
+const auth = {
+  oidc_config: oidcConfig,
+  jwks_auth_token_file: text('Path of the file whose bearer token is sent to the key set endpoint.'),
+  cli_ca_bundle: text('PEM certificates trusted in addition to the system roots.'),
+  remote_auth_config: remoteAuthConfig,
+  token_exchange_config: tokenExchangeConfig,
+  upstream_swap_config: upstreamSwapConfig,
+  cloud_sts_config: cloudStsConfig,
+  embedded_auth_server_config: Type.Optional(EmbeddedAuthServerConfig),
+};
+
+const policy = {
+  authz_config: block('Who may call what.', {
+    type: text('Kind of policy.'),
+    version: text('Version of the policy format.'),
+  }),
+  authz_config_path: text('File that holds the policy.'),
+  rate_limit_config: block('Rate limits for tool calls.', {
+    perUser: bucket('Limit for each user.'),
+    shared: bucket('Limit for all users together.'),
+    tools: blocks('Limits for individual tools.', {
+      name: text('Name of the tool.'),
+      perUser: bucket('Limit for each user.'),
+      shared: bucket('Limit for all users together.'),
+    }),
+  }),
+  rate_limit_namespace: text('First part of the bucket keys.'),
+  mutating_webhooks: webhooks('Asked before a request, may change it.'),
+  validating_webhooks: webhooks('Asked before a request, may refuse it.'),
+  middleware_configs: blocks('The request chain, outermost first.', {
+    type: text('Name of the middleware.'),
+    parameters: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'Parameters of the middleware.' }),
+    ),
+  }),
+};
+
+const observation = {
+  debug: flag('Write more log lines.'),
+  audit_config: block('Audit log.', {
+    enabled: flag('Write audit events.'),
+    component: text('Component named in each event.'),
+    eventTypes: texts('Event types to write. All types when absent.'),
+    excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.'),
+    includeRequestData: flag('Write request bodies.'),
+    includeResponseData: flag('Write response bodies.'),
+    logFile: text('File for events. Defaults to standard output.'),
+    maxDataSize: whole('Maximum number of bytes to write of a body.'),
+  }),
+  audit_config_path: text('File that holds the audit configuration.'),
+  telemetry_config: block('Traces and metrics.', {
+    endpoint: text('OTLP endpoint.'),
+    headers: textMap('Headers sent to the endpoint.'),
+    caCertPath: text('PEM certificates trusted in addition to the system roots.'),
+    insecure: flag('Speak to the endpoint without TLS.'),
+    serviceName: text('service.name.'),
+    serviceVersion: text('service.version.'),
+    samplingRate: text('Share of traces that are kept, 0 to 1.'),
+    customAttributes: textMap('Attributes added to everything.'),
+    environmentVariables: texts('Environment variables added as attributes.'),
+    tracingEnabled: flag('Send traces.'),
+    metricsEnabled: flag('Send metrics.'),
+    enableMetricsPath: flag('Serve `/metrics`.'),
+    useLegacyAttributes: flag('Also write attributes under their former names.'),
+  }),
+};
+
+/**
+ * What one MCP server is run with: the answer of "Export workload configuration", and the part of the gateway's
+ * configuration that does not concern aggregation. Beyond the specification: `*_file`, `clientSecretFile`,
+ * `subject_provider_name`.
+ */
+export const RunConfig = Type.Object(
+  {
+    schema_version: Type.Enum([SCHEMA_VERSION], { description: 'Version of this document.' }),
+    ...server,
+    ...endpoint,
+    ...auth,
+    ...policy,
+    ...observation,
+  },
+  { additionalProperties: false, description: 'What one MCP server is run with.' },
+);
+
+export type RunConfig = Static<typeof RunConfig>;

@@ -1,0 +1,82 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from '../fields.ts';
+import { block, blocks, flag, text, textMap, texts } from '../optional.ts';
+
+/** How a provider says who the user is. */
+const userInfo = (description: string) =>
+  Closed(
+    {
+      additional_headers: textMap('Additional headers of the request, by header name.'),
+      endpoint_url: text('Userinfo endpoint.'),
+      http_method: text('GET or POST.'),
+      field_mapping: block('Members of the response that identify the user. The first one present is used.', {
+        email_fields: texts('Members, or dot paths, that may hold the e-mail address.'),
+        name_fields: texts('Members, or dot paths, that may hold the display name.'),
+        subject_fields: texts('Members, or dot paths, that may hold the subject.'),
+      }),
+    },
+    { description },
+  );
+
+/** What every type of provider has. */
+const common = {
+  client_id: text('Client identifier at the provider.'),
+  client_secret_env_var: text('Environment variable that holds the client secret.'),
+  client_secret_file: text('Path of the file that holds the client secret.'),
+  redirect_uri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.'),
+  scopes: texts('Scopes to request.'),
+  additional_authorization_params: textMap('Additional parameters of the authorization request.'),
+  additional_token_params: textMap('Additional parameters of token requests, for a code and for a refresh.'),
+  omit_scope_on_refresh: flag(
+    'Never send `scopes` with a refresh. By default they are sent if the provider granted all of them.',
+  ),
+  allow_private_ips: flag('Allow the provider to resolve to private addresses.'),
+  insecure_allow_http: flag('Allow http URLs for the provider.'),
+  ca_file: text('PEM bundle trusted beside the system roots, for this provider.'),
+};
+
+export const oauth2ProviderConfig = Closed(
+  {
+    authorization_endpoint: text('Authorization endpoint, to which the user is redirected.'),
+    token_endpoint: text('Token endpoint.'),
+    revocation_endpoint: text('Revocation endpoint (RFC 7009).'),
+    issuer: text('`iss` of the callbacks (RFC 9207); of the origin of one of the endpoints when absent.'),
+    ...common,
+    token_response_mapping: block('Dot paths into a token response that deviates from RFC 6749, section 5.1.', {
+      access_token_path: text('Path of the access token.'),
+      expires_in_path: text('Path of the lifetime in seconds.'),
+      refresh_token_path: text('Path of the refresh token.'),
+      scope_path: text('Path of the granted scope.'),
+    }),
+    identity_from_token: block('Dot paths of the user’s identity in the token response.', {
+      subject_path: text('Path of the subject.'),
+      name_path: text('Path of the display name.'),
+      email_path: text('Path of the e-mail address.'),
+    }),
+    userinfo: Type.Optional(userInfo('How the user is identified.')),
+  },
+  { description: 'Provider without discovery.' },
+);
+
+export const oidcProviderConfig = Closed(
+  {
+    issuer_url: text('Issuer of the provider.'),
+    ...common,
+    subject_claim: text('Claim used as the subject. Defaults to `sub`.'),
+    userinfo_override: Type.Optional(userInfo('Replacement for the discovered userinfo endpoint.')),
+  },
+  { description: 'Provider with OpenID Connect discovery.' },
+);
+
+export const upstreams = blocks('Identity providers, in the order of the login.', {
+  name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
+  type: text('`oauth2` or `oidc`: which of the two members below is read.'),
+  oauth2_config: Type.Optional(oauth2ProviderConfig),
+  oidc_config: Type.Optional(oidcProviderConfig),
+});
+
+export type OAuth2ProviderConfig = Static<typeof oauth2ProviderConfig>;
+export type OidcProviderConfig = Static<typeof oidcProviderConfig>;
+export type UserInfoConfig = NonNullable<OAuth2ProviderConfig['userinfo']>;
+/** What the two types of provider share. */
+export type ProviderConfig = Pick<OidcProviderConfig, keyof typeof common>;

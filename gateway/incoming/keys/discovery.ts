@@ -1,0 +1,119 @@
+import { FetchFailure, type JsonDocument, type JsonGet } from './json-get.ts';
+import { isObject } from '../../contract/json.ts';
+
+/** What an issuer says of itself, as far as it is used here. @see RFC 8414 §2 */
+export interface IssuerMetadata {
+  readonly jwksUri: string | undefined;
+  readonly introspectionEndpoint: string | undefined;
+  readonly introspectionAuthMethods: readonly string[] | undefined;
+}
+
+const MAX_AGE_MS = 24 * 3_600_000;
+
+/** Where the document may stand, in the order of MCP 2025-11-25, Authorization Server Metadata Discovery. */
+export function wellKnownUrls(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  const inserted = ['oauth-authorization-server', 'openid-configuration'].map(
+    (name) => `${origin}/.well-known/${name}${path}`,
+  );
+  return path === '' ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
+}
+
+/** Finds and keeps the metadata of one issuer. Requests share one flight. */
+export class Discovery {
+  readonly #issuer: string;
+  readonly #get: JsonGet;
+  readonly #now: () => number;
+  #found: { readonly metadata: IssuerMetadata; readonly until: number } | undefined;
+  #flight: Promise<IssuerMetadata> | undefined;
+
+  constructor(issuer: string, get: JsonGet, now: () => number) {
+    this.#issuer = issuer;
+    this.#get = get;
+    this.#now = now;
+  }
+
+  /** Rejects with `FetchFailure`. */
+  async metadata(): Promise<IssuerMetadata> {
+    if (this.#found && this.#found.until > this.#now()) return this.#found.metadata;
+    this.#flight ??= this.#find().finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  /** What was found leads nowhere: it is asked for anew. */
+  forget(): void {
+    this.#found = undefined;
+  }
+
+  async #find(): Promise<IssuerMetadata> {
+    const metadata = await findMetadata(this.#issuer, this.#get);
+    this.#found = { metadata, until: this.#now() + MAX_AGE_MS };
+    return metadata;
+  }
+}
+
+/**
+ * The first document that is the issuer's own and names its keys; one that names none counts where no other is found.
+ * Others are passed over, as servers answer unknown paths with all sorts of things; the one that says the most about the
+ * trouble becomes the failure.
+ */
+async function findMetadata(issuer: string, get: JsonGet): Promise<IssuerMetadata> {
+  const failures: FetchFailure[] = [];
+  let keyless: IssuerMetadata | undefined;
+  for (const url of wellKnownUrls(issuer)) {
+    try {
+      const metadata = read(await get(url), url, issuer);
+      if (metadata.jwksUri !== undefined) return withIntrospection(metadata, keyless);
+      keyless ??= metadata;
+    } catch (error) {
+      if (!(error instanceof FetchFailure)) throw error;
+      failures.push(error);
+      if (error.status === undefined && !PASSED_OVER.has(error.reason)) break; // the host itself does not answer
+    }
+  }
+  if (keyless) return keyless;
+  throw failures.find(({ reason }) => reason === 'IssuerMismatch') ?? failures[0] ?? new Error('no URL to ask');
+}
+
+/** Of two documents of one issuer, one may name the keys and the other the introspection endpoint. */
+function withIntrospection(metadata: IssuerMetadata, other: IssuerMetadata | undefined): IssuerMetadata {
+  return metadata.introspectionEndpoint === undefined && other ? { ...other, jwksUri: metadata.jwksUri } : metadata;
+}
+
+const PASSED_OVER = new Set(['NotJson', 'NotMetadata', 'IssuerMismatch', 'RedirectRefused', 'ReplyTooLarge']);
+
+/** The issuer must be identical, else the keys may be those of somebody else. @see RFC 8414 §3.3 */
+function read({ document }: JsonDocument, url: string, issuer: string): IssuerMetadata {
+  if (!isObject(document))
+    throw new FetchFailure('NotMetadata', `${url} is not a metadata document`, { dependency: 'discovery' });
+  if (document['issuer'] !== issuer) {
+    const message = `${url} is the document of another issuer than ${issuer}`;
+    throw new FetchFailure('IssuerMismatch', message, { dependency: 'discovery' });
+  }
+  const methods = document['introspection_endpoint_auth_methods_supported'];
+  return {
+    jwksUri: textOf(document['jwks_uri']),
+    introspectionEndpoint: textOf(document['introspection_endpoint']),
+    introspectionAuthMethods: Array.isArray(methods) ? methods.filter((one) => typeof one === 'string') : undefined,
+  };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** The key set that the issuer's metadata names. When it is not there, the metadata is asked for anew the next time. */
+export async function discoveredKeys(discovery: Discovery, get: JsonGet): Promise<JsonDocument> {
+  const { jwksUri } = await discovery.metadata();
+  if (jwksUri === undefined) {
+    discovery.forget();
+    throw new FetchFailure('NoKeySet', 'the metadata of the issuer names no jwks_uri', { dependency: 'discovery' });
+  }
+  try {
+    return await get(jwksUri);
+  } catch (error) {
+    discovery.forget();
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
+import { FetchFailure, type JsonDocument } from './json-get.ts';
+import type { Readiness } from '../token-validator.ts';
+import { DependencyDown, type Dependency } from '../refusal.ts';
+import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
+import type { Logger } from '../../contract/logger.ts';
+
+export interface RemoteKeysOptions {
+  /** One request for the key set, with what must be asked before it. Rejects with `FetchFailure` or any other error. */
+  readonly fetchKeys: () => Promise<JsonDocument>;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly retryPausesMs?: readonly number[] | undefined;
+}
+
+/** Between two fetches that tokens with unknown keys ask for, and after one that failed. */
+const COOLDOWN_MS = 30_000;
+/** Keys are used that long beyond their age while their endpoint is down. */
+const STALE_MS = 24 * 3_600_000;
+/** Past their age, keys are renewed in the background; a request that comes later than this waits a little for the new ones. */
+const LATE_MS = 60_000;
+/** Longest wait for newer keys, from the beginning of their fetch, where others are held. */
+const LATE_WAIT_MS = 1_000;
+/** Longest wait of a request for keys where none are held that would do, while the issuer is not known to be down. */
+const WAIT_MS = 10_000;
+/** Longest wait for the key of one token, from the beginning of the fetch, and for any key after a fetch has failed. */
+const SHORT_WAIT_MS = 1_000;
+/** Requests that wait for keys at a time; the next ones are answered at once. */
+const MAX_WAITING = 1_000;
+/** Requests that come this soon after a failure share it. */
+const REST_MS = 1_000;
+/** Pauses of the warm-up are so many times longer than those between two tries. */
+const WARM_UP_PATIENCE = 5;
+
+interface Failure {
+  readonly at: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly dependency: Dependency;
+}
+
+/**
+ * The keys of an issuer over HTTP: kept for the age that the reply says, renewed when a token names a key that is not
+ * there, served stale while the endpoint is down. All requests share one flight.
+ */
+export class RemoteKeys implements KeySource {
+  readonly #options: RemoteKeysOptions;
+  #set: KeySet | undefined;
+  #text = '';
+  #freshUntil = 0;
+  #renewedAt = -Infinity;
+  #failure: Failure | undefined;
+  #flight: Promise<void> | undefined;
+  #flightBegan = 0;
+  #waiting = 0;
+  #warmUp: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: RemoteKeysOptions) {
+    this.#options = options;
+  }
+
+  get latest(): KeySet | undefined {
+    return this.#set;
+  }
+
+  current(): KeySet | Promise<KeySet> {
+    const now = this.#options.now();
+    const set = this.#usable(now);
+    if (set === undefined) return this.#first(now);
+    if (now < this.#freshUntil || this.#failedSince(now - COOLDOWN_MS)) return set;
+    const flight = this.#fly();
+    const waitMs = this.#flightBegan + LATE_WAIT_MS - now;
+    if (now < this.#freshUntil + LATE_MS || this.#failure || waitMs <= 0) return set;
+    return waitAtMost(flight, waitMs).then(() => this.#set ?? set);
+  }
+
+  async renew(seen: KeySet): Promise<KeySet> {
+    if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // may be older than the key
+    const now = this.#options.now();
+    if (this.#set === seen && now - this.#renewedAt >= COOLDOWN_MS) {
+      this.#renewedAt = now;
+      await this.#wait(this.#fly(), SHORT_WAIT_MS);
+    }
+    if (this.#set !== undefined && this.#set !== seen) return this.#set;
+    if (this.#failure) throw this.#down(this.#failure); // nobody can say whether the key exists
+    return seen;
+  }
+
+  /** Fetches in the background, again and again until it works once. */
+  warmUp(): void {
+    const { retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    void this.#fly().then(() => {
+      if (this.#set !== undefined || this.#closed) return;
+      this.#warmUp = setTimeout(
+        () => {
+          this.warmUp();
+        },
+        WARM_UP_PATIENCE * Math.max(...retryPausesMs),
+      ).unref();
+    });
+  }
+
+  status(): Readiness {
+    const usable = this.#usable(this.#options.now()) !== undefined;
+    const failure = this.#failure;
+    if (failure) return { ready: usable, reason: failure.reason, message: failure.message };
+    return usable ? { ready: true } : { ready: false, reason: 'KeysPending', message: 'the keys are being fetched' };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#warmUp);
+  }
+
+  #usable(now: number): KeySet | undefined {
+    return now < this.#freshUntil + STALE_MS ? this.#set : undefined;
+  }
+
+  #failedSince(time: number): boolean {
+    return this.#failure !== undefined && this.#failure.at > time;
+  }
+
+  async #first(now: number): Promise<KeySet> {
+    if (this.#failure && this.#failedSince(now - REST_MS)) throw this.#down(this.#failure);
+    await this.#wait(this.#fly(), this.#failure ? SHORT_WAIT_MS : WAIT_MS);
+    const set = this.#usable(this.#options.now());
+    if (set === undefined) throw this.#down(this.#failure);
+    return set;
+  }
+
+  /** Waits until `limitMs` after the beginning of the flight, so that a flood of tokens holds no more requests than one. */
+  async #wait(flight: Promise<void>, limitMs: number): Promise<void> {
+    const leftMs = this.#flightBegan + limitMs - this.#options.now();
+    if (leftMs <= 0 || this.#waiting >= MAX_WAITING) throw slow();
+    this.#waiting += 1;
+    try {
+      if (!(await waitAtMost(flight, leftMs))) throw slow();
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #down(failure: Failure | undefined): DependencyDown {
+    return new DependencyDown(failure?.dependency ?? 'keys', failure?.message ?? 'the keys are being fetched');
+  }
+
+  /** Never rejects: how it went stands in the fields. */
+  #fly(): Promise<void> {
+    if (this.#flight) return this.#flight;
+    this.#flightBegan = this.#options.now();
+    this.#flight = this.#load().finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  async #load(): Promise<void> {
+    const { fetchKeys, retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    try {
+      await withRetries(async () => {
+        await this.#take(await fetchKeys());
+      }, retryPausesMs);
+      if (this.#failure) this.#options.log.info('the keys of the issuer are there again');
+      this.#failure = undefined;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #take({ document, text, maxAgeMs }: JsonDocument): Promise<void> {
+    if (this.#set === undefined || text !== this.#text) {
+      this.#set = await readKeys(document);
+      this.#text = text;
+      this.#options.log.info('the keys of the issuer were read', { keys: this.#set.kids.size });
+    }
+    this.#freshUntil = this.#options.now() + maxAgeMs;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return; // it was cut off
+    const { now, log } = this.#options;
+    const known = error instanceof FetchFailure ? error : undefined;
+    const reason = known?.reason ?? 'KeysUnavailable';
+    const message = error instanceof Error ? error.message : 'the keys of the issuer cannot be fetched';
+    const level = this.#failure?.reason === reason ? 'debug' : 'warn';
+    log[level]('the keys of the issuer cannot be fetched', { reason, cause: message });
+    this.#failure = { at: now(), reason, message, dependency: known?.dependency ?? 'keys' };
+  }
+}
+
+const slow = (): DependencyDown => new DependencyDown('keys', 'the issuer is slow to send its keys');
+
+async function readKeys(document: unknown): Promise<KeySet> {
+  try {
+    return await keySetOf(document);
+  } catch (error) {
+    throw new FetchFailure('BadKeySet', error instanceof Error ? error.message : 'the key set cannot be read');
+  }
+}

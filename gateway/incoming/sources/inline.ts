@@ -1,0 +1,108 @@
+import { Type, type Static, type TObject } from 'typebox';
+import { Closed, HttpUrl } from '../../contract/fields.ts';
+import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../../contract/mounted-files.ts';
+import { ATOMIC, flag, text, texts } from '../../contract/optional.ts';
+import { caBundleRef, secretKeyRef } from '../../contract/references.ts';
+import { needs, rule, safeUrl } from '../../contract/rule.ts';
+import { introspectionField, introspectionRules, resolveIntrospection } from './introspection-settings.ts';
+import { createIssuerValidator } from '../tokens/issuer-validator.ts';
+import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
+
+/** The issuer itself: what a shared MCPOIDCConfig says once for all its users. */
+export const issuerFields = {
+  issuer: HttpUrl('Issuer of the tokens. Must equal the `iss` claim exactly.', { maxLength: 2048 }),
+  clientId: text('Client identifier for introspection and for `requireClientId`.', { maxLength: 256 }),
+  clientSecretRef: secretKeyRef('Client secret. Enables introspection of opaque tokens (RFC 7662).'),
+  jwksUrl: Type.Optional(HttpUrl('URL of the JSON Web Key Set. Discovered when absent.', { maxLength: 2048 })),
+  introspectionUrl: Type.Optional(
+    HttpUrl('Introspection endpoint (RFC 7662). Discovered when absent.', { maxLength: 2048 }),
+  ),
+  introspection: introspectionField(),
+  caBundleRef: caBundleRef(),
+  jwksAuthTokenPath: text(
+    'File that holds the bearer token for the key set endpoint. In a cluster, mount it below `/etc/vmcp/tokens` with `podTemplateSpec`.',
+    {
+      pattern: '^/.+$',
+      maxLength: 4096,
+    },
+  ),
+  allowPrivateIPs: flag('Allow the endpoints of the issuer to resolve to private addresses.'),
+  jwksAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
+  protectedResourceAllowPrivateIP: flag('Alias of `allowPrivateIPs`.'),
+  insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
+};
+
+export const issuerRules = [
+  safeUrl('', 'issuer'),
+  safeUrl('', 'jwksUrl'),
+  safeUrl('', 'introspectionUrl'),
+  needs('', 'clientSecretRef', 'clientId'),
+  ...introspectionRules,
+];
+
+type Issuer = Static<TObject<typeof issuerFields>>;
+
+/** What an issuer, in place or shared, becomes. Audience, scopes and resource are the server's own. */
+export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
+  const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, introspection, jwksAuthTokenPath } = spec;
+  const flags = {
+    allowPrivateIPs: [spec.allowPrivateIPs, spec.jwksAllowPrivateIP, spec.protectedResourceAllowPrivateIP].includes(
+      true,
+    ),
+    insecureAllowHTTP: spec.insecureAllowHTTP === true,
+  };
+  scope.checkUrl(issuer, 'issuer', flags);
+  scope.checkUrl(jwksUrl, 'jwksUrl', flags);
+  scope.checkUrl(introspectionUrl, 'introspectionUrl', flags);
+  if (introspectionUrl !== undefined && !clientSecretRef) {
+    const message = 'opaque tokens are accepted with clientSecretRef only: set it, or remove this field';
+    scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
+  }
+  if (scope.mode === 'cluster' && jwksAuthTokenPath !== undefined && !isBelow(jwksAuthTokenPath, MOUNTED_FOLDERS)) {
+    const message = notMounted(jwksAuthTokenPath, MOUNTED_FOLDERS);
+    scope.problem({ reason: PATH_NOT_MOUNTED, path: 'jwksAuthTokenPath', message });
+  }
+  const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
+  return {
+    incoming: { source: 'inline', ...(introspection && { introspection: resolveIntrospection(introspection) }) },
+    oidc: {
+      issuer,
+      ...(clientId !== undefined && { clientID: clientId }),
+      ...(clientSecretRef && { clientSecretFile: scope.secretFile(clientSecretRef) }),
+      ...(jwksUrl !== undefined && { jwksurl: jwksUrl }),
+      ...(introspectionUrl !== undefined && clientSecretRef && { introspectionURL: introspectionUrl }),
+      ...(jwksAuthTokenPath !== undefined && { authTokenFile: jwksAuthTokenPath }),
+      ...(bundle !== undefined && { cacertPath: bundle }),
+      ...(flags.allowPrivateIPs && { allowPrivateIP: true }),
+      ...(flags.insecureAllowHTTP && { insecureAllowHTTP: true }),
+    },
+  };
+}
+
+/** An external identity provider, described in place. */
+export const inline = defineSource({
+  type: 'inline',
+  description: 'An external identity provider.',
+  spec: Closed(
+    {
+      ...issuerFields,
+      audience: text('Expected `aud` claim.', { minLength: 1, maxLength: 2048 }),
+      scopes: texts('Scopes advertised in the protected resource metadata. None when absent.', {
+        maxItems: 64,
+        ...ATOMIC,
+      }),
+    },
+    { description: 'Set when `type` is `inline`.' },
+  ),
+  rules: [
+    ...issuerRules,
+    rule<{ audience?: string }>('', {
+      field: 'audience',
+      rule: 'has(self.audience)',
+      message: 'set audience, else a token for any other service would be accepted',
+      check: (self) => self.audience !== undefined,
+    }),
+  ],
+  resolve: resolveIssuer,
+  create: createIssuerValidator,
+});

@@ -1,0 +1,42 @@
+import type { Static, TObject } from 'typebox';
+import { between } from '../../contract/duration-rules.ts';
+import type { Incoming } from '../../contract/gateway-config.ts';
+import { block, duration, flag, text } from '../../contract/optional.ts';
+import { needs } from '../../contract/rule.ts';
+
+const members = {
+  cacheTtl: duration(
+    'Lifetime of a cached response that accepts a token, 0s to 5m. A revoked token stays valid for this long.',
+    { default: '60s' },
+  ),
+  allowMissingAudience: flag(
+    'Accept responses without `aud`. Safe only if the issuer never introspects tokens of other services for this client.',
+  ),
+  subjectClaim: text(
+    'Response member that identifies the user. It must be unique and never be reassigned to another user.',
+    {
+      default: 'sub',
+      pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
+      maxLength: 128,
+    },
+  ),
+};
+
+/** How answers about opaque tokens are judged. */
+export const introspectionField = () => block('Rules for introspection responses about opaque tokens.', members);
+
+/** Of the block that holds the field. */
+export const introspectionRules = [
+  needs('', 'introspection', 'clientSecretRef'),
+  between('introspection', 'cacheTtl', '0s', '5m'),
+];
+
+export const resolveIntrospection = ({
+  cacheTtl,
+  allowMissingAudience,
+  subjectClaim,
+}: Static<TObject<typeof members>>): NonNullable<Incoming['introspection']> => ({
+  ...(cacheTtl !== undefined && { cache_ttl: cacheTtl }),
+  ...(allowMissingAudience === true && { allow_missing_audience: true }),
+  ...(subjectClaim !== undefined && { subject_claim: subjectClaim }),
+});

@@ -1,0 +1,103 @@
+import { principalOfPair, Secret, type Identity } from '../../contract/identity.ts';
+import { TokenRefused } from '../refusal.ts';
+import type { JsonObject } from '../../contract/json.ts';
+
+/** What the claims of every accepted token must say. */
+export interface ClaimRules {
+  /** Compared exactly: no folding of slashes, blanks or case. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clientId?: string | undefined;
+  /** Tokens of other clients are refused, and tokens that name none. */
+  readonly requireClientId: boolean;
+  readonly clockSkewMs: number;
+  /** A token that says nothing of its audience is accepted. */
+  readonly audienceMayBeMissing?: boolean | undefined;
+  /** `sub` when absent. */
+  readonly subjectClaim?: string | undefined;
+  /** One more condition of the mode. Throws `TokenRefused`. */
+  readonly accept?: ((claims: JsonObject) => void) | undefined;
+}
+
+const MAX_SUBJECT_BYTES = 255;
+
+/**
+ * The caller that these claims describe. The claims may not have been verified yet: whoever calls this must not let the
+ * identity out before they are. Throws `TokenRefused`. `now` in ms since the epoch.
+ */
+export function identify(claims: JsonObject, token: string, rules: ClaimRules, now: number): Identity {
+  if (claims['iss'] !== rules.issuer) throw new TokenRefused('issuer');
+  checkAudience(claims, rules);
+  const expiresAt = checkTimes(claims, rules.clockSkewMs, now);
+  checkBinding(claims);
+  const clientId = clientOf(claims, rules);
+  const subject = subjectOf(claims, rules);
+  rules.accept?.(claims);
+  const { tsid, ...others } = claims;
+  return {
+    principal: principalOfPair(rules.issuer, subject),
+    issuer: rules.issuer,
+    subject,
+    clientId,
+    scopes: scopesOf(claims),
+    claims: others,
+    token: new Secret(token),
+    expiresAt,
+    tsid: typeof tsid === 'string' ? tsid : undefined,
+  };
+}
+
+function checkAudience(claims: JsonObject, { audience, clientId, audienceMayBeMissing }: ClaimRules): void {
+  if (audienceMayBeMissing === true && claims['aud'] === undefined) return;
+  const audiences: unknown[] = Array.isArray(claims['aud']) ? claims['aud'] : [claims['aud']];
+  if (!audiences.includes(audience)) throw new TokenRefused('audience');
+  const forLogin = claims['nonce'] !== undefined || claims['at_hash'] !== undefined;
+  if (forLogin && clientId !== undefined && clientId !== audience && audiences.includes(clientId))
+    throw new TokenRefused('id_token');
+}
+
+/** NumericDate in ms; undefined when absent. @see RFC 7519 §2 */
+function time(claims: JsonObject, name: 'exp' | 'nbf' | 'iat'): number | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new TokenRefused('malformed');
+  return value * 1000;
+}
+
+/** The end of the token's life. */
+function checkTimes(claims: JsonObject, skewMs: number, now: number): number {
+  const expiresAt = time(claims, 'exp');
+  if (expiresAt === undefined || expiresAt + skewMs <= now) throw new TokenRefused('expired');
+  const starts = [time(claims, 'nbf'), time(claims, 'iat')];
+  if (starts.some((start) => start !== undefined && start - skewMs > now)) throw new TokenRefused('not_yet_valid');
+  return expiresAt;
+}
+
+/** A token bound to a key of its client is no bearer token. @see RFC 9449 §7.2, RFC 8705 §3 */
+function checkBinding(claims: JsonObject): void {
+  const confirmation = claims['cnf'];
+  if (confirmation === undefined) return;
+  if (typeof confirmation !== 'object' || confirmation === null) throw new TokenRefused('malformed');
+  if ('jkt' in confirmation || 'x5t#S256' in confirmation) throw new TokenRefused('sender_constrained');
+}
+
+function clientOf(claims: JsonObject, { clientId, requireClientId }: ClaimRules): string | undefined {
+  const client = claims['client_id'] ?? claims['azp'];
+  if (client !== undefined && typeof client !== 'string') throw new TokenRefused('malformed');
+  if (requireClientId && client !== clientId) throw new TokenRefused('client');
+  return client;
+}
+
+function subjectOf(claims: JsonObject, { subjectClaim = 'sub' }: ClaimRules): string {
+  const subject = claims[subjectClaim];
+  if (typeof subject !== 'string' || subject === '' || Buffer.byteLength(subject) > MAX_SUBJECT_BYTES)
+    throw new TokenRefused('subject');
+  return subject;
+}
+
+/** `scope` as RFC 8693 has it, or `scp` as other issuers write it. */
+function scopesOf(claims: JsonObject): ReadonlySet<string> {
+  const granted = claims['scope'] ?? claims['scp'];
+  const list: unknown[] = typeof granted === 'string' ? granted.split(' ') : Array.isArray(granted) ? granted : [];
+  return new Set(list.filter((scope): scope is string => typeof scope === 'string' && scope !== ''));
+}

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startIssuer, type Issuer } from '../../../e2e/harness/issuer.ts';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import { keySetOf, type KeySet, type KeySource } from '../keys/key-set.ts';
+import { AUDIENCE, validatorFor, verdictOn, type UnderTest } from '../testdata/validator-under-test.ts';
+import type { LoginLiveness } from '../token-validator.ts';
+
+/** Keys of an authorization server in this process. */
+class OwnKeys implements KeySource {
+  latest: KeySet;
+  constructor(latest: KeySet) {
+    this.latest = latest;
+  }
+
+  current(): KeySet {
+    return this.latest;
+  }
+
+  renew(): KeySet {
+    return this.latest;
+  }
+}
+
+const setOf = (issuer: Issuer): Promise<KeySet> => keySetOf({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+
+describe('tokens of the embedded authorization server', () => {
+  let issuer: Issuer;
+  let keys: OwnKeys;
+  let tested: UnderTest;
+  let asked: Parameters<LoginLiveness['isLive']>[0][];
+  let answer: () => ReturnType<LoginLiveness['isLive']>;
+  const tokenOf = (
+    claims: Readonly<Record<string, unknown>> = {},
+    header: Readonly<Record<string, unknown>> = {},
+  ): string => issuer.token({ tsid: 't-1', ...claims }, { header });
+  beforeEach(async () => {
+    issuer = await startIssuer(testScope(), { algorithms: ['ES256'], audience: AUDIENCE });
+    keys = new OwnKeys(await setOf(issuer));
+    asked = [];
+    answer = () => true;
+    const liveness: LoginLiveness = {
+      isLive(login) {
+        asked.push(login);
+        return answer();
+      },
+    };
+    tested = validatorFor(testScope(), issuer.url, { deps: { embedded: { keys, liveness } } });
+  });
+
+  it('are verified without any request, and at once when all is at hand', async () => {
+    const token = tokenOf();
+    const identity = await tested.validator.validate(token);
+    expect(identity.tsid).toBe('t-1');
+    expect(tested.validator.validate(token)).toBe(identity);
+    expect(tested.validator.status()).toEqual({ ready: true });
+    tested.validator.warmUp();
+    expect(issuer.seen).toEqual([]);
+  });
+
+  it.each([
+    ['token_type', {}, { typ: 'JWT' }],
+    ['token_type', {}, { typ: undefined }],
+    ['kid', {}, { kid: undefined }],
+    ['kid', {}, { kid: 'unknown' }],
+    ['audience', { aud: 'other' }, {}],
+    ['login_missing', { tsid: undefined }, {}],
+    ['login_missing', { tsid: 7 }, {}],
+    ['login_missing', { client_id: undefined, azp: undefined }, {}],
+  ])('are refused: %s %j %j', async (verdict, claims, header) => {
+    expect(await verdictOn(tested.validator, tokenOf(claims, header))).toBe(verdict);
+    expect(issuer.seen).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  it('of a withdrawn key are refused at once', async () => {
+    const token = tokenOf();
+    await tested.validator.validate(token);
+    issuer.rotate();
+    keys.latest = await setOf(issuer);
+    expect(await verdictOn(tested.validator, token)).toBe('kid');
+    expect(await verdictOn(tested.validator, tokenOf())).toBe('sub: ann');
+  });
+
+  it('count at each request only while their login lives, whether that is known at once or later', async () => {
+    const token = tokenOf();
+    expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
+    expect(asked).toEqual([{ tsid: 't-1', userId: 'ann', clientId: 'test-client' }]);
+    answer = () => Promise.resolve(false);
+    expect(await verdictOn(tested.validator, token)).toBe('login_ended');
+    answer = () => false;
+    expect(await verdictOn(tested.validator, token)).toBe('login_ended');
+    answer = () => Promise.resolve(true);
+    expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
+  });
+
+  it('row 67: are neither refused nor accepted while nobody can say whether their login lives', async () => {
+    const token = tokenOf();
+    const down = () => Promise.reject(new Error('the store does not answer'));
+    answer = down;
+    expect(await verdictOn(tested.validator, token)).toBe('down: logins');
+    answer = () => true;
+    expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
+    answer = down;
+    expect(await verdictOn(tested.validator, token)).toBe('down: logins');
+  });
+
+  it('are judged also while nobody can log in, and the status says that', async () => {
+    const status = { ready: true, reason: 'IdentityProviderUnavailable', message: 'no login at "corp"' };
+    const liveness: LoginLiveness = { isLive: () => true };
+    const deps = { embedded: { keys, liveness, status: () => status } };
+    const { validator } = validatorFor(testScope(), issuer.url, { deps });
+    expect(validator.status()).toEqual(status);
+    expect(await verdictOn(validator, tokenOf())).toBe('sub: ann');
+  });
+
+  it('are not asked about at the store when the signature is bad', async () => {
+    const token = tokenOf();
+    expect(await verdictOn(tested.validator, `${token.slice(0, -4)}AAAA`)).toBe('signature');
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,77 @@
+import type { Identity } from '../../contract/identity.ts';
+import { BearerValidator } from './bearer-validator.ts';
+import { DependencyDown, TokenRefused } from '../refusal.ts';
+import { oidcOf, rulesFor } from './settings.ts';
+import type {
+  EmbeddedIssuer,
+  IncomingConfig,
+  IssuerValidator,
+  LoginLiveness,
+  ValidatorDeps,
+} from '../token-validator.ts';
+
+/** Access tokens of the authorization server in this process, while their login lives. @see RFC 9068 §4 */
+export function createEmbeddedValidator(
+  config: IncomingConfig,
+  embedded: EmbeddedIssuer,
+  { now }: Pick<ValidatorDeps, 'now'>,
+): IssuerValidator {
+  const { keys, liveness } = embedded;
+  const { issuer } = oidcOf(config);
+  if (!issuer) throw new Error('oidc_config.issuer is missing');
+  const rules = { ...rulesFor(config, issuer), requireKid: true, type: 'at+jwt' };
+  const bearer = new BearerValidator({
+    keys,
+    rules: () => rules,
+    now,
+    issuer: () => issuer,
+    warmUp: () => undefined,
+    status: () => embedded.status?.() ?? { ready: true },
+    close: () => undefined,
+  });
+  return {
+    validate(token) {
+      const identity = bearer.validate(token);
+      return identity instanceof Promise
+        ? identity.then((verified) => ifLive(verified, liveness))
+        : ifLive(identity, liveness);
+    },
+    liveness(identity) {
+      const good = bearer.liveness(identity);
+      if (good === false) return false;
+      return async () => (good === true || (await good())) && (await isLoginLive(identity, liveness));
+    },
+    warmUp: () => undefined,
+    status: () => bearer.status(),
+    issuer: () => issuer,
+    close: () => {
+      bearer.close();
+    },
+  };
+}
+
+async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise<boolean> {
+  try {
+    return (await ifLive(identity, liveness)) === identity;
+  } catch (error) {
+    if (error instanceof TokenRefused) return false;
+    throw error;
+  }
+}
+
+/** The signature says who it was; the login may have ended since. */
+function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise<Identity> {
+  const { tsid, subject: userId, clientId } = identity;
+  if (tsid === undefined || clientId === undefined) throw new TokenRefused('login_missing');
+  const admitted = (live: boolean): Identity => {
+    if (!live) throw new TokenRefused('login_ended');
+    return identity;
+  };
+  const live = liveness.isLive({ tsid, userId, clientId });
+  return live instanceof Promise ? live.catch(unknown).then(admitted) : admitted(live);
+}
+
+function unknown(error: unknown): never {
+  const cause = error instanceof Error ? error.message : 'unexpected';
+  throw new DependencyDown('logins', `nobody can say whether a login lives: ${cause}`);
+}

@@ -1,0 +1,317 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EndpointReply, Misbehaviour } from '../../../e2e/harness/issuer-server.ts';
+import { startIssuer, type Claims, type Issuer } from '../../../e2e/harness/issuer.ts';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import {
+  AUDIENCE,
+  filesIn,
+  requestsFor,
+  validatorFor,
+  verdictOn,
+  type Setup,
+  type UnderTest,
+} from '../testdata/validator-under-test.ts';
+
+const CLIENT = 'vm cp+:é';
+const SECRET = 's:e c+r%&=é';
+let issuer: Issuer;
+let clientSecretFile: string;
+
+beforeEach(async () => {
+  issuer = await startIssuer(testScope(), {
+    algorithms: ['ES256'],
+    audience: AUDIENCE,
+    clients: { [CLIENT]: SECRET },
+  });
+  ({ secret: clientSecretFile } = await filesIn(testScope(), { secret: `${SECRET}\n` }));
+});
+
+const begin = (setup: Setup = {}): UnderTest =>
+  validatorFor(testScope(), issuer.url, { ...setup, oidc: { clientID: CLIENT, clientSecretFile, ...setup.oidc } });
+const now = (): number => Math.floor(Date.now() / 1000);
+const asked = (): number => requestsFor(issuer, 'introspection');
+
+describe('an opaque token', () => {
+  it('is introspected at the endpoint that the issuer names, with Basic authentication', async () => {
+    const { validator } = begin();
+    const token = issuer.opaqueToken({ scope: 'a b', groups: ['x'], client_id: 'cli' });
+    const identity = await validator.validate(token);
+    expect(identity).toMatchObject({ subject: 'ann', issuer: issuer.url, clientId: 'cli', claims: { groups: ['x'] } });
+    const request = issuer.seen.find(({ endpoint }) => endpoint === 'introspection');
+    expect(request?.method).toBe('POST');
+    expect(Object.fromEntries(request?.form ?? [])).toEqual({ token, token_type_hint: 'access_token' });
+    expect(request?.headers.authorization).toMatch(/^Basic /);
+  });
+
+  it('is introspected at the endpoint that is configured, without discovery', async () => {
+    const { validator } = begin({ oidc: { introspectionURL: issuer.introspectionUrl } });
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
+    expect(requestsFor(issuer, 'discovery')).toBe(0);
+  });
+
+  it('is introspected with the secret in the form where the issuer takes no other', async () => {
+    issuer.discoveryOverrides = { introspection_endpoint_auth_methods_supported: ['client_secret_post'] };
+    const { validator } = begin();
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
+    const request = issuer.seen.find(({ endpoint }) => endpoint === 'introspection');
+    expect(request?.headers.authorization).toBeUndefined();
+    expect(request?.form.get('client_secret')).toBe(SECRET);
+  });
+
+  it('is refused without a request where there is no client secret', async () => {
+    const { validator } = validatorFor(testScope(), issuer.url);
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('opaque');
+    expect(asked()).toBe(0);
+  });
+});
+
+describe('what the endpoint says', () => {
+  const claims = (more: Claims = {}): Claims => ({ sub: 'ann', aud: AUDIENCE, exp: now() + 600, ...more });
+  const rows: [string, () => Claims | unknown[], string][] = [
+    ['active', () => ({ active: true, ...claims() }), 'sub: ann'],
+    ['not active', () => ({ active: false }), 'inactive'],
+    ['not active, with claims', () => ({ active: false, ...claims() }), 'inactive'],
+    ['active as text', () => ({ active: 'true', ...claims() }), 'inactive'],
+    ['active as number', () => ({ active: 1, ...claims() }), 'inactive'],
+    ['active missing', () => claims(), 'inactive'],
+    ['issuer absent', () => ({ active: true, ...claims() }), 'sub: ann'],
+    ['issuer right', () => ({ active: true, ...claims({ iss: issuer.url }) }), 'sub: ann'],
+    ['issuer wrong', () => ({ active: true, ...claims({ iss: 'https://evil.example' }) }), 'issuer'],
+    ['issuer null', () => ({ active: true, ...claims({ iss: null }) }), 'issuer'],
+    ['audience absent', () => ({ active: true, ...claims({ aud: undefined }) }), 'audience'],
+    ['audience of another', () => ({ active: true, ...claims({ aud: 'other' }) }), 'audience'],
+    ['audience in a list', () => ({ active: true, ...claims({ aud: ['other', AUDIENCE] }) }), 'sub: ann'],
+    ['exp absent', () => ({ active: true, ...claims({ exp: undefined }) }), 'expired'],
+    ['exp passed although active', () => ({ active: true, ...claims({ exp: now() - 60 }) }), 'expired'],
+    ['exp as text', () => ({ active: true, ...claims({ exp: '9999999999' }) }), 'malformed'],
+    ['nbf to come', () => ({ active: true, ...claims({ nbf: now() + 60 }) }), 'not_yet_valid'],
+    ['sub absent', () => ({ active: true, ...claims({ sub: undefined, username: 'ann' }) }), 'subject'],
+    ['sub as number', () => ({ active: true, ...claims({ sub: 7 }) }), 'subject'],
+    ['bound to a key', () => ({ active: true, ...claims({ cnf: { jkt: 'x' } }) }), 'sender_constrained'],
+    ['token type DPoP', () => ({ active: true, ...claims({ token_type: 'DPoP' }) }), 'token_type'],
+    ['token type refresh', () => ({ active: true, ...claims({ token_type: 'refresh_token' }) }), 'token_type'],
+    ['token type bearer', () => ({ active: true, ...claims({ token_type: 'bearer' }) }), 'sub: ann'],
+    ['a list', () => [{ active: true, ...claims() }], 'down: introspection'],
+  ];
+  it.each(rows)('%s', async (_, json, verdict) => {
+    const { validator } = begin();
+    issuer.behave = { introspection: () => ({ json: json() }) };
+    expect(await verdictOn(validator, 'opaque-token')).toBe(verdict);
+  });
+});
+
+describe('an endpoint that misbehaves', () => {
+  const padded = (bytes: number) => (): EndpointReply => ({
+    json: { active: true, sub: 'ann', aud: AUDIENCE, exp: now() + 600, padding: 'x'.repeat(bytes) },
+  });
+  const faults: [string, Misbehaviour | (() => EndpointReply)][] = [
+    ['401', 'status-401'],
+    ['404', 'status-404'],
+    ['500', 'status-500'],
+    ['403', () => ({ status: 403, json: { active: true } })],
+    ['reset', 'reset'],
+    ['HTML', 'html'],
+    ['half a document', 'garbage'],
+    ['nothing', 'empty'],
+    ['null', () => ({ body: 'null' })],
+    ['redirect', 'redirect'],
+    ['256 KB', padded(256 * 1024)],
+    ['65 KB', padded(65 * 1024)],
+  ];
+  it.each(faults)('%s is an outage, and nothing is remembered', async (_, introspection) => {
+    const { validator, log } = begin();
+    const token = issuer.opaqueToken();
+    issuer.behave = { introspection };
+    expect(await verdictOn(validator, token)).toBe('down: introspection');
+    issuer.behave = {};
+    expect(await verdictOn(validator, token)).toBe('sub: ann');
+    expect(JSON.stringify(log)).not.toMatch(/INTERNAL-DETAIL|sign in|padding/);
+    expect(JSON.stringify(log)).not.toContain(token);
+    expect(JSON.stringify(log)).not.toContain(SECRET);
+  });
+
+  it('hangs: 503 after 10 s, then at once except for eight tokens at a time', { timeout: 40_000 }, async () => {
+    const { validator } = begin();
+    issuer.behave = { introspection: 'hang' };
+    const started = performance.now();
+    expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
+    expect(performance.now() - started).toBeLessThan(12_000);
+    const before = asked();
+    const flood = Array.from({ length: 200 }, (_, i) => verdictOn(validator, `opaque-${String(i)}`));
+    expect(new Set(await Promise.all(flood.slice(8)))).toEqual(new Set(['down: introspection']));
+    expect(performance.now() - started).toBeLessThan(13_000);
+    await expect.poll(asked).toBe(before + 8);
+    await Promise.all(flood);
+    issuer.behave = {};
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
+  });
+
+  it('says once in the log that our client is refused', async () => {
+    const { validator, log } = begin({ oidc: { clientID: 'nobody' } });
+    for (const token of ['a', 'b', 'c']) expect(await verdictOn(validator, token)).toBe('down: introspection');
+    expect(log.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it('is missing from the metadata: an outage that names the field', async () => {
+    issuer.discoveryOverrides = { introspection_endpoint: undefined };
+    const { validator, log } = begin();
+    expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
+    expect(JSON.stringify(log)).toContain('introspectionUrl');
+  });
+
+  it.each(['http://10.0.0.1/introspect', 'http://169.254.169.254/', 'gopher://127.0.0.1/'])(
+    'stands inside: %s is not asked',
+    async (url) => {
+      issuer.discoveryOverrides = { introspection_endpoint: url };
+      const { validator } = begin();
+      expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
+    },
+  );
+
+  it('cannot be found while the issuer is down', async () => {
+    const { validator } = begin();
+    await issuer.crash();
+    expect(await verdictOn(validator, 'opaque')).toBe('down: discovery');
+  });
+
+  it('cannot be asked while the secret is not there', async () => {
+    const { validator, log } = begin({ oidc: { clientSecretFile: '/nowhere/secret' } });
+    expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
+    expect(JSON.stringify(log)).toContain('/nowhere/secret');
+  });
+});
+
+describe('answers', () => {
+  it('are shared by 200 requests with one token', async () => {
+    const { validator } = begin();
+    issuer.delayMs = 50;
+    const token = issuer.opaqueToken();
+    const verdicts = await Promise.all(Array.from({ length: 200 }, () => verdictOn(validator, token)));
+    expect(new Set(verdicts)).toEqual(new Set(['sub: ann']));
+    expect(asked()).toBe(1);
+  });
+
+  it('are kept apart for different tokens', async () => {
+    const { validator } = begin();
+    const tokens = Array.from({ length: 50 }, (_, i) => issuer.opaqueToken({ sub: `user-${String(i)}` }));
+    const verdicts = await Promise.all(tokens.map((token) => verdictOn(validator, token)));
+    expect(verdicts).toEqual(tokens.map((_, i) => `sub: user-${String(i)}`));
+  });
+
+  it('that are good are kept for 60 s, given at once', async () => {
+    const { validator, elapse } = begin();
+    const token = issuer.opaqueToken();
+    const identity = await validator.validate(token);
+    expect(validator.validate(token)).toBe(identity);
+    issuer.revoke(token);
+    elapse(59_000);
+    expect(validator.validate(token)).toBe(identity);
+    elapse(1_000);
+    expect(await verdictOn(validator, token)).toBe('inactive');
+    expect(asked()).toBe(2);
+  });
+
+  it('that are good are not kept beyond the end of the token', async () => {
+    const { validator, elapse } = begin();
+    const token = issuer.opaqueToken({ exp: now() + 5 });
+    await validator.validate(token);
+    elapse(5_100);
+    await verdictOn(validator, token);
+    expect(asked()).toBe(2);
+  });
+
+  it('that are bad are kept for 10 s', async () => {
+    const { validator, elapse } = begin();
+    await verdictOn(validator, 'unknown');
+    elapse(9_000);
+    expect(await verdictOn(validator, 'unknown')).toBe('inactive');
+    expect(asked()).toBe(1);
+    elapse(1_100);
+    await verdictOn(validator, 'unknown');
+    expect(asked()).toBe(2);
+  });
+
+  it('survive their endpoint', async () => {
+    const { validator } = begin();
+    const token = issuer.opaqueToken();
+    const identity = await validator.validate(token);
+    await issuer.crash();
+    expect(validator.validate(token)).toBe(identity);
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('down: introspection');
+    await issuer.recover();
+    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
+  });
+});
+
+describe('introspection that is configured', () => {
+  const withSettings = (introspection: NonNullable<Setup['incoming']>['introspection']) =>
+    begin({ incoming: { ...(introspection && { introspection }) } });
+
+  it.each([
+    ['0s', 0, 2],
+    ['5s', 4_000, 1],
+    ['5s', 5_000, 2],
+    ['5m', 299_000, 1],
+  ])('keeps good answers for %s: after %i ms, asked %i times', async (cacheTtl, ms, times) => {
+    const { validator, elapse } = withSettings({ cache_ttl: cacheTtl });
+    const token = issuer.opaqueToken();
+    await validator.validate(token);
+    elapse(ms);
+    expect(await verdictOn(validator, token)).toBe('sub: ann');
+    expect(asked()).toBe(times);
+  });
+
+  const claims = (more: Claims): Claims => ({ active: true, aud: AUDIENCE, exp: now() + 600, sub: 'ann', ...more });
+  it.each<[string, NonNullable<Setup['incoming']>['introspection'], Claims, string]>([
+    ['an audience may be missing', { allow_missing_audience: true }, { aud: undefined }, 'sub: ann'],
+    ['but not be another one', { allow_missing_audience: true }, { aud: 'other' }, 'audience'],
+    ['or null', { allow_missing_audience: true }, { aud: null }, 'audience'],
+    ['or none of a list', { allow_missing_audience: true }, { aud: [] }, 'audience'],
+    ['the subject is another member', { subject_claim: 'username' }, { username: 'Ann' }, 'sub: Ann'],
+    ['and no other when that is missing', { subject_claim: 'username' }, {}, 'subject'],
+    ['and is text', { subject_claim: 'uid' }, { uid: 7 }, 'subject'],
+  ])('%s', async (_, introspection, more, verdict) => {
+    const { validator } = withSettings(introspection);
+    issuer.behave = { introspection: () => ({ json: claims(more) }) };
+    expect(await verdictOn(validator, 'opaque-token')).toBe(verdict);
+  });
+
+  it('changes nothing for JWTs', async () => {
+    const { validator } = withSettings({ allow_missing_audience: true, subject_claim: 'username' });
+    expect(await verdictOn(validator, issuer.token({ username: 'Ann' }))).toBe('sub: ann');
+    expect(await verdictOn(validator, issuer.token({ aud: undefined }))).toBe('audience');
+  });
+});
+
+describe('neither stands in for the other', () => {
+  it('a JWT is never introspected', async () => {
+    const { validator } = begin();
+    const forged = issuer.token().replace(/.{6}$/, 'AAAAAA');
+    issuer.behave = { introspection: () => ({ json: { active: true, sub: 'eve', aud: AUDIENCE, exp: now() + 600 } }) };
+    expect(await verdictOn(validator, forged)).toBe('signature');
+    expect(await verdictOn(validator, issuer.token({ exp: 1 }))).toBe('expired');
+    expect(await verdictOn(validator, issuer.token({}, { header: { alg: 'none' } }))).toBe('algorithm');
+    expect(await verdictOn(validator, 'eyJhbGciOiJSU0EtT0FFUCJ9.a.b.c.d')).toBe('encrypted');
+    issuer.behave = { ...issuer.behave, jwks: 'status-500' };
+    const fresh = begin();
+    expect(await verdictOn(fresh.validator, issuer.token())).toBe('down: keys');
+    expect(asked()).toBe(0);
+  });
+
+  it('an opaque token is never verified with keys', async () => {
+    const { validator } = begin();
+    for (const token of ['plain', 'a.b', 'a.b.c', `x${issuer.token()}`]) {
+      expect(await verdictOn(validator, token)).toMatch(/^inactive$/);
+    }
+    expect(requestsFor(issuer, 'jwks')).toBe(0);
+  });
+
+  it('a JWT with characters added or removed costs no request', async () => {
+    const { validator } = begin();
+    const jwt = issuer.token();
+    for (const token of [`${jwt}=`, `${jwt}.`, `.${jwt}`, `${jwt}.x`, jwt.slice(0, jwt.lastIndexOf('.'))]) {
+      expect(await verdictOn(validator, token)).toBe('malformed');
+    }
+    expect(issuer.seen).toEqual([]);
+  });
+});

@@ -1,0 +1,242 @@
+import { hash } from 'node:crypto';
+import type { Identity } from '../../contract/identity.ts';
+import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
+import { OutboundError } from '../../outbound/outbound-error.ts';
+import { identify, type ClaimRules } from './claims.ts';
+import type { Discovery, IssuerMetadata } from '../keys/discovery.ts';
+import { FetchFailure } from '../keys/json-get.ts';
+import { ExpiringCache } from './expiring-cache.ts';
+import { DependencyDown, TokenRefused } from '../refusal.ts';
+import { RETRY_PAUSES_MS, withRetries } from '../keys/retry.ts';
+import type { Liveness } from '../token-validator.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+
+export interface IntrospectionOptions {
+  /** When undefined the issuer's metadata names the endpoint. */
+  readonly endpoint: string | undefined;
+  readonly discovery: Discovery;
+  readonly clientId: string;
+  readonly clientSecretFile: string;
+  readonly outbound: Outbound;
+  readonly readSecret: (file: string) => string;
+  readonly rules: ClaimRules;
+  /** How long good answers are kept, ms. */
+  readonly cacheMs: number;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly retryPausesMs?: readonly number[] | undefined;
+}
+
+interface Endpoint {
+  readonly url: string;
+  readonly postsSecret: boolean;
+}
+
+const REFUSED_MS = 10_000;
+/** An answer this old is asked for again before a stream goes on by it. */
+const BELIEVED_MS = 5_000;
+const FAULT_LOG_MS = 60_000;
+const MAX_REPLY_BYTES = 64 * 1024;
+const TIMEOUT_MS = 10_000;
+/** More tokens than this are not asked about at once. */
+const MAX_FLIGHTS = 1_000;
+/** The same while the endpoint does not answer in time: they find out when it does, the others get 503 at once. */
+const MAX_FLIGHTS_WHILE_HANGING = 8;
+const BEARER_TYPES = ['bearer', 'access_token'];
+
+/**
+ * Asks the issuer about opaque tokens. Answers are kept, good ones for min(exp, `cacheMs`) and bad ones for 10 s; requests
+ * with one token share a flight. @see RFC 7662
+ */
+export class Introspection {
+  readonly #options: IntrospectionOptions;
+  readonly #accepted = new ExpiringCache<Identity>();
+  readonly #refused = new ExpiringCache<TokenRefused>(); // apart, so that junk drives out no good token
+  readonly #flights = new Map<string, Promise<Identity>>();
+  /** Time of the answer behind an identity, ms since the epoch. */
+  readonly #answeredAt = new WeakMap<Identity, number>();
+  #faultLoggedAt = -Infinity;
+  #isHanging = false;
+
+  constructor(options: IntrospectionOptions) {
+    this.#options = options;
+  }
+
+  /** Throws or rejects with `TokenRefused` or `DependencyDown`. */
+  inspect(token: string): Identity | Promise<Identity> {
+    const digest = hash('sha256', token, 'base64');
+    const now = this.#options.now();
+    const accepted = this.#accepted.get(digest, now);
+    if (accepted !== undefined) return accepted;
+    const refusal = this.#refused.get(digest, now);
+    if (refusal !== undefined) throw refusal;
+    return this.#fly(token, digest);
+  }
+
+  /** Judges an admitted caller by an answer of the last 5 s, else by a new one; undefined for identities of others. */
+  liveness(identity: Identity): Liveness | undefined {
+    if (!this.#answeredAt.has(identity)) return undefined;
+    const { now, rules } = this.#options;
+    if (identity.expiresAt + rules.clockSkewMs <= now()) return false;
+    const token = identity.token.reveal();
+    const digest = hash('sha256', token, 'base64');
+    const latest = this.#accepted.get(digest, now());
+    if (latest && now() - (this.#answeredAt.get(latest) ?? 0) < BELIEVED_MS) return true;
+    return () => this.#fly(token, digest).then(() => true, refusedOrDown);
+  }
+
+  #fly(token: string, digest: string): Promise<Identity> {
+    const running = this.#flights.get(digest);
+    if (running) return running;
+    if (this.#flights.size >= (this.#isHanging ? MAX_FLIGHTS_WHILE_HANGING : MAX_FLIGHTS))
+      return Promise.reject(down('too many tokens wait for the introspection endpoint'));
+    const flight = this.#ask(token, digest).finally(() => this.#flights.delete(digest));
+    this.#flights.set(digest, flight);
+    return flight;
+  }
+
+  async #ask(token: string, digest: string): Promise<Identity> {
+    const reply = await this.#reply(token);
+    const { rules, cacheMs } = this.#options;
+    const now = this.#options.now();
+    try {
+      const identity = identify(acceptedClaims(reply, rules.issuer), token, rules, now);
+      this.#answeredAt.set(identity, now);
+      this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + cacheMs), now);
+      return identity;
+    } catch (error) {
+      if (error instanceof TokenRefused) {
+        this.#accepted.delete(digest);
+        this.#refused.set(digest, error, now + REFUSED_MS, now);
+      }
+      throw error;
+    }
+  }
+
+  async #reply(token: string): Promise<JsonObject> {
+    const { status, body } = await this.#post(token, await this.#endpoint());
+    if (status === 401) throw this.#fault('the introspection endpoint refuses our client: check its id and secret');
+    if (status !== 200) throw down(`the introspection endpoint answered ${String(status)}`);
+    const document = objectOf(body);
+    if (document === undefined) throw down('the introspection endpoint answered something that is not a JSON object');
+    return document;
+  }
+
+  async #endpoint(): Promise<Endpoint> {
+    const { endpoint } = this.#options;
+    if (endpoint !== undefined) return { url: endpoint, postsSecret: false };
+    const { introspectionEndpoint: url, introspectionAuthMethods: methods } = await this.#metadata();
+    if (url === undefined) throw this.#fault('the issuer names no introspection endpoint: set introspectionUrl');
+    const postsSecret = methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post');
+    return { url, postsSecret };
+  }
+
+  async #metadata(): Promise<IssuerMetadata> {
+    const { discovery, retryPausesMs = RETRY_PAUSES_MS } = this.#options;
+    try {
+      return await withRetries(() => discovery.metadata(), retryPausesMs);
+    } catch (error) {
+      if (error instanceof FetchFailure) throw new DependencyDown('discovery', error.message);
+      throw error;
+    }
+  }
+
+  /** A connection that was just being closed costs one more try: asking twice is harmless. */
+  async #post(token: string, endpoint: Endpoint): Promise<OutboundReply> {
+    try {
+      return await this.#send(token, endpoint);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.kind !== 'unreachable') throw down(error.message);
+    }
+    try {
+      return await this.#send(token, endpoint);
+    } catch (error) {
+      throw error instanceof OutboundError ? down(error.message) : error;
+    }
+  }
+
+  async #send(token: string, { url, postsSecret }: Endpoint): Promise<OutboundReply> {
+    const { clientId } = this.#options;
+    const secret = this.#secret();
+    const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    if (postsSecret) {
+      form.set('client_id', clientId);
+      form.set('client_secret', secret);
+    }
+    return this.#watched({
+      url,
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(!postsSecret && { authorization: basic(clientId, secret) }),
+      },
+      body: form.toString(),
+      maxBytes: MAX_REPLY_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+
+  async #watched(request: Parameters<Outbound['request']>[0]): Promise<OutboundReply> {
+    try {
+      const reply = await this.#options.outbound.request(request);
+      this.#isHanging = false;
+      return reply;
+    } catch (error) {
+      this.#isHanging = error instanceof OutboundError && error.kind === 'timeout';
+      throw error;
+    }
+  }
+
+  #secret(): string {
+    const { readSecret, clientSecretFile } = this.#options;
+    try {
+      return readSecret(clientSecretFile);
+    } catch (error) {
+      throw this.#fault(error instanceof Error ? error.message : `${clientSecretFile} cannot be read`);
+    }
+  }
+
+  /** Somebody must mend the configuration; said once a minute. */
+  #fault(message: string): DependencyDown {
+    const now = this.#options.now();
+    if (now - this.#faultLoggedAt >= FAULT_LOG_MS) {
+      this.#faultLoggedAt = now;
+      this.#options.log.error('opaque tokens cannot be checked', { cause: message });
+    }
+    return down(message);
+  }
+}
+
+const refusedOrDown = (error: unknown): boolean => {
+  if (error instanceof TokenRefused) return false;
+  throw error;
+};
+
+const down = (message: string): DependencyDown => new DependencyDown('introspection', message);
+
+/** A reply without `iss` speaks of tokens of the one issuer that was asked. */
+function acceptedClaims(reply: JsonObject, issuer: string): JsonObject {
+  if (reply['active'] !== true) throw new TokenRefused('inactive');
+  const type = reply['token_type'];
+  if (type !== undefined && !(typeof type === 'string' && BEARER_TYPES.includes(type.toLowerCase())))
+    throw new TokenRefused('token_type');
+  return reply['iss'] === undefined ? { ...reply, iss: issuer } : reply;
+}
+
+function objectOf(body: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both parts form-encoded. @see RFC 6749 §2.3.1 */
+function basic(clientId: string, secret: string): string {
+  const encode = (part: string) => new URLSearchParams({ '': part }).toString().slice(1);
+  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
+}

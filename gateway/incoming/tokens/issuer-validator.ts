@@ -1,0 +1,73 @@
+import { durationMs } from '../../contract/fields.ts';
+import { BearerValidator, type TokenRules } from './bearer-validator.ts';
+import { discoveredKeys, Discovery } from '../keys/discovery.ts';
+import { Introspection, type IntrospectionOptions } from './introspection.ts';
+import { jsonGet } from '../keys/json-get.ts';
+import { RemoteKeys } from '../keys/remote-keys.ts';
+import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
+import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
+
+/** Tokens of an external issuer: JWTs by its key set, opaque ones by introspection when there is a client secret. */
+export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
+  const oidc = oidcOf(config);
+  const { issuer, jwksurl } = oidc;
+  if (!issuer) throw new Error('oidc_config.issuer is missing');
+  const rules = rulesFor(config, issuer);
+  const guards = new Guards(oidc, deps);
+  const headersFor = configuredBearer(oidc, deps.readSecret);
+  const getMetadata = jsonGet({ outbound: guards.for(issuer), headersFor, dependency: 'discovery' });
+  const getKeys = jsonGet({ outbound: guards.for(jwksurl ?? issuer), headersFor, dependency: 'keys' });
+  const discovery = new Discovery(issuer, getMetadata, deps.now);
+  const keys = new RemoteKeys({
+    ...deps,
+    fetchKeys: () => (jwksurl === undefined ? discoveredKeys(discovery, getKeys) : getKeys(jwksurl)),
+  });
+  return new BearerValidator({
+    keys,
+    rules: () => rules,
+    introspection: introspectionOf(config, deps, { rules, guards, discovery }),
+    now: deps.now,
+    issuer: () => issuer,
+    warmUp: () => {
+      keys.warmUp();
+    },
+    status: () => keys.status(),
+    close: () => {
+      keys.close();
+      guards.close();
+    },
+  });
+}
+
+interface Parts {
+  readonly rules: TokenRules;
+  readonly guards: Guards;
+  readonly discovery: Discovery;
+}
+
+function introspectionOf(
+  config: IncomingConfig,
+  deps: ValidatorDeps,
+  { rules, guards, discovery }: Parts,
+): Introspection | undefined {
+  const { clientID: clientId, clientSecretFile, introspectionURL: endpoint } = oidcOf(config);
+  if (clientSecretFile === undefined) return undefined;
+  if (!clientId) throw new Error('oidc_config.clientSecretFile is set, but oidc_config.clientID is not');
+  const outbound = guards.for(endpoint ?? rules.issuer);
+  const settings = introspectionSettings(config.vmcp.incoming, rules);
+  return new Introspection({ ...deps, ...settings, endpoint, discovery, clientId, clientSecretFile, outbound });
+}
+
+const CACHE_TTL = '60s';
+
+function introspectionSettings(
+  { introspection = {} }: IncomingConfig['vmcp']['incoming'],
+  rules: TokenRules,
+): Pick<IntrospectionOptions, 'rules' | 'cacheMs'> {
+  const {
+    cache_ttl: cacheTtl = CACHE_TTL,
+    allow_missing_audience: audienceMayBeMissing,
+    subject_claim,
+  } = introspection;
+  return { cacheMs: durationMs(cacheTtl), rules: { ...rules, audienceMayBeMissing, subjectClaim: subject_claim } };
+}

@@ -1,0 +1,83 @@
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Outbound } from '../../outbound/fetch.ts';
+import { policyFor, type OutboundPolicy } from '../../outbound/policy.ts';
+import type { TokenRules } from './bearer-validator.ts';
+import type { IncomingConfig, ValidatorDeps } from '../token-validator.ts';
+
+export type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
+
+const CLOCK_SKEW_SECONDS = 30;
+
+/** Throws an Error for a configuration under which tokens for anybody would be accepted. */
+export function oidcOf({ oidc_config: oidc }: IncomingConfig): OidcConfig & { readonly audience: string } {
+  if (!oidc?.audience)
+    throw new Error('oidc_config.audience is missing: tokens for any other service would be accepted');
+  return { ...oidc, audience: oidc.audience };
+}
+
+/** The rules that configuration says, for tokens of `issuer`. */
+export function rulesFor(config: IncomingConfig, issuer: string): TokenRules {
+  const { clock_skew_seconds: skew = CLOCK_SKEW_SECONDS, require_client_id: requireClientId } = config.vmcp.incoming;
+  const { audience, clientID: clientId } = oidcOf(config);
+  if (requireClientId === true && !clientId)
+    throw new Error('vmcp.incoming.require_client_id is set, but oidc_config.clientID is not');
+  return {
+    issuer,
+    audience,
+    clientId,
+    requireClientId: requireClientId === true,
+    clockSkewMs: skew * 1000,
+    requireKid: false,
+  };
+}
+
+/** The guards of one configuration block: one for each policy. */
+export class Guards {
+  readonly #oidc: OidcConfig;
+  readonly #deps: ValidatorDeps;
+  readonly #open = new Map<string, Outbound>();
+
+  constructor(oidc: OidcConfig, deps: ValidatorDeps) {
+    this.#oidc = oidc;
+    this.#deps = deps;
+  }
+
+  /** For requests to `url`, which the configuration names, and to what its replies name. */
+  for(url: string): Outbound {
+    const { allowPrivateIP, insecureAllowHTTP, cacertPath } = this.#oidc;
+    const policy = policyFor(url, { allowPrivateIPs: allowPrivateIP, insecureAllowHTTP });
+    return this.with(policy, cacertPath);
+  }
+
+  with(policy: OutboundPolicy, caFile: string | undefined): Outbound {
+    const key = JSON.stringify([policy, caFile]);
+    const present = this.#open.get(key);
+    if (present) return present;
+    const guard = this.#deps.outbound({ policy, caFile, log: this.#deps.log });
+    this.#open.set(key, guard);
+    return guard;
+  }
+
+  close(): void {
+    for (const guard of this.#open.values()) {
+      guard.close().catch((error: unknown) => {
+        this.#deps.log.debug('closing connections to the issuer failed', { error: String(error) });
+      });
+    }
+  }
+}
+
+/** The bearer token of `authTokenFile`, for the origins that the configuration itself names and no others. */
+export function configuredBearer(
+  { authTokenFile, issuer, jwksurl, introspectionURL }: OidcConfig,
+  readSecret: (file: string) => string,
+): (url: string) => Readonly<Record<string, string>> {
+  const origins = new Set([issuer, jwksurl, introspectionURL].map(originOf));
+  return (url) =>
+    authTokenFile !== undefined && origins.has(originOf(url))
+      ? { authorization: `Bearer ${readSecret(authTokenFile)}` }
+      : {};
+}
+
+const originOf = (url: string | undefined): string | undefined =>
+  url === undefined ? undefined : URL.parse(url)?.origin;

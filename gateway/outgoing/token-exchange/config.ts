@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from '../../contract/fields.ts';
+import { flag, text, texts } from '../../contract/optional.ts';
+import type { Problem } from '../../contract/problem.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
+import { placementProblems } from '../credential-header.ts';
+
+export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
+
+/** `token_exchange` in `vmcp.outgoing_auth`. */
+export const tokenExchangeConfig = Closed({
+  token_url: Type.String({ minLength: 1, description: 'Token endpoint for the exchange.' }),
+  client_id: text('Client identifier.', { minLength: 1 }),
+  client_secret_file: text('Path of the file that holds the client secret.', { minLength: 1 }),
+  audience: text('`audience` of the request; left out when empty.'),
+  resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', { minLength: 1 }),
+  scopes: texts('`scope` parameter of the request.'),
+  subject_provider_name: text('Upstream provider whose stored token is the subject; the caller’s token when absent.'),
+  subject_token_type: text('`subject_token_type` parameter of the request, as a short name or a URN.'),
+  requested_token_type: text('`requested_token_type` of the request, short or as URN; access_token when absent.'),
+  token_endpoint_auth_method: Type.Optional(
+    Type.Enum([...AUTH_METHODS], {
+      default: 'client_secret_basic',
+      description: 'Where the client secret is put: into Authorization, or into the form.',
+    }),
+  ),
+  header_strategy: Type.Optional(
+    Type.Enum(['replace', 'custom'], { default: 'replace', description: '`replace` is Authorization.' }),
+  ),
+  external_token_header_name: text('Header that carries the exchanged token when the strategy is `custom`.'),
+  allow_private_ips: flag('Allow the endpoint to resolve to a private address.'),
+  insecure_allow_http: flag('Allow http URLs for the endpoint.'),
+});
+
+export type TokenExchangeConfig = Static<typeof tokenExchangeConfig>;
+
+const URN = 'urn:ietf:params:oauth:token-type:';
+
+const TOKEN_TYPES = ['access_token', 'id_token', 'jwt'] as const;
+export type TokenType = (typeof TOKEN_TYPES)[number];
+
+/** RFC 8693 §3. */
+export const urnOf = (type: TokenType): string => URN + type;
+
+/** The type that is written short or as URN; undefined when it is none that can be exchanged. */
+const tokenType = (written: string): TokenType | undefined =>
+  TOKEN_TYPES.find((type) => written === type || written === urnOf(type));
+
+export const subjectTokenType = ({ subject_token_type = 'access_token' }: TokenExchangeConfig): TokenType =>
+  tokenType(subject_token_type) ?? 'access_token';
+
+export const requestedTokenType = ({ requested_token_type = 'access_token' }: TokenExchangeConfig): TokenType =>
+  tokenType(requested_token_type) ?? 'access_token';
+
+/** What the schema cannot say about a configured exchange. */
+export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
+  const { client_id, client_secret_file, token_endpoint_auth_method: method, header_strategy } = config;
+  const placement = { header_strategy, custom_name: config.external_token_header_name };
+  return [
+    ...urlProblems(config.token_url, 'token_url', config.insecure_allow_http === true),
+    ...(client_secret_file !== undefined && client_id === undefined
+      ? [{ reason: 'MissingField', path: 'client_id', message: 'client_secret_file needs client_id: set it' }]
+      : []),
+    ...(method !== undefined && client_secret_file === undefined
+      ? [{ reason: 'MissingField', path: 'client_secret_file', message: `${method} needs client_secret_file: set it` }]
+      : []),
+    ...typeProblems(config, 'subject_token_type'),
+    ...typeProblems(config, 'requested_token_type'),
+    ...placementProblems(placement, 'external_token_header_name'),
+  ];
+}
+
+function typeProblems(config: TokenExchangeConfig, path: 'subject_token_type' | 'requested_token_type'): Problem[] {
+  const written = config[path];
+  if (written === undefined || tokenType(written) !== undefined) return [];
+  return [{ reason: 'InvalidValue', path, message: `use ${TOKEN_TYPES.join(', ')}, short or as URN` }];
+}

@@ -1,0 +1,126 @@
+import { CredentialError, type CredentialFault, type FormReply } from '../authenticator.ts';
+import { urnOf, type TokenType } from './config.ts';
+import { isObject } from '../../contract/json.ts';
+
+/** What a token endpoint gave. */
+export interface GrantedToken {
+  readonly accessToken: string;
+  /** undefined when the endpoint said nothing that can be read. */
+  readonly expiresInSeconds: number | undefined;
+}
+
+/** What was asked for, as far as it decides how the reply is read. */
+export interface ExchangeAsked {
+  readonly tokenType: TokenType;
+  /** Upstream provider of the subject token. */
+  readonly provider: string | undefined;
+  /**
+   * Nothing but the subject can be wrong with the request: the configuration adds nothing to it, or the same request was
+   * granted before, or the subject has expired.
+   */
+  readonly onlySubjectCanBeWrong: boolean;
+}
+
+/** The token endpoint said no, in the terms of OAuth: asked again at once, it would say so again. */
+export class ExchangeRefused extends CredentialError {
+  /** Whom it would refuse too: every caller, or this one with this token. */
+  readonly refuses: 'everyone' | 'caller';
+
+  constructor(fault: CredentialFault, message: string, provider: string | undefined, refuses: 'everyone' | 'caller') {
+    super(fault, message, provider);
+    this.refuses = refuses;
+  }
+}
+
+/** What may come for what was asked for: any form of an access token, or the form that it has. */
+const USABLE: Readonly<Record<TokenType, readonly TokenType[]>> = {
+  access_token: ['access_token', 'jwt'],
+  jwt: ['jwt', 'access_token'],
+  id_token: ['id_token'],
+};
+
+/** RFC 6749 §5.2, RFC 8693 §2.2.2 and what is seen besides. The code alone is ever repeated. */
+const FAULT_OF_ERROR: Readonly<Record<string, CredentialFault>> = {
+  invalid_grant: 'reauthenticate',
+  invalid_token: 'reauthenticate',
+  invalid_client: 'misconfigured',
+  invalid_scope: 'misconfigured',
+  invalid_target: 'misconfigured',
+  unauthorized_client: 'misconfigured',
+  unsupported_grant_type: 'misconfigured',
+  unsupported_token_type: 'misconfigured',
+  access_denied: 'misconfigured',
+  server_error: 'unavailable',
+  temporarily_unavailable: 'unavailable',
+};
+
+/** Errors that have nothing to do with whose token was exchanged. Targets and scopes may be refused to one user only. */
+const REFUSES_EVERYONE: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+]);
+
+function objectIn(body: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const json: unknown = JSON.parse(body);
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the reply of a token endpoint to an exchange. Throws `CredentialError`, with nothing of the body in it. */
+export function readTokenReply({ status, body }: FormReply, asked: ExchangeAsked): GrantedToken {
+  const json = objectIn(body);
+  if (status !== 200) throw refusal(status, json, asked);
+  if (!json) throw wrong('answered 200 with something else than a JSON object');
+  const { access_token, token_type, issued_token_type, expires_in } = json;
+  if (typeof access_token !== 'string' || access_token === '') throw wrong('answered 200 without access_token');
+  const issued = USABLE[asked.tokenType].find((type) => issued_token_type === urnOf(type));
+  if (issued === undefined) throw wrong(`gave a token whose issued_token_type does not fit ${asked.tokenType}`);
+  if (!isBearer(token_type) && !(token_type === 'N_A' && issued !== 'access_token' && issued === asked.tokenType)) {
+    throw wrong('gave a token whose token_type is not Bearer');
+  }
+  return { accessToken: access_token, expiresInSeconds: seconds(expires_in) };
+}
+
+/**
+ * mac, DPoP and others need a proof besides. N_A (RFC 8693 §2.2.1) says that the token is no access token, as is true of
+ * an ID token or a JWT that was asked for.
+ */
+const isBearer = (tokenType: unknown): boolean => typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
+
+/** A number, or, as some servers write it, a text of digits. */
+function seconds(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/u.test(value) ? Number(value) : value;
+  return typeof number === 'number' && number >= 0 ? number : undefined;
+}
+
+const wrong = (what: string) => new CredentialError('misconfigured', `the token endpoint ${what}`);
+
+function refusal(
+  status: number,
+  json: Readonly<Record<string, unknown>> | undefined,
+  asked: ExchangeAsked,
+): CredentialError {
+  const error = json?.['error'];
+  const answer = `the token endpoint answered ${String(status)}`;
+  if (status >= 500 || status === 429 || status === 408) return new CredentialError('unavailable', answer);
+  const fault = typeof error === 'string' && status >= 400 ? faultOf(error, asked) : undefined;
+  if (typeof error !== 'string' || fault === undefined) return new CredentialError('misconfigured', answer);
+  const message = `${answer} ${error}`;
+  if (fault === 'unavailable') return new CredentialError(fault, message);
+  const provider = fault === 'reauthenticate' ? asked.provider : undefined;
+  return new ExchangeRefused(fault, message, provider, REFUSES_EVERYONE.has(error) ? 'everyone' : 'caller');
+}
+
+/**
+ * `invalid_request` is what RFC 8693 §2.2.2 demands for a subject token that is invalid, and for any other flaw of the
+ * request; Keycloak answers it to a dead subject and to an audience that the client may not have alike. A login mends
+ * the first alone, and would be asked for without end in the second case.
+ */
+function faultOf(error: string, { onlySubjectCanBeWrong }: ExchangeAsked): CredentialFault | undefined {
+  if (error === 'invalid_request') return onlySubjectCanBeWrong ? 'reauthenticate' : 'misconfigured';
+  return Object.hasOwn(FAULT_OF_ERROR, error) ? FAULT_OF_ERROR[error] : undefined;
+}

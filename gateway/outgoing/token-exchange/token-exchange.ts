@@ -1,0 +1,203 @@
+import { Type } from 'typebox';
+import { Closed, DnsLabel, HttpUrl } from '../../contract/fields.ts';
+import { headerNameProblems } from '../../contract/header-names.ts';
+import type { Identity, Secret } from '../../contract/identity.ts';
+import { ATOMIC, flag, text, texts } from '../../contract/optional.ts';
+import { secretKeyRef } from '../../contract/references.ts';
+import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../../contract/rule.ts';
+import { CredentialError, type Authenticator, type StrategyDeps } from '../authenticator.ts';
+import { bearerHeaders, placedIn, readSecretFile } from '../credential-header.ts';
+import { defineStrategy } from '../strategy.ts';
+import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
+import {
+  AUTH_METHODS,
+  requestedTokenType,
+  subjectTokenType,
+  tokenExchangeConfig,
+  tokenExchangeProblems,
+  type TokenExchangeConfig,
+} from './config.ts';
+import { TokenExchangeRefusals } from './refusals.ts';
+import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
+import { asksForNothingSpecial, exchangeRequest, postToTokenEndpoint } from './request.ts';
+import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
+
+const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
+
+/** An absolute URI without fragment. */
+const RESOURCE_PATTERN = '^[A-Za-z][A-Za-z0-9+.-]*:[^\\s#]+$';
+
+const spec = Closed(
+  {
+    tokenUrl: HttpUrl('Token endpoint for the exchange.', { maxLength: 2048 }),
+    clientId: text('Client identifier.', { maxLength: 256 }),
+    clientSecretRef: secretKeyRef('Client secret.'),
+    audience: text('`audience` parameter of the request. Omitted when absent.', { maxLength: 2048 }),
+    resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', {
+      pattern: RESOURCE_PATTERN,
+      maxLength: 2048,
+    }),
+    scopes: texts('`scope` parameter of the request.', { maxItems: 64, ...ATOMIC }),
+    subjectProviderName: Type.Optional(
+      DnsLabel(
+        'Upstream provider whose stored token is exchanged. When absent, the JWT that the gateway issued is exchanged.',
+      ),
+    ),
+    subjectTokenType: text('`subject_token_type` parameter of the request, as a short name or a URN.', {
+      pattern: TOKEN_TYPE_PATTERN,
+    }),
+    requestedTokenType: text(
+      '`requested_token_type` parameter of the request, as a short name or a URN. Defaults to `access_token`.',
+      {
+        pattern: TOKEN_TYPE_PATTERN,
+      },
+    ),
+    tokenEndpointAuthMethod: Type.Optional(
+      Type.Enum([...AUTH_METHODS], {
+        description:
+          'Client authentication: in the Authorization header (`client_secret_basic`, the default) or in the form (`client_secret_post`).',
+      }),
+    ),
+    externalTokenHeaderName: text('Header that carries the exchanged token instead of Authorization.', {
+      pattern: HEADER_NAME_PATTERN,
+      maxLength: 255,
+    }),
+    allowPrivateIPs: flag('Allow the endpoint to resolve to a private address.'),
+    insecureAllowHTTP: flag('Allow http URLs for the endpoint.'),
+  },
+  { description: 'Set when `type` is `tokenExchange`.' },
+);
+
+/**
+ * Exchanges the caller's token, or a stored upstream token, for one that the backend accepts. The caller's own token
+ * leaves the process here and nowhere else, and to `token_url` only.
+ * @see RFC 8693
+ */
+export const tokenExchange = defineStrategy({
+  type: 'tokenExchange',
+  description: 'The token is exchanged for one that the backend accepts (RFC 8693).',
+  perUser: true,
+  spec,
+  rules: [
+    safeUrl('', 'tokenUrl'),
+    needs('', 'clientSecretRef', 'clientId'),
+    needs('', 'tokenEndpointAuthMethod', 'clientSecretRef'),
+    safeOptionalHeader('', 'externalTokenHeaderName', OWN_CREDENTIAL),
+  ],
+  config: tokenExchangeConfig,
+  resolve(given, scope) {
+    const { subjectProviderName: provider, externalTokenHeaderName: header, clientSecretRef } = given;
+    const { requestedTokenType: requested, tokenEndpointAuthMethod: method } = given;
+    scope.checkUrl(given.tokenUrl, 'tokenUrl', given);
+    if (provider !== undefined && !scope.upstreams.has(provider)) {
+      scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+    }
+    const misnamed = header === undefined ? [] : headerNameProblems(header, 'externalTokenHeaderName', OWN_CREDENTIAL);
+    for (const problem of misnamed) scope.problem(problem);
+    return {
+      token_url: given.tokenUrl,
+      ...(given.clientId !== undefined && { client_id: given.clientId }),
+      ...(clientSecretRef && { client_secret_file: scope.secretFile(clientSecretRef) }),
+      ...(given.audience !== undefined && { audience: given.audience }),
+      ...(given.resource !== undefined && { resource: given.resource }),
+      ...(given.scopes && { scopes: given.scopes }),
+      ...(provider !== undefined && { subject_provider_name: provider }),
+      ...(given.subjectTokenType !== undefined && { subject_token_type: given.subjectTokenType }),
+      ...(requested !== undefined && { requested_token_type: requested }),
+      ...(method !== undefined && { token_endpoint_auth_method: method }),
+      ...(header !== undefined && { header_strategy: 'custom' as const, external_token_header_name: header }),
+      ...(given.allowPrivateIPs && { allow_private_ips: true }),
+      ...(given.insecureAllowHTTP && { insecure_allow_http: true }),
+    };
+  },
+  check: tokenExchangeProblems,
+  create: exchanger,
+});
+
+function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authenticator {
+  const { header_strategy, external_token_header_name: custom_name, subject_provider_name: provider } = settings;
+  const header = placedIn({ header_strategy, custom_name });
+  const cache = new TokenExchangeCache(deps.now);
+  const refusals = new TokenExchangeRefusals(deps.now);
+  const exchange = (caller: Identity, earlier: EarlierExchange | undefined) =>
+    exchangeFor(caller, earlier, { settings, header, deps, refusals });
+  return {
+    perUser: true,
+    ...(provider !== undefined && { provider }),
+    headers: (caller) => cache.get(callerOf(caller, deps), exchange),
+    refused(caller, sent) {
+      if (!caller || sent[header] === undefined) return false;
+      cache.refuse(caller, (headers) => headers[header] === sent[header]);
+      return true;
+    },
+  };
+}
+
+interface Exchanger {
+  readonly settings: TokenExchangeConfig;
+  /** Name of the header that carries the token. */
+  readonly header: string;
+  readonly deps: StrategyDeps;
+  readonly refusals: TokenExchangeRefusals;
+}
+
+async function exchangeFor(
+  caller: Identity,
+  earlier: EarlierExchange | undefined,
+  { settings, header, deps, refusals }: Exchanger,
+): Promise<ExchangedToken> {
+  const secret = clientSecret(settings, deps);
+  refusals.check(caller, secret);
+  const subject = await subjectOf(caller, earlier?.refused, settings, deps);
+  const reply = await postToTokenEndpoint(exchangeRequest(subject.token, secret, settings), deps);
+  const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
+  const asked: ExchangeAsked = {
+    tokenType: requestedTokenType(settings),
+    provider: settings.subject_provider_name,
+    onlySubjectCanBeWrong: isExpired || earlier !== undefined || asksForNothingSpecial(settings),
+  };
+  try {
+    const { accessToken, expiresInSeconds } = readTokenReply(reply, asked);
+    const headers = bearerHeaders(header, accessToken);
+    if (headers) return { headers, expiresInSeconds, subjectExpiresAt: subject.expiresAt, stored: subject.stored };
+  } catch (error) {
+    if (error instanceof ExchangeRefused) refusals.add(error, caller, secret);
+    throw error;
+  }
+  const message = 'the token endpoint gave a token that holds a character that no header may hold';
+  throw new CredentialError('misconfigured', message);
+}
+
+function clientSecret({ client_secret_file: file }: TokenExchangeConfig, deps: StrategyDeps): string | undefined {
+  const secret = file === undefined ? undefined : readSecretFile(deps, file);
+  if (secret === '') throw new CredentialError('misconfigured', `the file ${String(file)} is empty`);
+  return secret;
+}
+
+interface Subject {
+  readonly token: string;
+  /** ms since the epoch. */
+  readonly expiresAt: number | undefined;
+  /** The stored access token that it is, or came with. */
+  readonly stored: Secret | undefined;
+}
+
+/** `refused`: the stored access token that led to a token which the backend did not accept. */
+async function subjectOf(
+  caller: Identity,
+  refused: Secret | undefined,
+  settings: TokenExchangeConfig,
+  deps: StrategyDeps,
+): Promise<Subject> {
+  const { subject_provider_name: provider } = settings;
+  if (provider === undefined) return { token: caller.token.reveal(), expiresAt: caller.expiresAt, stored: undefined };
+  const wantsIdToken = subjectTokenType(settings) === 'id_token';
+  const need = { ...(wantsIdToken && { idToken: true }), ...(refused && { refused }) };
+  const { accessToken: stored, ...rest } = await upstreamTokenOf(caller, provider, deps, need);
+  if (!wantsIdToken) return { token: stored.reveal(), expiresAt: rest.expiresAt, stored };
+  const { idToken, idTokenExpiresAt } = rest;
+  if (idToken && !(idTokenExpiresAt !== undefined && idTokenExpiresAt <= deps.now())) {
+    return { token: idToken.reveal(), expiresAt: idTokenExpiresAt, stored };
+  }
+  throw new CredentialError('reauthenticate', `provider "${provider}" left no ID token that is still valid`, provider);
+}
