@@ -19,13 +19,13 @@ interface Crd {
 
 describe('the generated files', () => {
   it.each(files.map(({ path, content }) => [path, content] as const))(
-    '%s is what the repository holds',
+    '%s matches the file in the repository',
     async (path, content) => {
       expect(await readFile(join(import.meta.dirname, '..', path), 'utf8')).toBe(content);
     },
   );
 
-  it('are the same bytes each time', async () => {
+  it('are the same at each run', async () => {
     expect(await generatedFiles()).toEqual(files);
   });
 
@@ -45,7 +45,7 @@ describe('the generated files', () => {
 describe.each(crds.map(({ path, content }) => [path, content] as const))('%s', (_, content) => {
   const crd = parse(content, { version: '1.1' }) as Crd;
 
-  it('is one namespaced version with a status, in the category', () => {
+  it('has one namespaced version with a status, and the category', () => {
     expect(crd.metadata.name).toMatch(/^[a-z]+\.vmcp\.dev$/u);
     expect(crd.spec.scope).toBe('Namespaced');
     expect(crd.spec.names.categories).toEqual(['mcp']);
@@ -58,7 +58,7 @@ describe.each(crds.map(({ path, content }) => [path, content] as const))('%s', (
     });
   });
 
-  it('keeps unknown fields only where users bring documents of their own', () => {
+  it('preserves unknown fields only in free-form fields', () => {
     const kept: string[] = [];
     const visit = (node: unknown, path: string) => {
       if (typeof node !== 'object' || node === null) return;
@@ -71,7 +71,7 @@ describe.each(crds.map(({ path, content }) => [path, content] as const))('%s', (
   });
 });
 
-it('a field reference names every field with its meaning, and every rule', () => {
+it('a reference page lists every field with its description, and every rule', () => {
   for (const { singular, rules } of KINDS) {
     const text = files.find(({ path }) => path === `docs/reference/${singular}.md`)?.content ?? '';
     const [fields = '', rest = ''] = text.split('## Rules');

@@ -7,19 +7,19 @@ import { crdYaml } from './crd.ts';
 import { KINDS } from './kinds/index.ts';
 import { kindReference, runConfigReference } from './reference.ts';
 
-/** A file that follows from the schemas; the path starts at the root of the repository. */
+/** Generated file. The path starts at the root of the repository. */
 export interface GeneratedFile {
   readonly path: string;
   readonly content: string;
 }
 
-/** Markdown as prettier leaves it, so that the check of formats has nothing to say about it. */
+/** Formats Markdown with prettier, so that the format check passes. */
 async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFile> {
   if (!path.endsWith('.md')) return { path, content };
   return { path, content: await format(content, { parser: 'markdown', printWidth: 120 }) };
 }
 
-/** Every generated file. A new one is one line here. */
+/** Returns every generated file. */
 export async function generatedFiles(): Promise<GeneratedFile[]> {
   const files = [
     ...KINDS.flatMap((kind) =>

@@ -26,7 +26,7 @@ function typeOf(shape: Shape): string {
   return shape.type ?? 'any';
 }
 
-/** One row per field, parents before members. */
+/** Returns one row for each field, parents before members. */
 function rows(shape: Shape, path: string): Row[] {
   const inner = mapValues(shape);
   if (inner) return rows(inner, `${path}{}`);
@@ -65,7 +65,7 @@ const ruleTable = (rules: readonly Rule[]): string =>
 
 const memberOf = (schema: TSchema, name: string): Shape => (schema as Shape).properties?.[name] ?? {};
 
-/** The field reference of a kind, as Markdown. `[]` is each item of a list, `{}` each value of a map. */
+/** Returns the field reference of a kind as Markdown. `[]` is each item of a list, `{}` each value of a map. */
 export function kindReference(kind: Kind): string {
   const { schema, rules, shortNames, plural, description } = kind;
   const names = [plural, ...shortNames].map(code).join(', ');
@@ -84,7 +84,7 @@ export function kindReference(kind: Kind): string {
   return `${HEADER}${sections.join('\n\n')}\n`;
 }
 
-/** The field reference of the Run configuration, as Markdown. */
+/** Returns the field reference of the Run configuration as Markdown. */
 export function runConfigReference(schema: TSchema): string {
   const sections = [
     '# Run configuration',

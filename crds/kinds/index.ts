@@ -5,7 +5,7 @@ import { MCPServer } from './mcp-server.ts';
 import { MCPServerEntry } from './mcp-server-entry.ts';
 import { VirtualMCPServer } from './virtual-mcp-server.ts';
 
-/** Every kind of `vmcp.dev/v1alpha1`. A new one is one line here, and its use in `resolve`. */
+/** Every kind of `vmcp.dev/v1alpha1`. */
 export const KINDS = [
   VirtualMCPServer,
   MCPServer,

@@ -77,7 +77,7 @@ const kinds: readonly Kind[] = KINDS;
 const shapeOf = (kind: string): Shape => kinds.find((each) => each.kind === kind)?.schema ?? {};
 const specOf = (kind: string): Shape => shapeOf(kind).properties?.['spec'] ?? {};
 
-/** The schema at a path, as SPECIFICATION writes it. */
+/** Returns the schema at a path of SPECIFICATION. */
 function below(shape: Shape | undefined, path: string): Shape | undefined {
   return (path.match(/[^.[\]{}]+|\[\]|\{\}/gu) ?? []).reduce<Shape | undefined>((node, step) => {
     if (step === '[]') return node?.items;
@@ -86,7 +86,7 @@ function below(shape: Shape | undefined, path: string): Shape | undefined {
   }, shape);
 }
 
-/** Every place of a schema with what stands there. */
+/** Returns every path of a schema with the schema at it. */
 function everywhere(shape: Shape, path: string): [string, Shape][] {
   const inner = shape.items ?? mapValues(shape);
   return [
@@ -107,11 +107,11 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))('%s', (name, kind
   const places = everywhere(shapeOf(name), name);
 
   it('describes every field', () => {
-    const silent = places.filter(([path, shape]) => !path.endsWith('[]') && (shape.description ?? '').length < 4);
-    expect(silent.map(([path]) => path)).toEqual([]);
+    const undescribed = places.filter(([path, shape]) => !path.endsWith('[]') && (shape.description ?? '').length < 4);
+    expect(undescribed.map(([path]) => path)).toEqual([]);
   });
 
-  it('is closed but where users bring documents of their own', () => {
+  it('rejects unknown fields except in free-form fields', () => {
     const open = places.filter(
       ([, shape]) => shape.type === 'object' && !mapValues(shape) && shape.additionalProperties !== false,
     );
@@ -120,7 +120,7 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))('%s', (name, kind
     expect(open.map(([path]) => path).filter((path) => !free.test(path))).toEqual([]);
   });
 
-  it('has a status with conditions, a column for the age, and the category’s names', () => {
+  it('has conditions, a column for the age, and valid names', () => {
     expect(below(shapeOf(name), 'status.conditions[].type')?.type).toBe('string');
     expect(kind.columns.some(({ type }) => type === 'date')).toBe(true);
     expect([kind.plural, kind.singular]).toEqual([kind.plural.toLowerCase(), name.toLowerCase()]);
@@ -128,7 +128,7 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))('%s', (name, kind
     expect(kind.shortNames).not.toContain(kind.plural);
   });
 
-  it('has defaults that its own schema accepts', () => {
+  it('accepts its own defaults', () => {
     const wrong = places.filter(
       ([, shape]) =>
         shape.default !== undefined &&
@@ -139,7 +139,7 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))('%s', (name, kind
   });
 });
 
-it('short names are not shared between kinds', () => {
+it('no two kinds share a name', () => {
   const names = KINDS.flatMap(({ shortNames, plural, singular }) => [...shortNames, plural, singular]);
   expect(new Set(names).size).toBe(names.length);
 });

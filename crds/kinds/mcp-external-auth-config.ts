@@ -8,7 +8,7 @@ import { variantMembers, variantRules } from './fields/variants.ts';
 
 const described = STRATEGIES.map(({ type, description }) => `\`${type}\`: ${description}`).join(' ');
 
-/** How the credential for one backend is obtained (boundary 2). */
+/** Method by which the gateway obtains the credential for a backend. */
 export const MCPExternalAuthConfig = defineKind({
   kind: 'MCPExternalAuthConfig',
   collection: 'externalAuthConfigs',

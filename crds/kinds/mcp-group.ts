@@ -5,7 +5,7 @@ import { defineKind, statusFields, statusNames, type ObjectOf } from './schema/k
 
 const count = (description: string) => whole(description, { format: 'int32' });
 
-/** What servers belong to, so that a VirtualMCPServer can serve them together. */
+/** Group of servers that VirtualMCPServers serve together. */
 export const MCPGroup = defineKind({
   kind: 'MCPGroup',
   collection: 'groups',

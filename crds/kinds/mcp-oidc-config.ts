@@ -15,7 +15,7 @@ interface Spec {
   readonly kubernetesServiceAccount?: unknown;
 }
 
-/** Whose tokens are accepted, once for several servers. */
+/** Token issuer settings shared by several servers. */
 export const MCPOIDCConfig = defineKind({
   kind: 'MCPOIDCConfig',
   collection: 'oidcConfigs',

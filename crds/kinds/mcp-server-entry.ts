@@ -6,7 +6,7 @@ import { safeUrl } from '../../gateway/contract/rule.ts';
 import { headerForward, headerForwardRules } from './fields/header-fields.ts';
 import { defineKind, labelName, statusFields, type ObjectOf } from './schema/kind.ts';
 
-/** A backend that already runs somewhere. */
+/** Remote MCP server that already runs. */
 export const MCPServerEntry = defineKind({
   kind: 'MCPServerEntry',
   collection: 'entries',

@@ -88,7 +88,7 @@ const permissionProfile = block('Network permissions of the server. Ignored in a
   key: text('Key in the ConfigMap.', { minLength: 1, maxLength: 253 }),
 });
 
-/** How the server itself is run. */
+/** Fields about the pods of the server. */
 export const workloadFields = {
   image: required(
     2048,

@@ -49,7 +49,7 @@ interface NamedServer {
   readonly spec: { readonly transport?: string };
 }
 
-/** A StatefulSet labels its pods with its name and a digest. */
+/** Limits the name of a stdio server: its StatefulSet puts the name and a digest into a label of the pods. */
 const stdioName: Rule = rule<NamedServer>('', {
   field: 'metadata.name',
   rule: "self.spec.transport != 'stdio' || size(self.metadata.name) <= 48",
@@ -82,7 +82,7 @@ const mcpServerStatus = Closed(
   { description: 'Observed state.' },
 );
 
-/** One MCP server that is run for you. */
+/** MCP server that the operator runs. */
 export const MCPServer = defineKind({
   kind: 'MCPServer',
   collection: 'servers',

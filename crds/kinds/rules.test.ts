@@ -26,7 +26,7 @@ const HTTP = 'http://a.example.com';
 const REF = { name: 'a' };
 const KEY = { name: 'a', key: 'b' };
 
-/** A valid sample, the member of its spec that is set (or, undefined, removed), and the place that is then refused. */
+/** Valid sample, field of its spec to set (or to remove, if undefined), and path of the expected problem. */
 const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-smallest', 'incomingAuth.oidcConfigRef', { name: 'a', audience: 'b' }],
   ['vmcp-smallest', 'incomingAuth.authzConfigRef', REF],
@@ -158,16 +158,16 @@ const indexed = (path: string) => `spec.${path}`.replaceAll(/\.(\d+)(?=\.|$)/gu,
 
 const dotted = (name: string): Resource => ({ ...sample('vmcp-smallest'), metadata: { name } });
 
-describe('a breach of a rule', () => {
+describe('a violation of a rule', () => {
   const rows = BREACHES.map(([name, path, value, place = path]) => ({ name, path, value, place }));
 
-  it.each(rows)('of $name at $path is refused at its place', ({ name, path, value, place }) => {
+  it.each(rows)('of $name at $path is reported at its path', ({ name, path, value, place }) => {
     const object = breach(name, path, value);
     const problems = validateObject(object.kind, object);
     expect(problems.map((problem) => [problem.path, problem.reason])).toEqual([[indexed(place), 'RuleViolated']]);
   });
 
-  it('is known for every rule of every kind', () => {
+  it('is tested for every rule of every kind', () => {
     const dir = folder('invalid');
     const files = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), 'utf8')) as Resource);
     const objects = [...files, ...BREACHES.map(([name, path, value]) => breach(name, path, value)), dotted('a.b')];

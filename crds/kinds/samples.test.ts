@@ -97,7 +97,7 @@ describe('a valid sample', () => {
     expect(validateObject(object.kind, object)).toEqual([]);
   });
 
-  it.each(valid)('%s stays as it is, and its completed copy is accepted and complete', (_, text) => {
+  it.each(valid)('%s is not modified, and its copy with defaults is valid and complete', (_, text) => {
     const { object } = read(text);
     const before = structuredClone(object);
     const complete = withDefaults(object.kind, object);
@@ -124,7 +124,7 @@ describe('an invalid sample', () => {
     expect(problems[0]?.message.length).toBeGreaterThan(8);
   });
 
-  it.each(invalid)('%s names the line of its path', (_, text) => {
+  it.each(invalid)('%s has the mistake in the line of its path', (_, text) => {
     expect(lineOf(text, said(text, 'expect'))).toBe(Number(said(text, 'line')));
   });
 

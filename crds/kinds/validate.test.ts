@@ -51,7 +51,7 @@ describe('messages', () => {
     expect(messages('MCPServer', server(spec))).toEqual(expected);
   });
 
-  it('say what a missing field means', () => {
+  it('describe a missing field', () => {
     expect(messages('MCPServer', server({}))).toEqual([
       expect.stringMatching(/^spec\.image: set spec\.image: Container image/u) as string,
     ]);
@@ -68,7 +68,7 @@ describe('messages', () => {
 });
 
 describe('problems', () => {
-  it('are reported all at once, of schema and rules', () => {
+  it('of schema and rules are reported together', () => {
     const found = validateObject(
       'VirtualMCPServer',
       virtual({
@@ -88,7 +88,7 @@ describe('problems', () => {
     ]);
   });
 
-  it('of a rule wait until the schema of what it looks at is right', () => {
+  it('of a rule are reported only when the fields that it reads are valid', () => {
     const wrong = virtual({ passthroughHeaders: 'Host', sessionStorage: { provider: 7 } });
     expect(validateObject('VirtualMCPServer', wrong).map(({ reason }) => reason)).toEqual([
       'InvalidType',
@@ -96,11 +96,14 @@ describe('problems', () => {
     ]);
   });
 
-  it.each([null, [], 'text', 7, {}, { spec: null }, { metadata: [] }])('are what %j gets, not a throw', (object) => {
-    expect(validateObject('VirtualMCPServer', object).length).toBeGreaterThan(0);
-  });
+  it.each([null, [], 'text', 7, {}, { spec: null }, { metadata: [] }])(
+    'are returned for %j without throwing',
+    (object) => {
+      expect(validateObject('VirtualMCPServer', object).length).toBeGreaterThan(0);
+    },
+  );
 
-  it('write members that hold dots or brackets so that they can be told apart', () => {
+  it('quote members with dots or brackets in paths', () => {
     const outgoingAuth = { backends: { 'a.b': { type: 'x' }, 'c[0]': { type: 'x' }, 0: { type: 'x' } } };
     expect(validateObject('VirtualMCPServer', virtual({ outgoingAuth })).map(({ path }) => path)).toEqual([
       'spec.outgoingAuth.backends.0.type',
@@ -118,7 +121,7 @@ describe('problems', () => {
     },
   );
 
-  it('are not what null metadata and a null status are: the API server takes them as absent', () => {
+  it('do not include null metadata members and a null status: the API server treats them as absent', () => {
     const metadata = { name: 'sample', creationTimestamp: null, labels: null, ownerReferences: null };
     const object = { ...server({ image: 'a' }, metadata), status: null };
     expect(validateObject('MCPServer', object)).toEqual([]);
@@ -136,20 +139,20 @@ describe('problems', () => {
     expect(found.map(({ reason, path }) => `${reason} ${path}`)).toEqual([expected]);
   });
 
-  it('include members that only look inherited', () => {
+  it('include unknown members with names of inherited properties', () => {
     const spec = JSON.parse('{"image":"a","__proto__":{"x":1},"constructor":1}') as object;
     expect(validateObject('MCPServer', server(spec)).map(({ path }) => path)).toEqual(
       expect.arrayContaining(['spec.constructor']),
     );
   });
 
-  it('of an unknown kind are the caller’s: it throws', () => {
-    expect(() => validateObject('Deployment', {})).toThrow('no kind "Deployment"');
+  it('throws on an unknown kind', () => {
+    expect(() => validateObject('Deployment', {})).toThrow('unknown kind "Deployment"');
   });
 });
 
 describe('withDefaults', () => {
-  it('completes a copy and leaves the object alone', () => {
+  it('returns a copy with defaults and does not change the object', () => {
     const object = server({ image: 'a', permissionProfile: { name: 'none' } });
     const complete = withDefaults('MCPServer', object);
     expect(object.spec).toEqual({ image: 'a', permissionProfile: { name: 'none' } });
@@ -164,7 +167,7 @@ describe('withDefaults', () => {
     });
   });
 
-  it('puts defaults only into objects that are there, also inside lists and maps', () => {
+  it('adds defaults only to existing objects, also inside lists and maps', () => {
     const { spec } = withDefaults('VirtualMCPServer', virtual({ config: { operational: { failureHandling: {} } } }));
     expect(spec).toMatchObject({
       config: {

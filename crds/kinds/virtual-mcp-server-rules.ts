@@ -23,7 +23,7 @@ interface Incoming {
 
 const isSet = (self: object, member: string): boolean => (self as Set)[member] !== undefined;
 
-/** Members of `incomingAuth` that would have no effect without users. */
+/** Fields of `incomingAuth` that have no effect without users. */
 const ACCESS_CONTROL = ['authzConfig', 'authzConfigRef', 'requiredScopes', 'clockSkewSeconds'];
 
 /** CEL: the expression names one of these modes. */
@@ -69,14 +69,14 @@ const accessControl = MODES_WITHOUT_USERS.flatMap((type) => [
     rule<Incoming>('', {
       field: member,
       rule: `self.type != '${type}' || !has(self.${member})`,
-      message: `when type is ${type}, nobody is checked and ${member} has no effect; set type to ${OTHER}`,
+      message: `when type is ${type}, clients are not authenticated and ${member} has no effect; set type to ${OTHER}`,
       check: (self) => self.type !== type || !isSet(self, member),
     }),
   ),
   rule<Incoming>('', {
     field: 'requireClientId',
     rule: `self.type != '${type}' || !has(self.requireClientId) || !self.requireClientId`,
-    message: `when type is ${type}, nobody is checked and requireClientId has no effect; set type to ${OTHER}`,
+    message: `when type is ${type}, clients are not authenticated and requireClientId has no effect; set type to ${OTHER}`,
     check: (self) => self.type !== type || self.requireClientId !== true,
   }),
 ]);
@@ -157,7 +157,7 @@ const configRules: Rule[] = [
   rule<Spec>('', {
     field: 'embeddingServerRef',
     rule: "!has(self.embeddingServerRef) || !has(self.config) || !has(self.config.optimizer) || self.config.optimizer.embeddingProvider != 'openai'",
-    message: 'embeddingServerRef does not go with embeddingProvider openai',
+    message: 'embeddingServerRef cannot be combined with embeddingProvider openai',
     check: (self) => self.embeddingServerRef === undefined || self.config?.optimizer?.embeddingProvider !== 'openai',
   }),
 ];

@@ -187,7 +187,7 @@ const runtimeProblems = Type.Optional(
   ),
 );
 
-/** Conditions, phase and url are the operator's; what its descriptions name otherwise is the gateway's. */
+/** Status. The operator writes it, except for the fields that are marked as written by the gateway. */
 const virtualMCPServerStatus = Closed(
   {
     ...statusFields,
@@ -211,7 +211,7 @@ const virtualMCPServerStatus = Closed(
   { description: 'Observed state.' },
 );
 
-/** One endpoint over the servers of a group. */
+/** MCP endpoint that aggregates the servers of a group. */
 export const VirtualMCPServer = defineKind({
   kind: 'VirtualMCPServer',
   collection: 'vmcps',

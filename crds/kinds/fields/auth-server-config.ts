@@ -19,7 +19,7 @@ import { providerName } from './provider-name.ts';
 
 const [oauth2, oidc] = UPSTREAMS;
 
-/** Identity providers, in the order in which the user visits them. */
+/** Identity providers, in the order of the login. */
 export const upstreamProviders = Type.Array(
   Closed({
     name: DnsLabel('Name that `providerName` and `subjectProviderName` refer to.'),
@@ -143,7 +143,7 @@ const clients = {
   trustedIssuers,
 };
 
-/** `authServerConfig`: the authorization server that runs inside the gateway. */
+/** `authServerConfig`: the authorization server inside the gateway. */
 export const authServerConfig = () =>
   Type.Optional(
     Closed(

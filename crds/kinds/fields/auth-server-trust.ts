@@ -33,7 +33,7 @@ const jwtBearerGrant = block('Accept assertions of this issuer as RFC 7523 grant
   acceptedAudiences: texts('Audiences that an assertion may have.', { maxItems: 16, ...ATOMIC }),
 });
 
-/** Foreign issuers whose tokens may be exchanged here. */
+/** Other issuers whose tokens may be exchanged. */
 export const trustedIssuers = Type.Optional(
   Type.Array(
     Closed({
@@ -95,7 +95,7 @@ export const trustedIssuerRules: Rule[] = [
   rule<Issuer>('', {
     field: 'allowedDelegateClients',
     rule: "!has(self.allowedDelegateClients) || !('*' in self.allowedDelegateClients) || (size(self.allowedDelegateClients) == 1 && !(has(self.allowMayAct) && self.allowMayAct))",
-    message: '"*" stands alone in allowedDelegateClients and does not go with allowMayAct',
+    message: '"*" must be the only entry of allowedDelegateClients and cannot be combined with allowMayAct',
     check: ({ allowedDelegateClients: clients = [], allowMayAct }) =>
       !clients.includes('*') || (clients.length === 1 && allowMayAct !== true),
   }),

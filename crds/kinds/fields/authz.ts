@@ -47,7 +47,7 @@ export const authzRules: Rule[] = [
   ),
 ];
 
-/** Optional parts of a shared telemetry configuration's reference. */
+/** `telemetryConfigRef`: reference to a shared telemetry configuration. */
 export const telemetryConfigRef = () =>
   Type.Optional(
     Closed(

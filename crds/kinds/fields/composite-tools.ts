@@ -13,7 +13,7 @@ import {
 } from '../../../gateway/contract/optional.ts';
 import { at, rule, type Rule } from '../../../gateway/contract/rule.ts';
 
-/** Tool annotations that replace those of the tool; absent ones stay as they are. */
+/** Tool annotations that replace those of the tool. Absent ones are unchanged. */
 export const toolAnnotations = () =>
   block('Annotations that replace those of the tool. Absent ones are unchanged.', {
     title: text('Title of the tool.'),
@@ -85,7 +85,7 @@ const output = block('Structure of the result.', {
   required: texts('Members that are always present.', { maxItems: 64 }),
 });
 
-/** Workflows that are offered as tools. */
+/** Workflows offered as tools. */
 export const compositeTools = Type.Optional(
   Type.Array(
     Closed({

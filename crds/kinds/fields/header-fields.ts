@@ -13,7 +13,7 @@ import {
 
 const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
 
-/** Names of headers that a request carries over. */
+/** List of header names. */
 export const headerNames = (description: string) => texts(description, { maxItems: 64, ...ATOMIC }, HEADER_NAME);
 
 /** Headers sent on every request to a backend. */

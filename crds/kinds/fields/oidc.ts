@@ -9,7 +9,7 @@ import { variantMembers, variantRules } from './variants.ts';
 const resourceUrl = () =>
   text('Public URL of the MCP endpoint (RFC 9728 `resource`).', { pattern: '^https?://[^\\s#]+$', maxLength: 2048 });
 
-/** `oidcConfig`: accepted tokens described in place. */
+/** `oidcConfig`: description of the accepted tokens. */
 export const oidcConfig = () =>
   Type.Optional(
     Closed(
@@ -37,7 +37,7 @@ export const oidcConfigRules = (path: string): Rule[] =>
     ...variantRules(OIDC_SOURCES),
   ]);
 
-/** `oidcConfigRef`: accepted tokens described by an MCPOIDCConfig, with what differs per server. */
+/** `oidcConfigRef`: reference to an MCPOIDCConfig, with the settings of a single server. */
 export const oidcConfigRef = () =>
   Type.Optional(
     Closed(
@@ -62,7 +62,7 @@ interface Audiences {
   readonly oidcConfigRef?: { readonly audience?: string };
 }
 
-/** The audience stands beside the reference or in it; one place is enough, two must agree. */
+/** Rules for the audience: beside the reference or in it. If both are set, they must be equal. */
 export const audienceRules: Rule[] = [
   rule<Audiences>('', {
     field: 'audience',
@@ -81,7 +81,7 @@ export const audienceRules: Rule[] = [
   rule<Audiences>('', {
     field: 'audience',
     rule: '!has(self.audience) || has(self.oidcConfigRef)',
-    message: 'audience goes with oidcConfigRef; in oidcConfig it stands inside the inline or kubernetes block',
+    message: 'set audience only with oidcConfigRef; in oidcConfig, set it in the inline or kubernetes block',
     check: ({ audience, oidcConfigRef: ref }) => audience === undefined || ref !== undefined,
   }),
 ];

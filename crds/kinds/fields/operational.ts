@@ -7,7 +7,7 @@ import { minimum } from '../../../gateway/contract/duration-rules.ts';
 const BRIEF = { maxLength: 64 };
 const COUNT = { minimum: 1, maximum: 2147483647, format: 'int32' };
 
-/** How patient the gateway is with backends and what it does when they fail. */
+/** Timeouts and failure handling for backends. */
 export const operational = block('Timeouts and failure handling for backends.', {
   logLevel: Type.Optional(Type.Enum(['debug'], { description: '`debug` writes more log lines.' })),
   timeouts: block('Timeouts.', {
@@ -49,7 +49,7 @@ export const operational = block('Timeouts and failure handling for backends.', 
   }),
 });
 
-/** No wait and no interval is zero, else the gateway would spin or refuse everything. */
+/** Rules for timeouts and intervals. With zero the gateway would loop without a pause or reject everything. */
 export const operationalRules = (path: string): Rule[] =>
   at(path, [
     minimum('timeouts', 'default', '1ms'),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
 import { DnsLabel } from '../../../gateway/contract/fields.ts';
 
-/** The name of an upstream provider, where it may be absent. */
+/** Optional name of an upstream provider. */
 export const providerName = (description: string) => Type.Optional(DnsLabel(description));

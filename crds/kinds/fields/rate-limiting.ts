@@ -14,7 +14,7 @@ const bucket = (description: string) =>
     refillPeriod: Duration('Time until an empty bucket is full again.', { maxLength: 64 }),
   });
 
-/** How often tools may be called. */
+/** Rate limits for tool calls. */
 export const rateLimiting = () =>
   block('Rate limits for tool calls.', {
     perUser: bucket('Limit for each user.'),
@@ -37,11 +37,11 @@ interface Buckets {
   readonly tools?: readonly Buckets[];
 }
 
-/** Whether any bucket is counted per user, and so needs to know users. */
+/** Returns true when any limit is per user and needs authenticated users. */
 export const limitsUsers = (limits: Buckets | undefined): boolean =>
   limits?.perUser !== undefined || (limits?.tools?.some((tool) => tool.perUser !== undefined) ?? false);
 
-/** The same in CEL, for the rate limits at `self`. */
+/** Returns `limitsUsers` as a CEL expression for the rate limits at `self`. */
 export const limitsUsersCel = (self: string): string =>
   `(has(${self}.perUser) || (has(${self}.tools) && ${self}.tools.exists(t, has(t.perUser))))`;
 

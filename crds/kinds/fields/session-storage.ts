@@ -10,17 +10,17 @@ interface Named {
   readonly aliases?: readonly string[];
 }
 
-/** The type of a store and its aliases. */
+/** Returns the type of a store and its aliases. */
 export const namesOf = ({ type, aliases = [] }: Named): string[] => [type, ...aliases];
 
-/** CEL: the member is one of these names. */
+/** Returns a CEL expression that is true when the member has one of these values. */
 export const oneOf = (member: string, names: readonly string[]): string =>
   `self.${member} in [${names.map((name) => `'${name}'`).join(', ')}]`;
 
 const describe = ({ type, aliases = [], description }: Named & { readonly description: string }): string =>
   [`\`${type}\`: ${description}`, ...aliases.map((alias) => `\`${alias}\` is an alias of \`${type}\`.`)].join(' ');
 
-/** The type of a store, or an alias of it. */
+/** Enum of the store types and their aliases. */
 export const storeType = (options: object = {}) =>
   Type.Enum(STORES.flatMap(namesOf), { ...options, description: STORES.map(describe).join(' ') });
 
@@ -41,7 +41,7 @@ interface Storage {
   readonly tls?: unknown;
 }
 
-/** Stores outside of the gateway, which have an address. */
+/** Stores outside the gateway. They have an address. */
 const REMOTE = STORES.filter(({ isShared }) => isShared);
 const isRemote = oneOf('provider', REMOTE.flatMap(namesOf));
 const remoteTypes = REMOTE.map(({ type }) => type).join(' or ');

@@ -7,7 +7,7 @@ interface Member {
   readonly rules?: readonly Rule[];
 }
 
-/** One optional member per variant that has a spec, named like its type. */
+/** Optional members, one for each variant with a spec, named like its type. */
 type Members<V extends readonly Member[]> = {
   [M in V[number] as M extends { readonly spec: TObject } ? M['type'] : never]: M extends {
     readonly spec: infer S extends TObject;
@@ -21,6 +21,6 @@ export const variantMembers = <const V extends readonly Member[]>(variants: V): 
     variants.flatMap(({ type, spec }) => (spec ? [[type, Type.Optional(spec)] as const] : [])),
   ) as Members<V>;
 
-/** The rules of the variants, each below the member of its name. */
+/** Returns the rules of the variants, with paths below the member of each variant. */
 export const variantRules = (variants: readonly Member[]): Rule[] =>
   variants.flatMap(({ type, rules = [] }) => at(type, rules));

@@ -129,7 +129,7 @@ const backends = Type.Optional(
   ),
 );
 
-/** `spec.config`: how the gateway aggregates and behaves. Closed, so that a misspelt member is refused. */
+/** `spec.config`: behaviour of the gateway. Closed, so that misspelt fields are rejected. */
 export const vmcpConfig = () =>
   block('Behaviour of the gateway.', {
     name: text('Must equal the name of the object, if set.', { maxLength: 253 }),
@@ -212,14 +212,14 @@ const written = (member: string, instead: string): Rule =>
   rule<Readonly<Record<string, unknown>>>('', {
     field: member,
     rule: `!has(self.${member})`,
-    message: `${member} is written by the operator here; ${instead}`,
+    message: `${member} cannot be set here, because the operator writes it; ${instead}`,
     check: (self) => self[member] === undefined,
   });
 
 /** Rules of `spec.config`. */
 export const vmcpConfigRules = (path: string): Rule[] =>
   at(path, [
-    written('backends', 'put servers into the group'),
+    written('backends', 'add servers to the group'),
     written('sessionStorage', 'set spec.sessionStorage'),
     ...aggregationRules,
     ...operationalRules('operational'),

@@ -1,6 +1,6 @@
 import { isObject } from '../../../gateway/contract/json.ts';
 
-/** The parts of a TypeBox schema that a walk beside a value looks at. */
+/** Keywords of a TypeBox schema that are read together with a value. */
 export interface Shape {
   readonly type?: string;
   readonly default?: unknown;
@@ -16,10 +16,10 @@ export interface Shape {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
 }
 
-/** The schema of a map's values; undefined for what is no map. */
+/** Returns the schema of the values of a map, or undefined if the schema is not a map. */
 export const mapValues = (shape: Shape): Shape | undefined => Object.values(shape.patternProperties ?? {})[0];
 
-/** A copy with defaults where the API server puts them: members that are absent from an object that is there. */
+/** Returns a copy with defaults like the API server: for absent members of existing objects. */
 export function defaulted(shape: Shape, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = shape;

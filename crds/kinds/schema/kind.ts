@@ -15,8 +15,8 @@ export interface PrinterColumn {
 }
 
 /**
- * Part that a kind plays among the others. A `virtualServer` serves a `group` of `member` objects; a `config` is shared by
- * any of them.
+ * Role of a kind among the others. A `virtualServer` serves a `group` of `member` objects. A `config` is shared by
+ * several objects.
  */
 export type Role = 'virtualServer' | 'member' | 'group' | 'config';
 
@@ -47,16 +47,16 @@ interface Definition<
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
-  /** Paths start at the spec. */
+  /** Rules with paths relative to the spec. */
   readonly rules?: readonly Rule[];
-  /** Paths start at the object, whose metadata holds no more than the name. */
+  /** Rules with paths relative to the object. Of the metadata, CEL rules can read only the name. */
   readonly objectRules?: readonly Rule[];
   readonly columns: readonly PrinterColumn[];
 }
 
 const SUBDOMAIN_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
-/** Every member of ObjectMeta, so that a misspelt one is refused as the API server refuses it. */
+/** Every field of ObjectMeta, so that misspelt ones are rejected as by the API server. */
 const Metadata = Closed(
   {
     name: Type.String({
@@ -99,16 +99,16 @@ const conditions = Type.Optional(
   ),
 );
 
-/** Members of every status. */
+/** Fields of every status. */
 export const statusFields = {
   observedGeneration: whole('Generation of the spec that the status describes.', { format: 'int64' }),
   conditions,
 };
 
-/** References `{name}` in a status, or names alone, are replaced as a whole. */
+/** List of names in a status. Server-side apply replaces it as a whole. */
 export const statusNames = (description: string) => texts(description, ATOMIC);
 
-/** Written once; type, validator, CRD, rules and reference follow. */
+/** Defines a kind. Its type, validator, CRD, rules and reference page derive from the definition. */
 export function defineKind<
   const Name extends string,
   const Collection extends string,
@@ -143,17 +143,17 @@ export function defineKind<
 
 const separator = (path: string): string => (/^[[{]/.test(path) ? '' : '.');
 
-/** What generators and validators need to know of a kind. */
+/** Definition of any kind, for generators and validators. */
 export type Kind = Omit<ReturnType<typeof defineKind>, 'schema'> & { readonly schema: TSchema };
 
-/** An object of a kind that has passed validation. */
+/** Valid object of a kind. */
 export type ObjectOf<K extends { readonly schema: TSchema }> = Static<K['schema']>;
 
 interface Named {
   readonly metadata: { readonly name: string };
 }
 
-/** The name becomes part of a Deployment's and a Service's name: `vmcp-<name>`, `mcp-<name>-0`. */
+/** Rules for a name that becomes part of names of Deployments, Services and pods, such as `mcp-<name>-0`. */
 export const workloadName = (): Rule[] => [
   rule<Named>('', {
     field: 'metadata.name',
@@ -164,7 +164,7 @@ export const workloadName = (): Rule[] => [
   labelName(),
 ];
 
-/** The name is a backend's name, and thus part of tool names. */
+/** Rule for a name that becomes a backend name, and thus part of tool names. */
 export const labelName = (): Rule =>
   rule<Named>('', {
     field: 'metadata.name',

@@ -1,9 +1,9 @@
-/** Steps from an object's root: member names and list indexes. */
+/** Path from the root of an object: member names and list indexes. */
 export type Steps = readonly (string | number)[];
 
 const PLAIN_MEMBER = /^[^.[\]"]+$/u;
 
-/** `spec.tools[0].workload`; a member that holds a dot, bracket or quote is written `["a.b"]`. */
+/** Returns a path as text, such as `spec.tools[0].workload`. A member with a dot, bracket or quote is written `["a.b"]`. */
 export const pathText = (steps: Steps): string =>
   steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;
@@ -11,7 +11,7 @@ export const pathText = (steps: Steps): string =>
     return path === '' ? step : `${path}.${step}`;
   }, '');
 
-/** The steps of a JSON Pointer; a number is an index only where the value is a list. */
+/** Returns the steps of a JSON Pointer. A number is an index only in a list. */
 export function pointerSteps(root: unknown, pointer: string): Steps {
   let node = root;
   return pointer
@@ -25,7 +25,7 @@ export function pointerSteps(root: unknown, pointer: string): Steps {
     });
 }
 
-/** Every place in `root` that a rule's path names: `[]` is each item, `{}` each value of a map. */
+/** Returns every value in `root` at the path of a rule. `[]` is each item of a list, `{}` each value of a map. */
 export function places(root: unknown, path: string): { steps: Steps; value: unknown }[] {
   const parts = path.match(/[^.[\]{}]+|\[\]|\{\}/gu) ?? [];
   let found: { steps: Steps; value: unknown }[] = [{ steps: [], value: root }];

@@ -12,7 +12,7 @@ import { HEADER_NAME_PATTERN } from '../../../gateway/contract/rule.ts';
 import type { Shape } from './defaults.ts';
 import { pathText, pointerSteps, type Steps } from './object-path.ts';
 
-/** A problem that still knows its steps. */
+/** Problem with the steps of its path. */
 export interface SteppedProblem extends Problem {
   readonly steps: Steps;
 }
@@ -42,7 +42,7 @@ function found(value: unknown): string {
   return TYPE_WORDS[typeof value] ?? typeof value;
 }
 
-/** Edits that turn one name into the other (Levenshtein), case left aside. */
+/** Returns the Levenshtein distance of two names, ignoring case. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {
@@ -68,13 +68,13 @@ function unknownField(name: string, known: readonly string[]): string {
   return `unknown field "${name}"; remove it`;
 }
 
-/** Of a single choice the line to write. */
+/** Returns the values of an enum as text, or the value to write if there is only one. */
 function choice(allowed: readonly unknown[], path: string): string {
   if (allowed.length === 1) return `this is for another program or version: write ${path}: ${String(allowed[0])}`;
   return `must be one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-/** Reason and words of one ajv error about the value at `path`; undefined for one that another says better. */
+/** Returns the reason and message of an ajv error, or undefined if another error describes the problem better. */
 function describe(error: ErrorObject, path: string): Omit<Problem, 'path'> | undefined {
   const params = error.params as Readonly<Record<string, unknown>>;
   const limit = String(params['limit']);
@@ -110,7 +110,7 @@ function describe(error: ErrorObject, path: string): Omit<Problem, 'path'> | und
 
 const NAME_PATHS = new Set(['metadata.name', 'metadata.namespace']);
 
-/** One ajv error (verbose) as a problem: its exact path, one sentence that says what to do, never the value. */
+/** Converts an ajv error (verbose) to a problem with its exact path. The message says what to do and never contains the value. */
 export function toProblem(error: ErrorObject, root: unknown): SteppedProblem {
   const steps = pointerSteps(root, error.instancePath);
   const params = error.params as Readonly<Record<string, string | undefined>>;

@@ -6,7 +6,7 @@ import { rule } from '../../../gateway/contract/rule.ts';
 import { structural } from './structural.ts';
 
 describe('structural', () => {
-  it('writes maps, enums, lists and free members as the API server wants them', () => {
+  it('converts maps, enums, lists and free-form members', () => {
     const schema = Closed({
       map: Type.Record(Type.String(), Closed({ a: Type.Integer({ description: 'A.' }) }), { maxProperties: 2 }),
       choice: Type.Optional(Type.Enum(['a', 'b'], { default: 'a' })),
@@ -40,7 +40,7 @@ describe('structural', () => {
     });
   });
 
-  it('puts a rule where its path says, with the member it is about', () => {
+  it('adds a rule at its path, with the path of its field', () => {
     const schema = Closed({ a: Type.Array(Type.Record(Type.String(), Closed({ b: Type.String() }))) });
     const each = rule<object>('a[]{}', { rule: 'true', message: 'm', field: 'b', check: () => true });
     const root = rule<object>('', { rule: 'true', message: 'r', field: 'metadata.name', check: () => true });
@@ -63,11 +63,11 @@ describe('structural', () => {
     expect(() => structural(Closed({ list: Type.Array(Closed({ member })) }))).toThrow(keyword);
   });
 
-  it('refuses a member without a type', () => {
+  it('rejects a member without a type', () => {
     expect(() => structural(Closed({ a: Type.Unknown() }))).toThrow('a: a structural schema needs a type');
   });
 
-  it('refuses a rule whose place does not exist', () => {
+  it('rejects a rule whose path does not exist', () => {
     const lost = rule<object>('b', { rule: 'true', message: 'm', check: () => true });
     expect(() => structural(Closed({ a: Type.String() }), [lost])).toThrow('b: no such path for the rule "m"');
   });

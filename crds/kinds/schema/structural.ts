@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Rule } from '../../../gateway/contract/rule.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
-/** What a node of a structural schema may hold, as apiextensions/v1 JSONSchemaProps. */
+/** Node of a structural schema, like JSONSchemaProps of apiextensions/v1. */
 export interface StructuralSchema {
   type?: string;
   description?: string;
@@ -38,7 +38,7 @@ const COPIED = new Set([
 ]);
 const TRANSLATED = new Set(['properties', 'patternProperties', 'items', 'additionalProperties']);
 
-/** The value schema of a map; undefined when the node is not one. */
+/** Returns the schema of the values of a map, or undefined if the node is not a map. */
 const mapValue = (node: JsonObject): JsonObject | undefined => {
   const patterns = node['patternProperties'];
   const [value] = isObject(patterns) ? Object.values(patterns) : [];
@@ -48,7 +48,7 @@ const mapValue = (node: JsonObject): JsonObject | undefined => {
 function validations(rules: readonly Rule[], path: string): StructuralSchema['x-kubernetes-validations'] {
   const here = rules.filter((rule) => rule.path === path);
   if (here.length === 0) return undefined;
-  // The API server does not take a fieldPath into the metadata of the root.
+  // The API server rejects a fieldPath into the metadata of the root.
   return here.map(({ rule, message, field }) => ({
     rule,
     message,
@@ -59,7 +59,7 @@ function validations(rules: readonly Rule[], path: string): StructuralSchema['x-
 function translate(node: JsonObject, path: string, rules: readonly Rule[], seen: Set<string>): StructuralSchema {
   const where = path === '' ? 'the root' : path;
   for (const keyword of Object.keys(node)) {
-    if (REFUSED.includes(keyword)) throw new Error(`${where}: a structural schema cannot hold ${keyword}`);
+    if (REFUSED.includes(keyword)) throw new Error(`${where}: a structural schema does not support ${keyword}`);
     if (!COPIED.has(keyword) && !TRANSLATED.has(keyword)) throw new Error(`${where}: unknown keyword ${keyword}`);
   }
   seen.add(path);
@@ -85,9 +85,9 @@ function translate(node: JsonObject, path: string, rules: readonly Rule[], seen:
 }
 
 /**
- * A TypeBox schema as the structural schema of a CRD: maps as `additionalProperties`, enums typed, closedness left to
- * pruning, the rules as CEL where they belong. Throws with the path on what a structural schema cannot say, and on a
- * rule whose path does not exist.
+ * Converts a TypeBox schema to the structural schema of a CRD. Maps become `additionalProperties`, enums get a type,
+ * rules become CEL validations, and unknown fields are left to pruning. Throws with the path on keywords that a
+ * structural schema does not support, and on a rule whose path does not exist.
  */
 export function structural(schema: TSchema, rules: readonly Rule[] = []): StructuralSchema {
   const seen = new Set<string>();

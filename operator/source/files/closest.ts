@@ -1,6 +1,6 @@
 const MAX_DISTANCE = 3;
 
-/** The known word that is nearest to a misspelt one, if any is near. */
+/** Returns the known word that is most similar to a misspelt one, if any is similar enough. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -9,7 +9,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return ranked[0]?.candidate;
 }
 
-/** Levenshtein: insertions, deletions and replacements that make one word the other. */
+/** Returns the Levenshtein distance of two words. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 0; row < a.length; row += 1) {

@@ -6,7 +6,7 @@ const parse = (text: string) => parseDocuments('a.yaml', text);
 const lineOf = (text: string, path: string, index = 0) => parse(text).documents[index]?.locate(parsePath(path)).line;
 
 describe('parseDocuments', () => {
-  it('gives every document of a file and skips empty ones', () => {
+  it('returns every document of a file and skips empty ones', () => {
     const { documents, problems } = parse('a: 1\n---\n---\n# nothing\n---\nb: 2\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { b: 2 }]);
     expect(problems).toEqual([]);
@@ -37,20 +37,20 @@ describe('parseDocuments', () => {
     expect(problems.map((problem) => [problem.reason, problem.line])).toEqual([['InvalidYAML', line]]);
   });
 
-  it('keeps the good documents of a file with a bad one', () => {
+  it('keeps the valid documents of a file with an invalid one', () => {
     const { documents, problems } = parse('a: 1\n---\nb: c: d\n---\ne: 5\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { e: 5 }]);
     expect(problems).toMatchObject([{ line: 3, kind: 'Document', name: '2' }]);
   });
 
-  it('names a duplicate key, its path and both lines', () => {
+  it('reports a duplicate key with its path and both lines', () => {
     const { documents, problems } = parse('spec:\n  tools:\n    - x: 1\n      x: 2\n');
     expect(problems).toMatchObject([{ reason: 'DuplicateKey', line: 4, path: 'spec.tools[0].x' }]);
     expect(problems[0]?.message).toContain('line 3');
     expect(documents).toHaveLength(1);
   });
 
-  it('refuses aliases that expand without bound, quickly', () => {
+  it('rejects aliases that expand without bound, quickly', () => {
     const levels = Array.from(
       { length: 9 },
       (_, i) =>
@@ -63,13 +63,16 @@ describe('parseDocuments', () => {
     expect(problems).toMatchObject([{ reason: 'TooManyAliases' }]);
   });
 
-  it.each(['a: &x\n  <<: *x\n  b: 1\n', 'a: &x [*x]\n'])('survives a value that holds itself: %j', (text) => {
-    const { documents, problems } = parse(text);
-    expect(documents.length + problems.length).toBeGreaterThan(0);
-    expect(documents[0]?.locate(['a', 'missing']).line ?? 1).toBe(1);
-  });
+  it.each(['a: &x\n  <<: *x\n  b: 1\n', 'a: &x [*x]\n'])(
+    'does not fail on a value that contains itself: %j',
+    (text) => {
+      const { documents, problems } = parse(text);
+      expect(documents.length + problems.length).toBeGreaterThan(0);
+      expect(documents[0]?.locate(['a', 'missing']).line ?? 1).toBe(1);
+    },
+  );
 
-  it('refuses nesting beyond what can be read', () => {
+  it('rejects too deep nesting', () => {
     expect(parse('['.repeat(50_000)).problems).toMatchObject([{ reason: 'InvalidYAML' }]);
   });
 
@@ -139,7 +142,7 @@ describe('locate', () => {
     expect(lineOf(text, path)).toBe(line);
   });
 
-  it('counts lines through documents, comments and line breaks of Windows', () => {
+  it('counts lines across documents, comments and Windows line breaks', () => {
     expect(lineOf('# one\r\na: 1\r\n---\r\n# four\r\nb:\r\n  c: 1\r\n', 'b.c', 1)).toBe(6);
   });
 });

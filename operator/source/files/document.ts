@@ -18,10 +18,10 @@ import { syntaxMessage } from './syntax-message.ts';
 
 const MAX_ALIASES = 100;
 
-/** One YAML document of a file: its plain value, and where each part of it stands. */
+/** YAML document of a file: its plain value and the positions of its parts. */
 export interface ManifestDocument {
   readonly value: unknown;
-  /** Position of the nearest part of the path that exists: of the key in a map, of the item in a list. */
+  /** Returns the position of a path, or of its longest existing prefix: of the key in a map, of the item in a list. */
   locate(path: FieldPath): Position;
 }
 
@@ -32,7 +32,7 @@ export interface ParsedText {
 
 type PositionAt = (offset: number) => Position;
 
-/** Parses the text of one manifest, YAML or JSON. Documents that are not YAML become one problem each, the others stand. */
+/** Parses the text of a manifest, YAML or JSON. Each invalid document becomes one problem; the others are returned. */
 export function parseDocuments(file: string, text: string): ParsedText {
   const lines = new LineCounter();
   const positionAt: PositionAt = (offset) => {
@@ -44,7 +44,7 @@ export function parseDocuments(file: string, text: string): ParsedText {
     prettyErrors: false,
     merge: true,
     stringKeys: true,
-    uniqueKeys: false, // quadratic in the library, and it does not name the key: see duplicateKeys
+    uniqueKeys: false, // quadratic in the library, and without the name of the key: see duplicateKeys
     logLevel: 'silent',
   });
   if ('empty' in parsed) return { documents: [], problems: [] };
@@ -77,7 +77,7 @@ function readDocument(
       offset,
       pathText(path),
       'DuplicateKey',
-      `the key stands here a second time, first in line ${String(positionAt(first).line)}: keep one of them`,
+      `duplicate key, first used in line ${String(positionAt(first).line)}: keep one of them`,
     ),
   );
   try {
@@ -96,7 +96,7 @@ function readDocument(
 interface DuplicateKey {
   readonly path: FieldPath;
   readonly offset: number;
-  /** Where the key stands first. */
+  /** Offset of the first occurrence. */
   readonly first: number;
 }
 
@@ -148,7 +148,7 @@ function offsetOf(document: Document.Parsed, path: FieldPath): number | undefine
   return offset;
 }
 
-/** The pair of a key, in the map itself or in what it merges with `<<`. */
+/** Returns the pair of a key in the map itself or in a map that it merges with `<<`. */
 function findPair(document: Document.Parsed, map: YAMLMap, name: string): Pair | undefined {
   const own = map.items.findLast(({ key }) => isScalar(key) && String(key.value) === name);
   if (own) return own;

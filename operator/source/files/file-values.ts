@@ -3,13 +3,13 @@ import type { SecretsDir } from './secrets-dir.ts';
 
 type ValueRef = Pick<Mount, 'kind' | 'namespace' | 'name' | 'key'>;
 
-/** The values of Secrets and ConfigMaps, which nothing but the local target reads. Printing it shows no value. */
+/** Values of Secrets and ConfigMaps for local mode. Printing the object shows no value. */
 export interface SecretValues {
-  /** A Secret in the files wins over the secrets folder, key by key; undefined when nobody has the key. */
+  /** Returns a value, or undefined when the key does not exist. Secrets in files take precedence over the secrets folder. */
   read(ref: ValueRef): Promise<Uint8Array | undefined>;
 }
 
-/** Values by the text of `valueKey`. */
+/** Values by `valueKey`. */
 export type FileValues = ReadonlyMap<string, Uint8Array>;
 
 export const valueKey = ({ kind, namespace, name, key }: ValueRef): string =>

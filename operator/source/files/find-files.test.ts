@@ -32,18 +32,18 @@ describe('findFiles', () => {
     expect(await found(dir)).toEqual(['c.yaml']);
   });
 
-  it('takes a file that is named, whatever it is called', async () => {
+  it('accepts a file argument with any name', async () => {
     const file = await write('manifest.txt');
     expect(await found(file)).toEqual(['manifest.txt']);
   });
 
-  it('takes a file once when it is reached twice', async () => {
+  it('returns a file once when two paths lead to it', async () => {
     const file = await write('a.yaml');
     await symlink(file, join(dir, 'z.yaml'));
     expect(await found(dir, file)).toHaveLength(1);
   });
 
-  it('finds nothing amiss with a folder of which every file was named before', async () => {
+  it('reports no problem for a folder whose files were all found before', async () => {
     const file = await write('a.yaml');
     expect(await reasons(file, dir)).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe('findFiles', () => {
     expect(await found(dir)).toEqual(['link/a.yaml']);
   });
 
-  it('takes a pipe', async () => {
+  it('accepts a pipe', async () => {
     const pipe = join(dir, 'pipe');
     execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', pipe]);
     expect(await found(pipe)).toEqual(['pipe']);
@@ -63,7 +63,7 @@ describe('findFiles', () => {
     expect(text).toEqual({ text: 'a: 1\n' });
   });
 
-  it('reports what is missing, empty or leads nowhere, all at once', async () => {
+  it('reports missing paths, empty folders and broken links together', async () => {
     await mkdir(join(dir, 'empty'));
     await symlink(join(dir, 'gone'), join(dir, 'broken.yaml'));
     expect(await reasons(join(dir, 'nope.yaml'), join(dir, 'empty'), dir)).toEqual([
@@ -80,7 +80,7 @@ describe('findFiles', () => {
 });
 
 describe('readText', () => {
-  it('refuses a file over the limit and takes one at the limit', async () => {
+  it('rejects a file over the size limit and accepts one at the limit', async () => {
     const large = await write('large.yaml', 'x'.repeat(MAX_FILE_BYTES + 1));
     const full = await write('full.yaml', 'x'.repeat(MAX_FILE_BYTES));
     expect(await readText(large)).toMatchObject({ reason: 'FileTooLarge' });
@@ -91,7 +91,7 @@ describe('readText', () => {
     expect(await readText('/dev/zero')).toMatchObject({ reason: 'FileTooLarge' });
   });
 
-  it('refuses bytes that are not UTF-8', async () => {
+  it('rejects bytes that are not UTF-8', async () => {
     const file = join(dir, 'latin1.yaml');
     await writeFile(file, Buffer.from([0x61, 0xe9, 0x62]));
     expect(await readText(file)).toMatchObject({ reason: 'InvalidEncoding' });

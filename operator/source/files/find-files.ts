@@ -6,7 +6,7 @@ const MANIFEST = /\.(ya?ml|json)$/u;
 const SKIPPED_FOLDER = /^(\.|node_modules$)/u;
 
 export interface FoundFiles {
-  /** Sorted, each real file once, as reached from the given paths. */
+  /** Paths below the given paths, sorted, each real file once. */
   readonly files: readonly string[];
   readonly problems: readonly LocatedProblem[];
 }
@@ -17,20 +17,20 @@ interface Search {
   readonly problems: LocatedProblem[];
 }
 
-/** The manifests below some files and folders. Hidden folders and `node_modules` are not entered; symbolic links are followed. */
+/** Finds the manifests in files and folders. Skips hidden folders and `node_modules`; follows symbolic links. */
 export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
   const search: Search = { seen: new Set(), files: [], problems: [] };
   for (const path of paths) await visit(path, search, true);
   return { files: search.files.toSorted(), problems: search.problems };
 }
 
-/** Whether anything was found there, now or before. */
-async function visit(path: string, search: Search, named: boolean): Promise<boolean> {
+/** Returns true when the path contains a manifest, even one that was found before. */
+async function visit(path: string, search: Search, isArgument: boolean): Promise<boolean> {
   let real: string;
   let folder: boolean;
   try {
     folder = (await stat(path)).isDirectory();
-    real = await realpath(path).catch(() => path); // a pipe, such as <(...) of a shell, has no path of its own
+    real = await realpath(path).catch(() => path); // a pipe, such as <(...) of a shell, has no real path
   } catch (error) {
     search.problems.push(unreadable(path, error));
     return true;
@@ -42,9 +42,9 @@ async function visit(path: string, search: Search, named: boolean): Promise<bool
     return true;
   }
   const isFound = await visitFolder(path, search);
-  if (named && !isFound) {
+  if (isArgument && !isFound) {
     search.problems.push(
-      fileProblem(path, 'NoManifests', 'the folder holds no .yaml, .yml or .json file: name another folder or file'),
+      fileProblem(path, 'NoManifests', 'the folder contains no .yaml, .yml or .json file: name another folder or file'),
     );
   }
   return isFound;

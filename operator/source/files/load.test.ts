@@ -41,7 +41,7 @@ describe('loadManifests', () => {
     ]);
   });
 
-  it('flattens a List and keeps the places of its items', async () => {
+  it('flattens a List and keeps the positions of its items', async () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n  - apiVersion: vmcp.dev/v1alpha1\n    kind: MCPGroup\n    metadata: {name: a}\n    spec:\n      wrong: 1\n`;
     expect(await problemsOf(text)).toEqual(['8 MCPGroup/a spec.wrong UnknownField']);
   });
@@ -86,7 +86,7 @@ describe('loadManifests', () => {
     expect(problems[0]?.message).toContain('did you mean MCPServer?');
   });
 
-  it('reports everything of all files at once', async () => {
+  it('reports the problems of all files together', async () => {
     await write('a.yaml', 'a: b: c\n');
     await write('b.yaml', `${API}\nkind: MCPServer\nmetadata: {name: s}\nspec: {imag: x, args: 1}\n`);
     const { problems } = await loadManifests([dir, join(dir, 'missing.yaml')]);
@@ -99,7 +99,7 @@ describe('loadManifests', () => {
     ]);
   });
 
-  it('names both places of a duplicate object and keeps the first', async () => {
+  it('reports both positions of a duplicate object and keeps the first', async () => {
     const first = await write('1.yaml', group('a'));
     const second = await write('2.yaml', `# two\n${group('a')}`);
     const { problems, snapshots } = await loadManifests([dir]);
@@ -108,13 +108,13 @@ describe('loadManifests', () => {
     expect(snapshots.get('default')?.groups.size).toBe(1);
   });
 
-  it('tells equal names of different kinds and namespaces apart', async () => {
+  it('distinguishes objects of equal names by kind and namespace', async () => {
     const server = `${API}\nkind: MCPServer\nmetadata: {name: a}\nspec: {image: x}\n`;
     await write('a.yaml', `${group('a')}---\n${group('a', 'other')}---\n${server}`);
     expect((await loadManifests([dir])).problems).toEqual([]);
   });
 
-  it('locates a field of an object and knows no object that no file holds', async () => {
+  it('locates a field of an object, and returns undefined for an object that is in no file', async () => {
     const file = await write(
       'a.yaml',
       `${group('x')}---\n${API}\nkind: MCPServer\nmetadata: {name: s}\nspec:\n  image: x\n  env:\n    - name: A\n      value: b\n`,
@@ -139,7 +139,7 @@ describe('loadManifests', () => {
     expect(problems).toMatchObject([{ reason: 'TooManyObjects' }]);
   });
 
-  it('says that a folder without objects holds nothing', async () => {
+  it('reports a folder without objects', async () => {
     await write('readme.md', 'hello');
     expect((await loadManifests([dir])).problems).toMatchObject([{ reason: 'NoManifests' }]);
   });
@@ -153,7 +153,7 @@ describe('Secrets and ConfigMaps', () => {
     return bytes && Buffer.from(bytes).toString();
   };
 
-  it('decodes data, and lets stringData win', async () => {
+  it('decodes data, and prefers stringData', async () => {
     const file = await write(
       'a.yaml',
       secret(`type: Opaque\nimmutable: true\ndata: {a: ${btoa('one')}, b: ${btoa('two')}}\nstringData: {b: three}\n`),
@@ -180,7 +180,7 @@ describe('Secrets and ConfigMaps', () => {
     expect(JSON.stringify(problems)).not.toContain('hunter2');
   });
 
-  it('shows no value when everything that was loaded is printed except the objects as written', async () => {
+  it('shows no Secret value when the result is printed without its objects', async () => {
     const { objects: _objects, ...rest } = await loadManifests([
       await write('a.yaml', secret('stringData: {a: hunter2}\n')),
     ]);
@@ -197,7 +197,7 @@ describe('Secrets and ConfigMaps', () => {
     );
   });
 
-  it('takes keys of the secrets folder after those in the files, and reads them anew each time', async () => {
+  it('adds keys of the secrets folder after those of the files, and reads them again each time', async () => {
     const secretsDir = join(dir, 'secrets');
     await write('secrets/s/a', 'from folder');
     await write('secrets/s/z', 'only here');
@@ -228,7 +228,7 @@ describe('Secrets and ConfigMaps', () => {
     expect(await text(secretValues.read({ ...ref, key: 'a' }))).toBe('v');
   });
 
-  it('reports a secrets folder that is not there', async () => {
+  it('reports a missing secrets folder', async () => {
     const { problems } = await loadManifests([await write('a.yaml', group('g'))], { secretsDir: join(dir, 'nope') });
     expect(problems).toMatchObject([{ reason: 'SecretsDirNotReadable' }]);
   });

@@ -13,7 +13,7 @@ import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { parseDocuments } from './document.ts';
 import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';
-import { judge, type Verdict } from './judge.ts';
+import { validate, type Verdict } from './validate.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
 import { isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
 import { readText } from './read-text.ts';
@@ -22,38 +22,38 @@ import { isObject } from '../../../gateway/contract/json.ts';
 
 export const MAX_OBJECTS = 10_000;
 
-/** Everything that some files and folders hold. */
+/** Objects of files and folders. */
 export interface Manifests {
-  /** Every file that was read, sorted. */
+  /** Files that were read, sorted. */
   readonly files: readonly string[];
-  /** Every object that could be told apart, refused ones too, in the order of files and lines. */
+  /** Every object, including rejected ones, in the order of files and lines. */
   readonly objects: readonly ManifestObject[];
-  /** One per namespace that holds an accepted object. */
+  /** One snapshot for each namespace with an accepted object. */
   readonly snapshots: ReadonlyMap<string, Snapshot>;
   readonly secretValues: SecretValues;
-  /** Everything wrong with the files and with single objects; mistakes between objects are found by `resolve`. */
+  /** Problems of files and of single objects. `resolve` finds problems between objects. */
   readonly problems: readonly LocatedProblem[];
-  /** Where a field of an object stands, or its nearest part that exists; undefined for an object of no file. */
+  /** Returns the position of a field, or of its longest existing prefix. Undefined for an object that is in no file. */
   locate(object: ObjectRef, path: string): Position | undefined;
 }
 
 export interface LoadOptions {
-  /** Folder of further Secrets, `<secret>/<key>`, for every namespace. */
+  /** Folder with additional Secrets for every namespace, as `<secret>/<key>`. */
   readonly secretsDir?: string;
 }
 
-interface Judged {
+interface Validated {
   readonly object: ManifestObject;
   readonly verdict: Verdict;
 }
 
-/** Reads and judges manifests. Never throws for what stands in the files: every mistake is in `problems`. */
+/** Reads and validates manifests. Never throws because of their contents: every mistake is in `problems`. */
 export async function loadManifests(paths: readonly string[], options: LoadOptions = {}): Promise<Manifests> {
   const dir = options.secretsDir === undefined ? undefined : await openSecretsDir(options.secretsDir);
   const { files, objects, problems } = await readAll(paths);
-  const judged = objects.map((object) => ({ object, verdict: judge(object) }));
-  const { unique, duplicates } = splitDuplicates(judged);
-  const refused = judged.flatMap(({ verdict }) => (verdict.is === 'refused' ? verdict.problems : []));
+  const validated = objects.map((object) => ({ object, verdict: validate(object) }));
+  const { unique, duplicates } = splitDuplicates(validated);
+  const refused = validated.flatMap(({ verdict }) => (verdict.is === 'refused' ? verdict.problems : []));
   return {
     files,
     objects,
@@ -83,7 +83,7 @@ async function readAll(paths: readonly string[]): Promise<Read> {
     return { files, objects: [], problems: [...problems, fileProblem(file, 'TooManyObjects', message)] };
   }
   if (objects.length === 0 && problems.length === 0) {
-    const message = 'there is no object in what was named: name files that hold resources';
+    const message = 'no objects found: name files that contain resources';
     problems.push(fileProblem(paths[0] ?? '.', 'NoManifests', message));
   }
   return { files, objects, problems };
@@ -100,46 +100,46 @@ async function readObjects(file: string): Promise<{ objects: ManifestObject[]; p
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => JSON.stringify([kind, namespace, name]);
 
-/** Of objects with equal kind, namespace and name the first stands; each further one is a problem at its own place. */
-function splitDuplicates(judged: readonly Judged[]): { unique: Judged[]; duplicates: LocatedProblem[] } {
-  const firsts = new Map<string, Judged>();
+/** Keeps the first of several objects with equal kind, namespace and name, and reports a problem for each other one. */
+function splitDuplicates(validated: readonly Validated[]): { unique: Validated[]; duplicates: LocatedProblem[] } {
+  const firsts = new Map<string, Validated>();
   const duplicates: LocatedProblem[] = [];
-  for (const each of judged) {
+  for (const each of validated) {
     const { object } = each;
     const first = firsts.get(keyOf(object));
     if (!first) firsts.set(keyOf(object), each);
     else if (typeof (object.value['metadata'] as { name?: unknown } | undefined)?.name === 'string') {
       const { file, line } = first.object.locate('metadata.name');
-      const message = `${object.kind} "${object.name}" of namespace "${object.namespace}" stands in ${file}:${String(line)} already: rename or remove one`;
+      const message = `${object.kind} "${object.name}" of namespace "${object.namespace}" is already defined in ${file}:${String(line)}: rename or remove one`;
       duplicates.push(object.problem('DuplicateObject', 'metadata.name', message));
     }
   }
   return { unique: [...firsts.values()], duplicates };
 }
 
-function locator(judged: readonly Judged[]): Manifests['locate'] {
-  const objects = new Map(judged.map(({ object }) => [keyOf(object), object]));
+function locator(validated: readonly Validated[]): Manifests['locate'] {
+  const objects = new Map(validated.map(({ object }) => [keyOf(object), object]));
   return (ref, path) => objects.get(keyOf(ref))?.locate(path);
 }
 
-function snapshotsOf(judged: readonly Judged[], dir: SecretsDir | undefined): ReadonlyMap<string, Snapshot> {
-  const namespaces = [...new Set(judged.map(({ object }) => object.namespace))].toSorted(compareText);
+function snapshotsOf(validated: readonly Validated[], dir: SecretsDir | undefined): ReadonlyMap<string, Snapshot> {
+  const namespaces = [...new Set(validated.map(({ object }) => object.namespace))].toSorted(compareText);
   return new Map(
     namespaces.map((namespace) => {
-      const here = judged.filter(({ object }) => object.namespace === namespace);
+      const here = validated.filter(({ object }) => object.namespace === namespace);
       return [namespace, newSnapshot(namespace, { ...contentsOf(here), secrets: secretsOf(here, dir) })];
     }),
   );
 }
 
-function contentsOf(judged: readonly Judged[]): {
+function contentsOf(validated: readonly Validated[]): {
   resources: Resource[];
   configMaps: ConfigMapData[];
   broken: BrokenObject[];
 } {
-  const resources = judged.flatMap(({ verdict }) => (verdict.is === 'resource' ? verdict.resource : []));
-  const broken = judged.filter(({ verdict }) => verdict.is === 'refused').map(({ object }) => brokenObject(object));
-  const configMaps = judged.flatMap(({ object, verdict }) => {
+  const resources = validated.flatMap(({ verdict }) => (verdict.is === 'resource' ? verdict.resource : []));
+  const broken = validated.filter(({ verdict }) => verdict.is === 'refused').map(({ object }) => brokenObject(object));
+  const configMaps = validated.flatMap(({ object, verdict }) => {
     if (verdict.is !== 'data' || object.kind !== 'ConfigMap') return [];
     const data = [...verdict.data.values].map(([key, bytes]) => [key, Buffer.from(bytes).toString('utf8')] as const);
     return { name: object.name, data: Object.fromEntries(data) };
@@ -153,10 +153,10 @@ function brokenObject({ kind, name, value }: ManifestObject): BrokenObject {
   return { kind, name, ...(isMemberKind(kind) && typeof group === 'string' && { group }) };
 }
 
-function secretsOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretMeta[] {
+function secretsOf(validated: readonly Validated[], dir: SecretsDir | undefined): SecretMeta[] {
   const keys = new Map<string, Set<string>>([...(dir?.keys ?? [])].map(([name, names]) => [name, new Set(names)]));
   const hosts = new Map<string, readonly string[]>();
-  for (const { object, verdict } of judged) {
+  for (const { object, verdict } of validated) {
     if (verdict.is !== 'data' || object.kind !== 'Secret') continue;
     keys.set(object.name, new Set([...(keys.get(object.name) ?? []), ...verdict.data.values.keys()]));
     const { metadata } = object.value;
@@ -168,9 +168,9 @@ function secretsOf(judged: readonly Judged[], dir: SecretsDir | undefined): Secr
   });
 }
 
-function valuesOf(judged: readonly Judged[], dir: SecretsDir | undefined): SecretValues {
+function valuesOf(validated: readonly Validated[], dir: SecretsDir | undefined): SecretValues {
   const values = new Map<string, Uint8Array>();
-  for (const { object, verdict } of judged) {
+  for (const { object, verdict } of validated) {
     if (verdict.is !== 'data' || (object.kind !== 'Secret' && object.kind !== 'ConfigMap')) continue;
     for (const [key, bytes] of verdict.data.values)
       values.set(valueKey({ kind: object.kind, namespace: object.namespace, name: object.name, key }), bytes);

@@ -8,11 +8,11 @@ import { isObject } from '../../../gateway/contract/json.ts';
 export const DEFAULT_NAMESPACE = 'default';
 const UNNAMED = '(unnamed)';
 
-/** One object of a document, before anything about it is believed. */
+/** Object of a document before its validation. */
 export interface ManifestObject extends ObjectRef {
   readonly apiVersion: string | undefined;
   readonly value: Readonly<Record<string, unknown>>;
-  /** Position of a JSON path of this object, or of its nearest part that exists. */
+  /** Returns the position of a path in this object, or of its longest existing prefix. */
   locate(path: string): Position;
   problem(reason: string, path: string, message: string): LocatedProblem;
 }
@@ -21,7 +21,7 @@ export type ReadObject = ManifestObject | LocatedProblem;
 
 export const isManifestObject = (read: ReadObject): read is ManifestObject => 'value' in read;
 
-/** The objects of a document; a List gives its items. */
+/** Returns the objects of a document. A List is replaced by its items. */
 export function objectsOf(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
   if (!isObject(value)) {
     const kind = 'Document';

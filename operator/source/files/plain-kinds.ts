@@ -3,7 +3,7 @@ import type { ManifestObject } from './manifest-object.ts';
 import type { LocatedProblem } from './located.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
-/** The members of a Secret or ConfigMap as bytes by key, or what is wrong with it. No message quotes a value. */
+/** Data of a Secret or ConfigMap by key, and its problems. No message quotes a value. */
 export interface KeyedData {
   readonly values: ReadonlyMap<string, Uint8Array>;
   readonly problems: readonly LocatedProblem[];
@@ -21,7 +21,7 @@ const decodeBase64: Decode = (text) => {
   return BASE64.test(compact) ? Buffer.from(compact, 'base64') : undefined;
 };
 
-/** Where each kind holds its data; a later member wins over an earlier one. */
+/** Fields that hold the data of each kind. A later field takes precedence over an earlier one. */
 const PLAIN_KINDS: Readonly<Record<string, Readonly<Record<string, Decode>>>> = {
   Secret: { data: decodeBase64, stringData: decodeText },
   ConfigMap: { data: decodeText, binaryData: decodeBase64 },
@@ -34,7 +34,7 @@ const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export const isPlainKind = (kind: string): boolean => Object.hasOwn(PLAIN_KINDS, kind);
 export const PLAIN_KIND_NAMES: readonly string[] = Object.keys(PLAIN_KINDS);
 
-/** Reads kind `Secret` or `ConfigMap` as the API server would. */
+/** Reads the data of a Secret or ConfigMap like the API server. */
 export function readKeyedData(object: ManifestObject): KeyedData {
   const members = PLAIN_KINDS[object.kind] ?? {};
   const known = [...(OTHER_MEMBERS[object.kind] ?? []), ...Object.keys(members)];

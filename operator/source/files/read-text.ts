@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 
-/** Largest manifest that is read. */
+/** Maximum size of a manifest. */
 export const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
 export type FileText = { readonly text: string } | { readonly reason: string; readonly message: string };
 
-/** The text of a manifest, or why it has none. A pipe is read too; nothing is read beyond the size limit. */
+/** Reads the text of a manifest, or returns the reason why it cannot. Accepts pipes and stops at the size limit. */
 export async function readText(file: string): Promise<FileText> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -5,7 +5,7 @@ import { loadManifests } from './load.ts';
 const samples = new URL('../../../crds/kinds/samples/', import.meta.url).pathname;
 const files = (folder: string) => readdirSync(`${samples}${folder}`).filter((file) => /\.ya?ml$/u.test(file));
 
-/** What an invalid sample says about itself in its first comments. */
+/** Expectations in the first comments of an invalid sample. */
 function expectation(file: string) {
   const text = readFileSync(file, 'utf8');
   const comment = (name: string) => new RegExp(`^# ${name}: (.*)$`, 'mu').exec(text)?.[1]?.trim();
@@ -17,7 +17,7 @@ describe('invalid samples', () => {
     expect(files('invalid').length).toBeGreaterThanOrEqual(60);
   });
 
-  it.each(files('invalid'))('%s is refused with the path and line of its mistake', async (name) => {
+  it.each(files('invalid'))('%s is rejected with the path and line of its mistake', async (name) => {
     const file = `${samples}invalid/${name}`;
     const { problems, snapshots } = await loadManifests([file]);
     expect(problems.map(({ path, line, reason, file: place }) => ({ path, line, reason, place }))).toContainEqual({

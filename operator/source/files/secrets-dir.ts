@@ -2,19 +2,19 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileProblem, type LocatedProblem } from './located.ts';
 
-/** Largest value that is read, the limit of a Secret in Kubernetes. */
+/** Maximum size of a value, the limit of a Secret in Kubernetes. */
 const MAX_VALUE_BYTES = 1024 * 1024;
 
-/** The Secrets of a `--secrets-dir`: a folder per Secret, a file per key. */
+/** Secrets of `--secrets-dir`: one folder for each Secret, one file for each key. */
 export interface SecretsDir {
   /** Key names by Secret name, sorted. */
   readonly keys: ReadonlyMap<string, readonly string[]>;
   readonly problems: readonly LocatedProblem[];
-  /** Reads the value anew; undefined when the file is gone. */
+  /** Reads the current value. Returns undefined when the file does not exist. */
   read(secret: string, key: string): Promise<Uint8Array | undefined>;
 }
 
-/** Lists the names; values are read when they are asked for. */
+/** Lists the Secrets and their keys. Values are read on demand. */
 export async function openSecretsDir(dir: string): Promise<SecretsDir> {
   const keys = new Map<string, readonly string[]>();
   const problems: LocatedProblem[] = [];
@@ -37,7 +37,7 @@ export async function openSecretsDir(dir: string): Promise<SecretsDir> {
   };
 }
 
-/** Files, also through symbolic links as kubelet makes them; hidden names are kubelet's own. */
+/** Lists the files, also through the symbolic links of the kubelet. Skips hidden names, which the kubelet uses itself. */
 async function keyFiles(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const kinds = await Promise.all(
@@ -49,7 +49,7 @@ async function keyFiles(folder: string): Promise<string[]> {
 async function readValue(file: string): Promise<Uint8Array | undefined> {
   try {
     const { size } = await stat(file);
-    if (size > MAX_VALUE_BYTES) throw new Error(`${file} is larger than a Secret may be (1 MiB)`);
+    if (size > MAX_VALUE_BYTES) throw new Error(`${file} is larger than 1 MiB, the limit of a Secret`);
     return await readFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from 'yaml';
 
-/** What to do about each kind of syntax error. The parser's own texts may quote the file, which may hold secrets. */
+/** Message for each kind of syntax error. Messages of the parser are not used: they may quote secrets from the file. */
 const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   ALIAS_PROPS: 'an alias (*name) takes no tag or anchor: remove it',
   BAD_ALIAS: 'an anchor or alias has no proper name: write &name and *name',
@@ -26,6 +26,6 @@ const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   UNEXPECTED_TOKEN: 'unexpected text: look for wrong indentation, or a list and a map mixed at one level',
 };
 
-/** One sentence about a syntax error that quotes nothing of the file. */
+/** Returns a message about a syntax error that quotes nothing from the file. */
 export const syntaxMessage = (code: ErrorCode): string =>
   MESSAGES[code] ?? 'this is not valid YAML: check quotes, brackets and indentation';

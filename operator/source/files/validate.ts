@@ -8,16 +8,16 @@ import { isPlainKind, PLAIN_KIND_NAMES, readKeyedData, type KeyedData } from './
 
 const PLAIN_API = 'v1';
 
-/** What an object turned out to be. */
+/** Result of the validation of an object. */
 export type Verdict =
   | { readonly is: 'resource'; readonly resource: Resource }
   | { readonly is: 'data'; readonly data: KeyedData }
   | { readonly is: 'refused'; readonly problems: readonly LocatedProblem[] };
 
-/** Judges one object as the API server would: by kind, schema and rules. */
-export function judge(object: ManifestObject): Verdict {
-  const stranger = checkKind(object);
-  if (stranger) return { is: 'refused', problems: [stranger] };
+/** Validates an object like the API server: by kind, schema and rules. */
+export function validate(object: ManifestObject): Verdict {
+  const kindProblem = checkKind(object);
+  if (kindProblem) return { is: 'refused', problems: [kindProblem] };
   if (isPlainKind(object.kind)) {
     const data = readKeyedData(object);
     return data.problems.length > 0 ? { is: 'refused', problems: data.problems } : { is: 'data', data };
@@ -32,7 +32,7 @@ export function judge(object: ManifestObject): Verdict {
   return { is: 'resource', resource: withDefaults(object.kind, object.value) as Resource };
 }
 
-/** What the schema of a kind cannot say because there is no such kind, or it is one of Kubernetes' own. */
+/** Returns the problem of an object with an unknown kind, or with a wrong apiVersion of a Secret or ConfigMap. */
 function checkKind(object: ManifestObject): LocatedProblem | undefined {
   const names = [...KINDS.map(({ kind }) => kind), ...PLAIN_KIND_NAMES];
   if (typeof object.value['kind'] !== 'string') {
@@ -43,9 +43,9 @@ function checkKind(object: ManifestObject): LocatedProblem | undefined {
     return object.problem('MissingField', 'kind', message);
   }
   if (!names.includes(object.kind)) {
-    const near = closest(object.kind, names);
-    const advice = near === undefined ? `there is ${names.join(', ')}` : `did you mean ${near}?`;
-    return object.problem('UnknownKind', 'kind', `"${object.kind}" is no kind that is known here: ${advice}`);
+    const similar = closest(object.kind, names);
+    const advice = similar === undefined ? `the kinds are ${names.join(', ')}` : `did you mean ${similar}?`;
+    return object.problem('UnknownKind', 'kind', `unknown kind "${object.kind}": ${advice}`);
   }
   if (!isPlainKind(object.kind) || object.apiVersion === PLAIN_API) return undefined;
   return object.apiVersion === undefined
