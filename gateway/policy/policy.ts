@@ -31,7 +31,7 @@ export interface CallFacts {
 /** A call that waits for the decision of a policy. */
 export interface PolicyCall extends CallFacts {
   /** Identity that the request proved; undefined: anonymous. */
-  readonly caller: Identity | undefined;
+  readonly identity: Identity | undefined;
   /** JSON text of the arguments of `tools/call` and `prompts/get`; undefined for other methods. */
   readonly arguments: Buffer | undefined;
   /** Aborted when the client cancels the call or leaves while a policy decides. */

@@ -8,7 +8,7 @@ export interface ClientRequest {
   readonly envelope: Envelope;
   readonly params: ParamsSurface;
   /** Identity that the request proved; undefined: anonymous. */
-  readonly caller: Identity | undefined;
+  readonly identity: Identity | undefined;
   /** Headers of the client that `passthrough_headers` names; undefined when there are none. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   /**

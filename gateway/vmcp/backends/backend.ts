@@ -196,11 +196,11 @@ export class BackendRuntime {
     return { kind: 'unavailable', detail: String(error) };
   }
 
-  /** Records the end of a call of the principal `caller`. */
-  settled(outcome: BackendFailure['kind'] | 'ok', caller: string, detail?: string): void {
+  /** Records the end of a call of `principal`. */
+  settled(outcome: BackendFailure['kind'] | 'ok', principal: string, detail?: string): void {
     this.#running -= 1;
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
-    this.circuit.settled(outcome, caller);
+    this.circuit.settled(outcome, principal);
     if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
     if (outcome === 'ok' || outcome === 'cancelled' || outcome === 'overloaded') return;
     this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });

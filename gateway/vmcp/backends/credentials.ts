@@ -16,11 +16,11 @@ export class Credentials {
   }
 
   /**
-   * Returns the credential for one request of `caller`, at once when it is cached. Throws or rejects with
+   * Returns the credential for one request of `identity`, at once when it is cached. Throws or rejects with
    * `CredentialError`.
    */
-  of(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders> | undefined {
-    return this.#authenticator?.headers(caller);
+  of(identity: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders> | undefined {
+    return this.#authenticator?.headers(identity);
   }
 
   /** Returns the credential for a request of the gateway itself, which never uses the credential of a user. */
@@ -32,9 +32,9 @@ export class Credentials {
    * Handles a 401 for `sent`, or for the cached credential. Returns true when the next credential is a new one, so that
    * one retry makes sense.
    */
-  refused(caller: Identity | undefined, sent: CredentialHeaders | undefined): boolean {
-    const refused = sent ?? this.#atHand(caller);
-    return refused !== undefined && (this.#authenticator?.refused(caller, refused) ?? false);
+  refused(identity: Identity | undefined, sent: CredentialHeaders | undefined): boolean {
+    const refused = sent ?? this.#atHand(identity);
+    return refused !== undefined && (this.#authenticator?.refused(identity, refused) ?? false);
   }
 
   /** Returns true when the backend rejected the credential, and so did not execute the request. */
@@ -55,9 +55,9 @@ export class Credentials {
     return () => authenticator.headers(session?.identity);
   }
 
-  #atHand(caller: Identity | undefined): CredentialHeaders | undefined {
+  #atHand(identity: Identity | undefined): CredentialHeaders | undefined {
     try {
-      const credential = this.of(caller);
+      const credential = this.of(identity);
       if (!(credential instanceof Promise)) return credential;
       credential.catch(() => undefined);
     } catch {

@@ -85,7 +85,7 @@ export class Fleet implements CatalogSource {
   }
 
   /**
-   * Replaces the backends. Returns those that were removed or replaced, which the caller must pass to `retire`. Starts
+   * Replaces the backends. Returns those that were removed or replaced, to be passed to `retire`. Starts
    * a process again that had failed permanently.
    */
   replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {

@@ -28,7 +28,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   durationMs = 0;
   readonly #backend: BackendRuntime;
   #request: BackendRequest;
-  readonly #caller: Identity | undefined;
+  readonly #identity: Identity | undefined;
   readonly #answer: Answer;
   readonly #onFailure: OnFailure;
   readonly #onReply: ((message: Buffer) => void) | undefined;
@@ -67,7 +67,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     backend: BackendRuntime,
     session: Session,
     name: string,
-    caller: Identity | undefined,
+    identity: Identity | undefined,
     request: BackendRequest,
     answer: Answer,
     onFailure: OnFailure,
@@ -81,7 +81,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     this.#held = held;
     this.#backend = backend;
     this.session = session;
-    this.#caller = caller;
+    this.#identity = identity;
     this.#request = request;
     this.#answer = answer;
     this.#onFailure = onFailure;
@@ -245,7 +245,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
    */
   #mayRetryCredential(): boolean {
     if (this.#retriedCredential || this.#taken || this.#answer.started) return false;
-    return this.#backend.credentials.refused(this.#caller, this.#sent);
+    return this.#backend.credentials.refused(this.#identity, this.#sent);
   }
 
   #send(): void {
@@ -268,7 +268,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     if (this.#ended) return;
     this.#channel = channel;
     try {
-      const credential = this.#backend.credentials.of(this.#caller);
+      const credential = this.#backend.credentials.of(this.#identity);
       if (credential instanceof Promise) this.#sendLater(channel, credential);
       else this.#sendWith(channel, credential);
     } catch (error) {

@@ -130,7 +130,7 @@ export class Forwarder {
       backend,
       session,
       name,
-      request.caller,
+      request.identity,
       { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
       answer,
       onFailure,

@@ -13,7 +13,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   readonly method: string;
   readonly name: string;
   readonly backend: string;
-  readonly caller: Identity | undefined;
+  readonly identity: Identity | undefined;
   readonly arguments: Buffer | undefined;
   readonly isSent = false;
   failure: string | undefined;
@@ -26,7 +26,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
 
   constructor(
     session: Session,
-    { body, envelope, params, caller }: ClientRequest,
+    { body, envelope, params, identity }: ClientRequest,
     target: { readonly name: string; readonly backend: string },
     answer: Answer,
     { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
@@ -35,7 +35,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.method = envelope.method ?? '';
     this.name = target.name;
     this.backend = target.backend;
-    this.caller = caller;
+    this.identity = identity;
     const hasArguments = this.method === 'tools/call' || this.method === 'prompts/get';
     if (hasArguments && params.arguments) this.arguments = body.subarray(params.arguments.start, params.arguments.end);
     this.#answer = answer;

@@ -60,9 +60,9 @@ describe('a policy', () => {
   it('reads client, principal, item, method, backend, arguments and session of every kind of call', async () => {
     const seen: unknown[] = [];
     const policy: Policy = {
-      decide: ({ session, method, name, backend, caller, arguments: args }: PolicyCall) => {
+      decide: ({ session, method, name, backend, identity, arguments: args }: PolicyCall) => {
         const { id, principal, revision, client } = session;
-        seen.push({ id, principal, revision, client, caller, backend, call: [method, name, args?.toString()] });
+        seen.push({ id, principal, revision, client, identity, backend, call: [method, name, args?.toString()] });
         return ALLOW;
       },
     };
@@ -79,7 +79,7 @@ describe('a policy', () => {
       principal: 'anonymous',
       revision: '2025-11-25',
       client: { name: 'shell', version: '2' },
-      caller: undefined,
+      identity: undefined,
       backend: 'shop',
     };
     expect(seen).toEqual(

@@ -13,7 +13,7 @@ import type { Answer } from '../answers/answer.ts';
 export function serveRequest(
   server: VirtualServer,
   session: Session,
-  caller: Identity | undefined,
+  identity: Identity | undefined,
   headers: IncomingHttpHeaders,
   body: Buffer,
   envelope: ClientEnvelope,
@@ -26,7 +26,7 @@ export function serveRequest(
     return;
   }
   const params = paramsOf(envelope);
-  method(server, session, { body, envelope, params, caller, headers: passthrough(server, headers), held }, answer);
+  method(server, session, { body, envelope, params, identity, headers: passthrough(server, headers), held }, answer);
 }
 
 /** Handles a message without a reply: a notification, or the response to a request of a backend. */

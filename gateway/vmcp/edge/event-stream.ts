@@ -67,12 +67,12 @@ export class EventStream {
    * Writes to this connection from now on, starting with the kept events after event `after`. Returns false when these
    * are not kept any more.
    */
-  attach(res: ServerResponse, after?: number, caller?: Identity): boolean {
+  attach(res: ServerResponse, after?: number, identity?: Identity): boolean {
     const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
     if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
     this.#connection?.end();
     this.#connection = res;
-    this.openedBy = caller;
+    this.openedBy = identity;
     this.#unread = undefined; // the previous connection releases its own share
     this.#listenedTo = true;
     clearTimeout(this.#abandonTimer);
@@ -91,9 +91,9 @@ export class EventStream {
   }
 
   /** Takes over a connection whose response has already started. */
-  adopt(res: ServerResponse, caller: Identity | undefined): void {
+  adopt(res: ServerResponse, identity: Identity | undefined): void {
     this.#connection = res;
-    this.openedBy = caller;
+    this.openedBy = identity;
     this.#listenedTo = true;
   }
 

@@ -29,7 +29,7 @@ export class PostAnswer implements Answer, AwaitedReply {
   readonly id: Buffer;
   readonly #res: ServerResponse;
   readonly #session: Session | undefined;
-  readonly #caller: Identity | undefined;
+  readonly #identity: Identity | undefined;
   readonly #onChallenge: OnChallenge;
   readonly collects = false;
   #stream: EventStream | undefined;
@@ -43,7 +43,7 @@ export class PostAnswer implements Answer, AwaitedReply {
     this.#onChallenge = onChallenge;
     this.#res = res;
     this.#session = session;
-    this.#caller = session?.identity;
+    this.#identity = session?.identity;
     this.id = id;
   }
 
@@ -176,7 +176,7 @@ export class PostAnswer implements Answer, AwaitedReply {
     if (!this.#session) return;
     if (!this.#stream) {
       this.#stream = this.#session.streams.open();
-      this.#stream.attach(this.#res, undefined, this.#caller);
+      this.#stream.attach(this.#res, undefined, this.#identity);
       this.#res.on('close', () => {
         this.#streamClosed();
       });

@@ -8,9 +8,9 @@ const POLICY = { enabled: true, failureThreshold: 3, timeoutMs: 10_000, isolated
 function circuitAt(policy = POLICY) {
   let now = 1_000;
   const circuit = createCircuit(policy, () => now);
-  const call = (outcome: FailureKind | 'ok', caller = 'ann'): number | undefined => {
+  const call = (outcome: FailureKind | 'ok', principal = 'ann'): number | undefined => {
     const refusal = circuit.refuses();
-    if (refusal === undefined) circuit.settled(outcome, caller);
+    if (refusal === undefined) circuit.settled(outcome, principal);
     return refusal;
   };
   return { circuit, call, elapse: (ms: number) => (now += ms) };
@@ -40,10 +40,10 @@ describe('a closed circuit', () => {
   });
 });
 
-/** Steps of a scenario: `caller: outcome` is a call, `outcome` alone a probe. */
+/** Steps of a scenario: `principal: outcome` is a call, `outcome` alone a probe. */
 type Step = FailureKind | 'ok' | `${'ann' | 'bob' | 'cy'}: ${FailureKind | 'ok'}`;
 
-describe('failures of a single caller', () => {
+describe('failures of a single principal', () => {
   const run = (steps: readonly Step[], policy = POLICY): CircuitState['state'] => {
     const { circuit, call } = circuitAt(policy);
     for (const step of steps) {
@@ -56,38 +56,38 @@ describe('failures of a single caller', () => {
   const times = (count: number, step: Step): Step[] => new Array<Step>(count).fill(step);
 
   it.each<[string, Step[], CircuitState['state']]>([
-    ['timeouts of one caller', times(50, 'ann: timeout'), 'closed'],
-    ['garbled replies to one caller', times(50, 'ann: garbage'), 'closed'],
+    ['timeouts of one principal', times(50, 'ann: timeout'), 'closed'],
+    ['garbled replies to one principal', times(50, 'ann: garbage'), 'closed'],
     [
-      'timeouts of one caller between good probes',
+      'timeouts of one principal between good probes',
       ['ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok'],
       'closed',
     ],
     [
-      'two timeouts of one caller and a failure that counts',
+      'two timeouts of one principal and a failure that counts',
       ['ann: timeout', 'ann: timeout', 'bob: unavailable'],
       'closed',
     ],
-    ['three timeouts of two callers', ['ann: timeout', 'ann: timeout', 'bob: timeout'], 'open'],
-    ['two timeouts of two callers', ['ann: timeout', 'bob: timeout'], 'closed'],
+    ['three timeouts of two principals', ['ann: timeout', 'ann: timeout', 'bob: timeout'], 'open'],
+    ['two timeouts of two principals', ['ann: timeout', 'bob: timeout'], 'closed'],
     [
-      'timeouts of two callers with a good call between',
+      'timeouts of two principals with a good call between',
       ['ann: timeout', 'ann: timeout', 'cy: ok', 'bob: timeout'],
       'closed',
     ],
-    ['timeouts of one caller, then a failed probe', [...times(3, 'ann: timeout'), 'timeout'], 'open'],
-    ['too few timeouts of one caller, then a failed probe', [...times(2, 'ann: timeout'), 'timeout'], 'closed'],
-    ['a failed probe, then timeouts of one caller', ['unavailable', ...times(3, 'ann: timeout')], 'open'],
+    ['timeouts of one principal, then a failed probe', [...times(3, 'ann: timeout'), 'timeout'], 'open'],
+    ['too few timeouts of one principal, then a failed probe', [...times(2, 'ann: timeout'), 'timeout'], 'closed'],
+    ['a failed probe, then timeouts of one principal', ['unavailable', ...times(3, 'ann: timeout')], 'open'],
     ['a failed probe and a good one, then timeouts', ['timeout', 'ok', ...times(50, 'ann: timeout')], 'closed'],
     ['probes that a user’s login would satisfy', ['unauthenticated', ...times(50, 'ann: timeout')], 'closed'],
     ['probes that were cancelled', ['cancelled', ...times(50, 'ann: timeout')], 'closed'],
     ['failed probes alone', times(50, 'timeout'), 'closed'],
-    ['refused connections of one caller', times(3, 'ann: unavailable'), 'open'],
+    ['refused connections of one principal', times(3, 'ann: unavailable'), 'open'],
   ])('%s', (_, steps, state) => {
     expect(run(steps)).toBe(state);
   });
 
-  it('do not open the circuit when only the process of that caller ends', () => {
+  it('do not open the circuit when only the process of that principal ends', () => {
     const isolated = { ...POLICY, isolated: true };
     expect(run(times(50, 'ann: unavailable'), isolated)).toBe('closed');
     expect(run(['ann: unavailable', 'ann: unavailable', 'bob: unavailable'], isolated)).toBe('open');
@@ -104,7 +104,7 @@ describe('failures of a single caller', () => {
   });
 
   it.each<[string, (circuit: Circuit) => void]>([
-    ['the next trial, of another caller, times out too', (one) => one.refuses() ?? one.settled('timeout', 'bob')],
+    ['the next trial, of another principal, times out too', (one) => one.refuses() ?? one.settled('timeout', 'bob')],
     ['a probe fails', (one) => one.probed('timeout')],
   ])('opens the circuit again when a trial times out and %s', (_, follow) => {
     const { circuit, call, elapse } = circuitAt();

@@ -6,7 +6,7 @@ export interface CircuitPolicy {
   readonly failureThreshold: number;
   /** Time from opening to the trial call, ms. */
   readonly timeoutMs: number;
-  /** True when callers have separate processes: a process that ends affects one caller only. */
+  /** True when principals have separate processes: a process that ends affects one principal only. */
   readonly isolated: boolean;
 }
 
@@ -17,13 +17,13 @@ export interface CircuitState {
   /** Epoch ms of the last change of `state`. */
   readonly changedAt: number | undefined;
   /**
-   * Doubtful failures in a row. One caller alone can cause them, so they count only when a second caller or a probe
+   * Doubtful failures in a row. One principal alone can cause them, so they count only when a second principal or a probe
    * fails too.
    */
   readonly doubtful: number;
-  /** Caller with the first doubtful failure. */
+  /** Principal with the first doubtful failure. */
   readonly witness: string | undefined;
-  /** True when a second caller had a doubtful failure. */
+  /** True when a second principal had a doubtful failure. */
   readonly confirmed: boolean;
 }
 
@@ -50,7 +50,7 @@ function admit(circuit: CircuitState, policy: CircuitPolicy, now: number): Admis
 
 interface Ended {
   readonly outcome: FailureKind | 'ok';
-  readonly caller: string;
+  readonly principal: string;
   /** True when the last probe failed. */
   readonly probeFailed: boolean;
   readonly now: number;
@@ -72,19 +72,19 @@ function afterUsualCall(circuit: CircuitState, policy: CircuitPolicy, verdict: V
   if (verdict === 'none') return circuit;
   const { failures } = circuit;
   if (verdict === 'bad') return counted({ ...circuit, failures: failures + 1 }, policy, ended.now);
-  const confirmed = circuit.confirmed || isSecondCaller(circuit, ended);
-  const seen = { ...circuit, doubtful: circuit.doubtful + 1, witness: circuit.witness ?? ended.caller, confirmed };
+  const confirmed = circuit.confirmed || isSecondPrincipal(circuit, ended);
+  const seen = { ...circuit, doubtful: circuit.doubtful + 1, witness: circuit.witness ?? ended.principal, confirmed };
   return confirmed || ended.probeFailed ? countDoubtful(seen, policy, ended.now) : seen;
 }
 
-/** After a doubtful trial the next call is the trial, so that a single caller cannot keep the circuit open. */
+/** After a doubtful trial the next call is the trial, so that a single principal cannot keep the circuit open. */
 function afterTrial(circuit: CircuitState, policy: CircuitPolicy, verdict: Verdict, ended: Ended): CircuitState {
-  const { caller, now, probeFailed } = ended;
+  const { principal, now, probeFailed } = ended;
   if (verdict === 'good') return { ...CLOSED, changedAt: now };
   if (verdict === 'bad') return opened(now);
-  if (verdict === 'doubtful' && (probeFailed || isSecondCaller(circuit, ended))) return opened(now);
+  if (verdict === 'doubtful' && (probeFailed || isSecondPrincipal(circuit, ended))) return opened(now);
   const tryAgain = { ...circuit, state: 'open', changedAt: now - policy.timeoutMs } as const;
-  return verdict === 'none' ? tryAgain : { ...tryAgain, doubtful: 1, witness: caller };
+  return verdict === 'none' ? tryAgain : { ...tryAgain, doubtful: 1, witness: principal };
 }
 
 /** Returns the circuit after a failed probe, which confirms doubtful failures. */
@@ -102,13 +102,13 @@ const counted = (circuit: CircuitState, { failureThreshold }: CircuitPolicy, now
 
 const hasNoFailures = ({ failures, witness }: CircuitState): boolean => failures === 0 && witness === undefined;
 
-const isSecondCaller = ({ witness }: CircuitState, { caller }: Ended): boolean =>
-  witness !== undefined && witness !== caller;
+const isSecondPrincipal = ({ witness }: CircuitState, { principal }: Ended): boolean =>
+  witness !== undefined && witness !== principal;
 
 type Verdict = 'good' | 'bad' | 'doubtful' | 'none';
 
 /**
- * Rates an outcome. A backend that answers is available, even with a rejection or a reply that is too large. One caller
+ * Rates an outcome. A backend that answers is available, even with a rejection or a reply that is too large. One principal
  * alone can cause a timeout or an invalid reply, as it chooses the tool and its arguments.
  */
 function verdictOf(outcome: FailureKind | 'ok', { isolated }: CircuitPolicy): Verdict {
@@ -141,8 +141,8 @@ export interface Circuit {
   readonly current: CircuitState;
   /** Returns undefined when the call is admitted; `settled` must follow. Else the seconds to wait. */
   refuses(): number | undefined;
-  /** Records the end of a call of the principal `caller`. */
-  settled(outcome: FailureKind | 'ok', caller: string): void;
+  /** Records the end of a call of `principal`. */
+  settled(outcome: FailureKind | 'ok', principal: string): void;
   /** Records the end of a probe. */
   probed(outcome: FailureKind | 'ok'): void;
 }
@@ -161,9 +161,9 @@ export function createCircuit(policy: CircuitPolicy, now: () => number): Circuit
       current = admission.circuit;
       return undefined;
     },
-    settled(outcome, caller) {
+    settled(outcome, principal) {
       if (outcome === 'ok' && current.state === 'closed' && hasNoFailures(current)) return;
-      current = afterCall(current, policy, { outcome, caller, probeFailed, now: now() });
+      current = afterCall(current, policy, { outcome, principal, probeFailed, now: now() });
     },
     probed(outcome) {
       const verdict = verdictOf(outcome, policy);
