@@ -109,8 +109,8 @@ export class BackendRuntime {
         ? this.credentials.refused(session.identity, credential)
         : failure.kind === 'session_lost';
       if (retries > 0 && helps) return await this.runFor(session, act, retries - 1);
-      const told = this.credentials.asReported(failure);
-      throw told === failure ? error : new BackendError(told);
+      const reported = this.credentials.asReported(failure);
+      throw reported === failure ? error : new BackendError(reported);
     }
   }
 

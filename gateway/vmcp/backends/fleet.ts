@@ -89,20 +89,20 @@ export class Fleet implements CatalogSource {
    * a process again that had failed permanently.
    */
   replace(backends: readonly ConfiguredBackend[], operational: Operational, keepEqual = true): BackendRuntime[] {
-    const gone = [...this.#entries].filter(
+    const removed = [...this.#entries].filter(
       ([, { runtime, auth, launch }]) =>
         !keepEqual ||
         launch?.permanent === true ||
         !backends.some((next) => isDeepStrictEqual(next, { config: runtime.config, auth })),
     );
-    for (const [name] of gone) this.#entries.delete(name);
+    for (const [name] of removed) this.#entries.delete(name);
     for (const backend of backends) if (!this.#entries.has(backend.config.name)) this.#add(backend, operational);
     this.personal = [...this.#entries.values()]
       .flatMap(({ runtime }) => (runtime.credentials.perUser ? [runtime.name] : []))
       .toSorted();
     this.#restartMonitor(operational);
     this.#options.onChange();
-    return gone.map(([, { runtime }]) => runtime);
+    return removed.map(([, { runtime }]) => runtime);
   }
 
   /** Lets the running calls of a backend end before it is closed. Takes the backends that `replace` returned. */

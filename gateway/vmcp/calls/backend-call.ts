@@ -227,10 +227,10 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
       this.#send();
       return;
     }
-    const told = this.#asClientSees(failure);
-    this.#done(told.kind, told.detail);
+    const reported = this.#asClientSees(failure);
+    this.#done(reported.kind, reported.detail);
     if (this.#partSent) this.#answer.cut();
-    else if (this.#cancelled === undefined) this.#onFailure(this.#answer, told, this.#backend);
+    else if (this.#cancelled === undefined) this.#onFailure(this.#answer, reported, this.#backend);
     else if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
     else this.#answer.drop();
   }

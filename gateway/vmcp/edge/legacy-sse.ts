@@ -90,11 +90,11 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
           onMessage(server, options, connection, req, res, body, held);
           held?.release();
         },
-        (why) => {
+        (reason) => {
           held?.release();
-          if (why === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
-          else if (why === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
-          else if (why === 'not_held') {
+          if (reason === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
+          else if (reason === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
+          else if (reason === 'not_held') {
             server.refused('request_bytes');
             refuseBody(req, res);
           }
@@ -233,7 +233,7 @@ class StreamAnswer implements Answer {
 
   cut(): void {
     this.drop();
-    this.error(CODE.internal, 'the reply of the backend broke off');
+    this.error(CODE.internal, 'the reply of the backend is incomplete');
   }
 
   watchClient(): void {

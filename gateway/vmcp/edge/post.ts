@@ -53,11 +53,12 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
         }
         held?.release();
       },
-      (why) => {
+      (reason) => {
         held?.release();
-        if (why === 'too_large') refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
-        else if (why === 'not_kept') admit(req, res, undefined);
-        else if (why === 'not_held') {
+        if (reason === 'too_large')
+          refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
+        else if (reason === 'not_kept') admit(req, res, undefined);
+        else if (reason === 'not_held') {
           server.refused('request_bytes');
           refuseBody(req, res);
         }

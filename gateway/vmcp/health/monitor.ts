@@ -76,7 +76,7 @@ interface Watched {
   readonly name: string;
   health: Health;
   /** Settles when the probe is evaluated. */
-  judged: Promise<void> | undefined;
+  evaluation: Promise<void> | undefined;
   /** True until the probe function returns, which may be after its timeout. */
   unfinished: boolean;
   /** Failed probes of a backend that was never healthy. */
@@ -91,20 +91,20 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const watched = new Map(options.backends.map((name) => [name, newlyWatched(name, previous?.health(name))] as const));
 
   const check = (backend: Watched): Promise<void> => {
-    if (backend.judged || closing.signal.aborted) return backend.judged ?? Promise.resolve();
+    if (backend.evaluation || closing.signal.aborted) return backend.evaluation ?? Promise.resolve();
     backend.cancelTimer();
-    backend.judged = runProbe(backend, options, closing.signal).then((outcome) => {
-      backend.judged = undefined;
+    backend.evaluation = runProbe(backend, options, closing.signal).then((outcome) => {
+      backend.evaluation = undefined;
       if (closing.signal.aborted) return;
       const pauseMs = Math.min(intervalMs, soonestMs(backend, outcome));
       backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
-      judge(backend, outcome, options);
+      evaluate(backend, outcome, options);
     });
-    return backend.judged;
+    return backend.evaluation;
   };
   const checkAgain = async (backend: Watched | undefined): Promise<void> => {
-    if (!backend?.judged) return backend && check(backend);
-    backend.again ??= backend.judged.then(() => {
+    if (!backend?.evaluation) return backend && check(backend);
+    backend.again ??= backend.evaluation.then(() => {
       backend.again = undefined;
       return check(backend);
     });
@@ -138,14 +138,14 @@ const answers = (outcome: ProbeOutcome): boolean => outcome.ok || outcome.kind =
 const newlyWatched = (name: string, health: Health | undefined): Watched => ({
   name,
   health: health ?? UNCHECKED,
-  judged: undefined,
+  evaluation: undefined,
   unfinished: false,
   failedBefore: health ? Number.POSITIVE_INFINITY : 0,
   again: undefined,
   cancelTimer: () => undefined,
 });
 
-function judge(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions): void {
+function evaluate(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions): void {
   const { name, health: before } = backend;
   const policy = {
     unhealthyThreshold: options.unhealthyThreshold,

@@ -20,7 +20,7 @@ export function readText(path: string, what: string): string {
     return readSecretFile(path);
   } catch (error) {
     if (!(error instanceof FileUnreadable)) throw error;
-    throw new CredentialError('misconfigured', `${what} stands in ${path}, which cannot be read (${error.code})`);
+    throw new CredentialError('misconfigured', `${what} is in ${path}, which cannot be read (${error.code})`);
   }
 }
 

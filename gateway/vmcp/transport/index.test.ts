@@ -103,12 +103,12 @@ describe('a backend whose file cannot be read', () => {
     const bundle = create({ transport, url, ca_bundle_file: missing });
     expect(await failureOf(bundle.open(owner, AbortSignal.timeout(2_000)))).toEqual({
       kind: 'unavailable',
-      detail: `the CA bundle stands in ${missing}, which cannot be read (ENOENT)`,
+      detail: `the CA bundle is in ${missing}, which cannot be read (ENOENT)`,
     });
     const header = create({ transport, url, header_forward: { add_headers_from_file: { 'X-Key': missing } } });
     expect(await failureOf(header.open(owner, AbortSignal.timeout(2_000)))).toEqual({
       kind: 'unavailable',
-      detail: `the value of header X-Key stands in ${missing}, which cannot be read (ENOENT)`,
+      detail: `the value of header X-Key is in ${missing}, which cannot be read (ENOENT)`,
     });
   });
 

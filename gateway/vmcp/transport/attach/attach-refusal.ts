@@ -3,7 +3,7 @@ import { errorOfFailure, errorOfReply } from '../../../kube/api-error.ts';
 
 const MOST_BYTES = 4_096;
 /** A kubelet gives no other reason for a container that has ended or has not started yet. */
-const NOT_RUNNING = '500 InternalError: the container is not running: "kubectl describe pod" says why';
+const NOT_RUNNING = '500 InternalError: the container is not running: "kubectl describe pod" shows the reason';
 
 /** Records why the upgrade to a WebSocket failed. The WebSocket itself reports no reason. */
 export interface RefusalReader {

@@ -135,7 +135,7 @@ describe('an attached container', { timeout: 60_000 }, () => {
     const { server, transport } = await attached('bad-server.ts', { refuse: () => ({ status: 500, body: '' }) });
     for (let times = 1; times <= 6; times += 1) {
       expect((await failureOf(transport.open(ownerOf('s1'), never))).detail).toBe(
-        'attach to mcp-files-0/mcp: 500 InternalError: the container is not running: "kubectl describe pod" says why',
+        'attach to mcp-files-0/mcp: 500 InternalError: the container is not running: "kubectl describe pod" shows the reason',
       );
       expect(server.seen).toHaveLength(times);
       nowMs += 2_000;
