@@ -54,7 +54,7 @@ describe('a configuration of the authorization server', () => {
     ],
     ['with one audience twice', { allowed_audiences: ['https://desk.example/mcp', 'https://desk.example/mcp'] }],
     [
-      'with its pages elsewhere',
+      'with its pages at another origin',
       {
         authorization_endpoint_base_url: 'https://login.example/x',
         upstreams: [oidc({ redirect_uri: 'https://login.example/oauth/callback' })],
@@ -104,12 +104,12 @@ describe('a configuration of the authorization server', () => {
       ['InsecureUrl authorization_endpoint_base_url'],
     ],
     [
-      'a life that is too short',
+      'a lifetime that is too short',
       { token_lifespans: { auth_code_lifespan: '1s' } },
       ['InvalidLifespan token_lifespans.auth_code_lifespan'],
     ],
     [
-      'a key outside of its folder',
+      'a key outside its folder',
       { signing_key_config: { key_dir: '/k', signing_key_file: '../a' } },
       ['InvalidKeyFile signing_key_config.signing_key_file'],
     ],
@@ -122,7 +122,7 @@ describe('a configuration of the authorization server', () => {
     ['no provider', { upstreams: [] }, ['MissingField upstreams']],
     ['a provider of no type', { upstreams: [{ name: 'a' }] }, ['InvalidValue upstreams[0].type']],
     [
-      'a provider with a mistake',
+      'a provider with a problem',
       { upstreams: [{ name: 'a', ...oidc({ issuer_url: 'http://idp.example' }) }] },
       ['InsecureUrl upstreams[0].oidc_config.issuer_url'],
     ],
@@ -132,7 +132,7 @@ describe('a configuration of the authorization server', () => {
       ['MissingField upstreams[0].name', 'MissingField upstreams[1].name'],
     ],
     [
-      'two of one name',
+      'two with the same name',
       { upstreams: [two[0], { ...two[1], name: 'corp' }] as Change['upstreams'] & {} },
       ['InvalidValue upstreams[1].name'],
     ],
@@ -143,7 +143,7 @@ describe('a configuration of the authorization server', () => {
       ['InvalidValue upstreams'],
     ],
     [
-      'a provider that is this very server',
+      'a provider that is this server',
       {
         authorization_endpoint_base_url: 'https://login.desk.example',
         upstreams: [
@@ -169,7 +169,7 @@ describe('a configuration of the authorization server', () => {
       ].map((path) => `CircularAddress ${path}`),
     ],
     [
-      'a way back to somewhere else',
+      'a redirect URI at another origin',
       { upstreams: [oidc({ redirect_uri: 'https://else.example/oauth/callback' })] },
       ['RedirectOriginMismatch upstreams[0].oidc_config.redirect_uri'],
     ],
@@ -181,7 +181,7 @@ describe('a configuration of the authorization server', () => {
       ],
     ),
     [
-      'ways back to two origins',
+      'redirect URIs at two origins',
       {
         authorization_endpoint_base_url: 'https://login.example',
         upstreams: [
@@ -194,12 +194,12 @@ describe('a configuration of the authorization server', () => {
     ['a scope of two words', { scopes_supported: ['openid', 'a b'] }, ['InvalidValue scopes_supported[1]']],
     ['no scope', { scopes_supported: [] }, ['InvalidValue scopes_supported']],
     [
-      'a baseline scope that nobody has',
+      'an unsupported baseline scope',
       { baseline_client_scopes: ['openid', 'x'] },
       ['RuleViolated baseline_client_scopes[1]'],
     ],
     [
-      'secrets for clients that get none',
+      'secrets for clients that cannot have any',
       { force_confidential_redirect_uris: ['https://app.example/cb'] },
       ['RuleViolated force_confidential_redirect_uris'],
     ],
@@ -213,18 +213,14 @@ describe('a configuration of the authorization server', () => {
       { cimd: { allowed_hosts: ['https://a.example'], denied_hosts: ['a.*'] } },
       ['InvalidValue cimd.allowed_hosts[0]', 'InvalidValue cimd.denied_hosts[0]'],
     ],
-    [
-      'documents remembered for no time',
-      { cimd: { cache_fallback_ttl: '10ms' } },
-      ['InvalidDuration cimd.cache_fallback_ttl'],
-    ],
+    ['a cache lifetime of zero', { cimd: { cache_fallback_ttl: '10ms' } }, ['InvalidDuration cimd.cache_fallback_ttl']],
     [
       'a filter of one provider',
       { upstream_filter: { rules: [{ groups: ['a'], upstream_providers: ['corp'] }] } },
       ['RuleViolated upstream_filter'],
     ],
     [
-      'a filter that says little',
+      'an incomplete filter',
       { upstreams: two, upstream_filter: { claim: '', rules: [{}], default_upstreams: ['x'] } },
       [
         'InvalidValue upstream_filter.claim',
@@ -233,27 +229,27 @@ describe('a configuration of the authorization server', () => {
         'UpstreamProviderUnknown upstream_filter.default_upstreams[0]',
       ],
     ],
-    ['a filter that says nothing', { upstreams: two, upstream_filter: {} }, ['MissingField upstream_filter.rules']],
+    ['an empty filter', { upstreams: two, upstream_filter: {} }, ['MissingField upstream_filter.rules']],
     [
-      'a filter that names somebody else',
+      'a filter with an unknown provider',
       { upstreams: two, upstream_filter: { rules: [{ groups: ['a'], upstream_providers: ['git', 'x'] }] } },
       ['UpstreamProviderUnknown upstream_filter.rules[0].upstream_providers[1]'],
     ],
     ['an unknown store', { storage: { type: 'disk' } }, ['InvalidValue storage.type']],
-    ['a store that is nowhere', { storage: { type: 'kvstore' }, ...keys }, [`MissingField ${KVSTORE}`]],
-    ['a place for what is in memory', { storage: { kvstore_config: { addr: 'a' } } }, [`RuleViolated ${KVSTORE}`]],
+    ['a store without its settings', { storage: { type: 'kvstore' }, ...keys }, [`MissingField ${KVSTORE}`]],
+    ['settings of another store', { storage: { kvstore_config: { addr: 'a' } } }, [`RuleViolated ${KVSTORE}`]],
     [
-      'a store in two places',
+      'a store with two addresses',
       { storage: { type: 'kvstore', kvstore_config: { addr: 'a', sentinel_config: {} } }, ...keys },
       [`InvalidValue ${KVSTORE}.addr`],
     ],
     [
-      'a store at no address',
+      'a store without an address',
       { storage: { type: 'kvstore', kvstore_config: { addr: 'a b' } }, ...keys },
       [`InvalidValue ${KVSTORE}.addr`],
     ],
     [
-      'a store with several mistakes',
+      'a store with several problems',
       { storage: { type: 'kvstore', kvstore_config: { addr: 'a b', auth_type: 'x', dial_timeout: '0s' } }, ...keys },
       ['addr', 'auth_type', 'dial_timeout'].map((member) => `InvalidValue ${KVSTORE}.${member}`),
     ],
@@ -263,7 +259,7 @@ describe('a configuration of the authorization server', () => {
       ['AudienceMismatch allowed_audiences[1]'],
     ],
     [
-      'an audience that is no URL, behind one that is there twice',
+      'an audience that is no URL, after a repeated one',
       { allowed_audiences: ['https://desk.example/mcp', 'https://desk.example/mcp', 'desk'] },
       ['AudienceMismatch allowed_audiences[2]'],
     ],
@@ -273,7 +269,7 @@ describe('a configuration of the authorization server', () => {
       ['AudienceMismatch allowed_audiences[1]'],
     ],
     [
-      'tokens for others only',
+      'tokens for other servers only',
       { allowed_audiences: ['https://desk.example/other'] },
       ['AudienceMismatch allowed_audiences'],
     ],
@@ -315,7 +311,7 @@ describe('the configuration around the authorization server', () => {
   };
 
   it.each<[string, Parameters<typeof fits>, string[]]>([
-    ['callers without tokens', [{ type: 'anonymous' }], ['RuleViolated vmcp.incoming.type']],
+    ['anonymous clients', [{ type: 'anonymous' }], ['RuleViolated vmcp.incoming.type']],
     ['tokens of service accounts', [{ source: 'kubernetes' }], ['IssuerMismatch vmcp.incoming.source']],
     ['another issuer', [{}, { issuer: 'https://desk.example/' }], ['IssuerMismatch oidc_config.issuer']],
     ['an audience that is no URL', [{}, { audience: 'desk' }], ['AudienceMismatch oidc_config.audience']],
@@ -325,7 +321,7 @@ describe('the configuration around the authorization server', () => {
       ['AudienceMismatch oidc_config.audience'],
     ],
     [
-      'scopes that nobody gets',
+      'required scopes that are not supported',
       [{ required_scopes: ['openid', 'mcp'] }],
       ['RuleViolated vmcp.incoming.required_scopes[1]'],
     ],

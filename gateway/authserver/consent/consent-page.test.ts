@@ -20,7 +20,7 @@ const text = (page: Page): string =>
     .replace(/\s+/gu, ' ');
 
 describe.each(pages)('the page %s', (_, { headers, body }) => {
-  it('allows no script, subresource, framing or caching', () => {
+  it('allows no script, subresource, framing or caching (rows 5, 6, 64)', () => {
     const policy = headers['Content-Security-Policy'] ?? '';
     const style = /<style>(.*)<\/style>/su.exec(body)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
@@ -49,7 +49,7 @@ describe.each(pages)('the page %s', (_, { headers, body }) => {
 });
 
 describe('the consent page', () => {
-  it('shows the client, the redirect URI, the scopes, the resource and the providers', () => {
+  it('shows the client, the redirect URI, the scopes, the resource and the providers (row 1)', () => {
     const said = text(consentPage(QUESTIONS.document));
     for (const part of ['Claude', 'unverified', 'published at claude.ai', 'https://claude.ai/api/mcp/auth_callback'])
       expect(said).toContain(part);
@@ -116,7 +116,7 @@ describe('the consent page', () => {
   });
 });
 
-describe('texts of clients', () => {
+describe('texts of clients (row 6)', () => {
   /** Returns the structure of a page: its tags and attribute names without texts and values. */
   const structure = (body: string): readonly string[] =>
     [...body.matchAll(/<!?\/?[a-z](?:[^>"]|"[^"]*")*>/giu)].map(([tag]) => tag.replace(/"[^"]*"/gu, '""'));

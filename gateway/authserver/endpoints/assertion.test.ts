@@ -100,17 +100,17 @@ describe('a client that authenticates with private_key_jwt', () => {
     ['an unknown key', 'assertion_key', { header: { kid: 'k9' } }],
     ['a key for another algorithm', 'assertion_key', { key: rsa.privateKey, header: { alg: 'RS256' } }],
     ['a shared secret', 'assertion_algorithm', { key: randomBytes(32), header: { alg: 'HS256' } }],
-    ['a key that it brings', 'assertion_signature', async () => ({ key: (await foreign).privateKey, header: { jwk: (await foreign).jwk } })], // prettier-ignore
+    ['a key in its own header', 'assertion_signature', async () => ({ key: (await foreign).privateKey, header: { jwk: (await foreign).jwk } })], // prettier-ignore
     ['no signature', 'assertion_algorithm', (client) => unsigned(client)],
     ['half of a signature', 'assertion_signature', async (client) => (await client.sign()).slice(0, -40)],
     ['another issuer', 'assertion_client', { claims: { iss: 'https://other.example/client.json' } }],
     ['the audience of another server', 'assertion_audience', { claims: { aud: 'https://other.example' } }],
     ['the audience of another endpoint', 'assertion_audience', { claims: { aud: `${ISSUER}/oauth/revoke` } }],
     ['two audiences', 'assertion_audience', { claims: { aud: [ISSUER, 'https://other.example'] } }],
-    ['no end', 'assertion_expired', { claims: { exp: undefined } }],
-    ['a past end', 'assertion_expired', { claims: { exp: soon(-60) } }],
-    ['an end in an hour', 'assertion_too_long', { claims: { exp: soon(3_600) } }],
-    ['a later beginning', 'assertion_not_yet', { claims: { nbf: soon(120) } }],
+    ['no expiry', 'assertion_expired', { claims: { exp: undefined } }],
+    ['a past expiry', 'assertion_expired', { claims: { exp: soon(-60) } }],
+    ['an expiry in an hour', 'assertion_too_long', { claims: { exp: soon(3_600) } }],
+    ['a later start', 'assertion_not_yet', { claims: { nbf: soon(120) } }],
     ['no id', 'assertion_jti', { claims: { jti: undefined } }],
     ['the type of an access token', 'assertion_header', { header: { typ: 'at+jwt' } }],
   ])('is rejected for %s, with the answer for an unknown client', async (_, reason, made) => {
@@ -148,7 +148,7 @@ describe('a client that authenticates with private_key_jwt', () => {
     expect(cause(server)).toBe('assertion_algorithm');
   });
 
-  it('is limited after failures', async () => {
+  it('row 61: is limited after failures', async () => {
     const server = await open({ settings: { limits: { ...base.limits, failuresPerClient: LIMIT } } });
     const client = await acquainted(server);
     const statuses: number[] = [];
@@ -258,7 +258,7 @@ describe('keys at jwks_uri', () => {
     expect(reply.headers.get('retry-after')).toBe('30');
   });
 
-  it('are fetched within the limit of the client address', async () => {
+  it('row 44: are fetched within the limit of the client address', async () => {
     const server = await open({ settings: { limits: { ...base.limits, documentFetchesPerAddress: LIMIT } } });
     const known: SigningClient[] = [];
     for (let count = 0; count < 11; count += 1) {

@@ -45,7 +45,7 @@ describe('revocation', () => {
     expect((await server.refresh(next.json['refresh_token'])).status).toBe(400);
   });
 
-  it("of another client's token changes nothing", async () => {
+  it("row 26: of another client's token changes nothing", async () => {
     for (const token of [login['access_token'], login['refresh_token']])
       expect((await revoke(token, 'vcl_other')).status).toBe(200);
     expect((await userinfo(login['access_token'])).status).toBe(200);
@@ -92,7 +92,7 @@ describe('introspection', () => {
     expect((await introspect(own['refresh_token'])).json).toEqual({ active: false });
   });
 
-  it('reports tokens of other clients, invalid tokens and ended logins as inactive', async () => {
+  it('row 27: reports tokens of other clients, invalid tokens and ended logins as inactive', async () => {
     const own = await server.login({ clientId: 'vcl_basic' });
     await server.post('/oauth/revoke', { token: String(own['refresh_token']) }, basic('vcl_basic', SECRET));
     const tokens = [login['access_token'], login['refresh_token'], login['id_token'], 'junk', own['access_token']];
@@ -100,7 +100,7 @@ describe('introspection', () => {
       expect((await introspect(token)).json).toEqual({ active: false });
   });
 
-  it('rejects public clients', async () => {
+  it('row 27: rejects public clients', async () => {
     const reply = await server.post('/oauth/introspect', { token: 'x', client_id: 'vcl_public' });
     expect([reply.status, reply.json['error']]).toEqual([401, 'invalid_client']);
     expect(reply.headers.get('www-authenticate')).toBe('Basic realm="oauth"');
@@ -125,7 +125,7 @@ describe('userinfo', () => {
     expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer scope="openid", error="insufficient_scope", /);
   });
 
-  it('rejects ID tokens, refresh tokens and tokens of another key', async () => {
+  it('row 39: rejects ID tokens, refresh tokens and tokens of another key', async () => {
     const stranger = newSigningKey();
     const forged = await new SignJWT(decodeJwt(String(login['access_token'])))
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: stranger.kid })
@@ -149,8 +149,8 @@ describe('userinfo', () => {
   });
 
   it.each([
-    ['a list', 'Bearer a, Bearer b', 401],
-    ['Bearer twice', 'Bearer Bearer a', 400],
+    ['row 54: a list', 'Bearer a, Bearer b', 401],
+    ['row 54: Bearer twice', 'Bearer Bearer a', 400],
     ['no token', 'Bearer ', 400],
     ['another scheme', 'Basic YTpi', 401],
   ])('answers %s', async (_what, authorization, status) => {
@@ -159,7 +159,7 @@ describe('userinfo', () => {
     expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  it('rejects two Authorization headers', async () => {
+  it('row 54: rejects two Authorization headers', async () => {
     for (const path of ['userinfo', 'register/vcl_public']) {
       const status = await new Promise((resolve, reject) => {
         const headers = { authorization: [`Bearer ${String(login['access_token'])}`, 'Bearer b'] };
@@ -172,13 +172,13 @@ describe('userinfo', () => {
     }
   });
 
-  it('ignores a token in the query', async () => {
+  it('row 54: ignores a token in the query', async () => {
     const reply = await server.request(`/oauth/userinfo?access_token=${String(login['access_token'])}`);
     expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
   });
 });
 
-it('rejects a token of a generated key after a restart', async () => {
+it('row 71: rejects a token of a generated key after a restart', async () => {
   const { store } = server.context;
   const after = await clientServer({ store, keys: new SigningKeys({ files: [], log: silent }) });
   expect((await after.request('/oauth/userinfo', bearer(login['access_token']))).status).toBe(401);

@@ -40,7 +40,7 @@ describe('metadata', () => {
     expect([reply.status, reply.json]).toEqual([404, { error: 'handed_on' }]);
   });
 
-  it('does not depend on the Host header', async () => {
+  it('row 49: does not depend on the Host header', async () => {
     const server = await clientServer();
     const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' };
     for (const path of [...OAUTH, ...OPENID]) {
@@ -73,7 +73,7 @@ describe('metadata', () => {
   });
 });
 
-it('publishes and accepts a fallback key until it is removed', async () => {
+it('row 72: publishes and accepts a fallback key until it is removed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-keys-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

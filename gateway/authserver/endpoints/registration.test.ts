@@ -84,24 +84,24 @@ describe('a registration', () => {
 
   it.each([
     [
-      'http to a host that looks like this machine',
+      'row 10: http to a host that looks like this machine',
       { redirect_uris: ['http://127.0.0.1.evil.com/cb'] },
       'invalid_redirect_uri',
     ],
     [
-      'http to a host that begins with localhost',
+      'row 10: http to a host that starts with localhost',
       { redirect_uris: ['http://localhost.evil.com/cb'] },
       'invalid_redirect_uri',
     ],
-    ['a mapped loopback address', { redirect_uris: ['http://[::ffff:7f00:1]/cb'] }, 'invalid_redirect_uri'],
-    ['javascript:', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
-    ['data:', { redirect_uris: ['data:text/html,x'] }, 'invalid_redirect_uri'],
-    ['file:', { redirect_uris: ['file:///etc/passwd'] }, 'invalid_redirect_uri'],
-    ['mailto:', { redirect_uris: ['mailto:a@b.example'] }, 'invalid_redirect_uri'],
-    ['11 redirects', { redirect_uris: Array(11).fill(REDIRECT) }, 'invalid_redirect_uri'],
-    ['a name of 300 characters', { ...MINIMAL, client_name: 'x'.repeat(300) }, 'invalid_client_metadata'],
+    ['row 10: a mapped loopback address', { redirect_uris: ['http://[::ffff:7f00:1]/cb'] }, 'invalid_redirect_uri'],
+    ['row 11: javascript:', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['row 11: data:', { redirect_uris: ['data:text/html,x'] }, 'invalid_redirect_uri'],
+    ['row 11: file:', { redirect_uris: ['file:///etc/passwd'] }, 'invalid_redirect_uri'],
+    ['row 11: mailto:', { redirect_uris: ['mailto:a@b.example'] }, 'invalid_redirect_uri'],
+    ['row 46: 11 redirects', { redirect_uris: Array(11).fill(REDIRECT) }, 'invalid_redirect_uri'],
+    ['row 46: a name of 300 characters', { ...MINIMAL, client_name: 'x'.repeat(300) }, 'invalid_client_metadata'],
     [
-      'deep JSON',
+      'row 46: deep JSON',
       `{"redirect_uris":["${REDIRECT}"],"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
       'invalid_client_metadata',
     ],
@@ -115,7 +115,7 @@ describe('a registration', () => {
     expect(reply.json['error_description']).toEqual(expect.any(String));
   });
 
-  it('pollutes no prototype', async () => {
+  it('row 46: pollutes no prototype', async () => {
     const server = await clientServer();
     const reply = await register(server, `{"__proto__":{"polluted":1},"redirect_uris":["${REDIRECT}"]}`);
     expect(reply.status).toBe(201);
@@ -130,7 +130,7 @@ describe('a registration', () => {
     expect(reply.json['post_logout_redirect_uris']).toEqual(uris);
   });
 
-  it('of 1 MB is rejected with 413, with and without Content-Length', async () => {
+  it('row 46: of 1 MB is rejected with 413, with and without Content-Length', async () => {
     const server = await clientServer();
     const reply = await register(server, `{"x":"${'x'.repeat(1_000_000)}"}`);
     expect([reply.status, reply.json['error']]).toEqual([413, 'invalid_request']);
@@ -169,7 +169,7 @@ const chunked = (server: ClientServer, kilobytes: number): Promise<number | unde
 describe('a flood of registrations', () => {
   const usual = settingsFor().limits;
 
-  it('is limited for one address and does not affect others', async () => {
+  it('row 46: is limited for one address and does not affect others', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrationsPerAddress: { capacity: 10, perSecond: 5 / 60 } } },
       trustedProxies: ['127.0.0.0/8'],
@@ -186,7 +186,7 @@ describe('a flood of registrations', () => {
     expect((await from('203.0.113.1')).status).toBe(201);
   });
 
-  it('is not hidden by an X-Forwarded-For of an untrusted peer', async () => {
+  it('row 50: is not hidden by an X-Forwarded-For of an untrusted peer', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrationsPerAddress: { capacity: 1, perSecond: 0.1 } } },
     });

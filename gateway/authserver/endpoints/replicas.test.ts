@@ -41,7 +41,7 @@ const isActive = async (server: ClientServer, token: unknown): Promise<boolean> 
   (await server.request('/oauth/userinfo', { headers: { authorization: `Bearer ${String(token)}` } })).status === 200;
 
 describe('two replicas on one Redis', () => {
-  it('issue tokens for one of 50 parallel redemptions, whose login then ends', async () => {
+  it('row 18: issue tokens for one of 50 parallel redemptions, whose login then ends', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 5; round += 1) {
       const code = await one.code();
@@ -65,7 +65,7 @@ describe('two replicas on one Redis', () => {
     expect((await other.refresh(first['refresh_token'])).status).toBe(200);
   });
 
-  it('issue the same successor for two parallel refreshes of one token', async () => {
+  it('row 23: issue the same successor for two parallel refreshes of one token', async () => {
     const servers = await twoReplicas();
     const [one, other] = servers;
     for (let round = 0; round < 10; round += 1) {
@@ -78,7 +78,7 @@ describe('two replicas on one Redis', () => {
     expect(countOf(servers, 'refresh_reuse')).toBe(0);
   });
 
-  it('leave no live token when a refresh and a revocation run in parallel', async () => {
+  it('row 25: leave no live token when a refresh and a revocation run in parallel', async () => {
     const [one, other] = await twoReplicas();
     for (let round = 0; round < 20; round += 1) {
       const { refresh_token: token } = await one.login();
@@ -93,7 +93,7 @@ describe('two replicas on one Redis', () => {
     }
   });
 
-  it('store nothing in Redis that a reader could use as a credential', async () => {
+  it('row 66: store nothing in Redis that a reader could use as a credential', async () => {
     const [one, other] = await twoReplicas();
     const waiting = await one.code({ tsid: 'tsid-of-the-dump' });
     const first = await one.login();

@@ -125,13 +125,13 @@ function counted(store: Store, calls: string[]): Store {
 
 describe('a code is rejected', () => {
   it.each([
-    ['without a verifier', { code_verifier: undefined }],
-    ['with a verifier of 42 characters', { code_verifier: 'v'.repeat(42) }],
-    ['with a verifier of 129 characters', { code_verifier: 'v'.repeat(129) }],
-    ['with another verifier', { code_verifier: 'w'.repeat(43) }],
-    ['with a verifier of other characters', { code_verifier: `${'v'.repeat(42)}+` }],
-    ['to another client', { client_id: 'vcl_other' }],
-    ['with another redirect_uri', { redirect_uri: 'https://client.example/cb2' }],
+    ['row 15: without a verifier', { code_verifier: undefined }],
+    ['row 16: with a verifier of 42 characters', { code_verifier: 'v'.repeat(42) }],
+    ['row 16: with a verifier of 129 characters', { code_verifier: 'v'.repeat(129) }],
+    ['row 16: with another verifier', { code_verifier: 'w'.repeat(43) }],
+    ['row 16: with a verifier of other characters', { code_verifier: `${'v'.repeat(42)}+` }],
+    ['row 19: to another client', { client_id: 'vcl_other' }],
+    ['row 20: with another redirect_uri', { redirect_uri: 'https://client.example/cb2' }],
   ])('%s, and cannot be used again', async (_what, over) => {
     const server = await clientServer();
     const code = await server.code();
@@ -142,8 +142,8 @@ describe('a code is rejected', () => {
 
   it.each([
     ['of another server', 'https://other.example/mcp'],
-    ['that is none', 'not a url'],
-  ])('with a resource %s', async (_what, resource) => {
+    ['that is no URL', 'not a url'],
+  ])('row 34: with a resource %s', async (_what, resource) => {
     const server = await clientServer();
     const reply = await server.redeem(await server.code(), { resource });
     expect([reply.status, reply.json['error']]).toEqual([400, 'invalid_target']);
@@ -157,13 +157,13 @@ describe('a code is rejected', () => {
     expect((await server.redeem(await server.code(), over)).status).toBe(200);
   });
 
-  it('that has expired', async () => {
+  it('row 21: that has expired', async () => {
     const server = await clientServer();
     const code = await server.code({ expiresAt: Date.now() - 1 });
     refusedGrant(await server.redeem(code));
   });
 
-  it('with a wrong tag, without a store call', async () => {
+  it('rows 21 and 71: with a wrong tag, without a store call', async () => {
     const calls: string[] = [];
     const server = await clientServer({ store: counted(memoryStore(Date.now), calls) });
     const other = await clientServer({ secrets: newSecrets() });
@@ -176,7 +176,7 @@ describe('a code is rejected', () => {
     expect((await server.redeem(code)).status).toBe(200);
   });
 
-  it('a second time, which ends the login of the first use', async () => {
+  it('row 17: a second time, which ends the login of the first use', async () => {
     const server = await clientServer();
     const code = await server.code({ tsid: 'tsid-1', familyId: 'family-1' });
     const first = (await server.redeem(code)).json;
@@ -227,7 +227,7 @@ describe('a refresh token', () => {
     ['for a wider scope', { scope: 'tools email' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['for two resources', `resource=${RESOURCE}&resource=${RESOURCE}`, 'invalid_target'],
-  ])('is rejected %s, and stays valid', async (_what, over, error) => {
+  ])('rows 24 and 34: is rejected %s, and stays valid', async (_what, over, error) => {
     const server = await clientServer();
     const { refresh_token: token } = await server.login();
     const form = `grant_type=refresh_token&client_id=vcl_public&refresh_token=${String(token)}`;
@@ -239,7 +239,7 @@ describe('a refresh token', () => {
     expect((await server.refresh(token)).status).toBe(200);
   });
 
-  it('is rejected after the grace window, and the login ends', async () => {
+  it('row 22: is rejected after the grace window, and the login ends', async () => {
     const server = await clientServer();
     const first = await server.login({ familyId: 'family-1', tsid: 'tsid-1' });
     const second = await server.refresh(first['refresh_token']);
@@ -311,7 +311,7 @@ describe('client authentication', () => {
     expect(reply.headers.get('www-authenticate')).toBe(challenge);
   });
 
-  it('gives the same answer for an unknown client and a wrong secret', async () => {
+  it('row 60: gives the same answer for an unknown client and a wrong secret', async () => {
     const server = await clientServer();
     const wrong = await server.post('/oauth/token', { ...form, client_id: 'vcl_post', client_secret: 'x' });
     const unknown = await server.post('/oauth/token', { ...form, client_id: 'vcl_none', client_secret: 'x' });
@@ -335,7 +335,7 @@ describe('client authentication', () => {
     expect(await server.login({ clientId })).toHaveProperty('refresh_token');
   });
 
-  it('rejects the right secret too after 10 wrong ones in a minute', async () => {
+  it('row 61: rejects the right secret too after 10 wrong ones in a minute', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -352,7 +352,7 @@ describe('client authentication', () => {
     expect(server.events.map(([event]) => event)).toContain('rate_limited');
   });
 
-  it('locks out no client by wrong secrets if clients may share an address', async () => {
+  it('row 61: locks out no client by wrong secrets if clients may share an address', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -364,7 +364,7 @@ describe('client authentication', () => {
     refusedGrant(await attempt(SECRET));
   });
 
-  it('rejects wrong codes after 10 of them, but accepts a valid code from the same address', async () => {
+  it('row 61: rejects wrong codes after 10 of them, but accepts a valid code from the same address', async () => {
     const limits = (await clientServer()).context.settings.limits;
     const server = await clientServer({
       settings: { limits: { ...limits, failuresPerClient: { capacity: 10, perSecond: 10 / 60 } } },
@@ -401,8 +401,8 @@ describe('a token request', () => {
     ['token exchange', 'grant_type=urn:ietf:params:oauth:grant-type:token-exchange', 400, 'unsupported_grant_type'],
     ['no code', 'grant_type=authorization_code&client_id=vcl_public', 400, 'invalid_request'],
     ['no refresh token', 'grant_type=refresh_token&client_id=vcl_public', 400, 'invalid_request'],
-    ['a doubled code', 'grant_type=authorization_code&client_id=vcl_public&code=a&code=b', 400, 'invalid_request'],
-    ['a doubled client_id', 'grant_type=refresh_token&client_id=vcl_public&client_id=x', 400, 'invalid_request'],
+    ['a repeated code', 'grant_type=authorization_code&client_id=vcl_public&code=a&code=b', 400, 'invalid_request'],
+    ['a repeated client_id', 'grant_type=refresh_token&client_id=vcl_public&client_id=x', 400, 'invalid_request'],
   ])('with %s is rejected', async (_what, form, status, error) => {
     const server = await clientServer();
     const reply = await server.post('/oauth/token', form);
@@ -416,7 +416,7 @@ describe('a token request', () => {
     expect([reply.status, reply.json['error']]).toEqual([400, 'invalid_request']);
   });
 
-  it('is answered with 503 when the store is down', async () => {
+  it('row 67: is answered with 503 when the store is down', async () => {
     const store = memoryStore(Date.now);
     const server = await clientServer({
       store: {
@@ -430,7 +430,7 @@ describe('a token request', () => {
     expect(reply.text).not.toContain('redis');
   });
 
-  it('logs no secret', async () => {
+  it('rows 57 and 58: logs no secret', async () => {
     const server = await clientServer();
     const code = await server.code({ tsid: 'tsid-canary' });
     const first = (await server.redeem(code)).json;
@@ -445,7 +445,7 @@ describe('a token request', () => {
   });
 });
 
-it('rejects old codes and refresh tokens after a restart with other keys, with invalid_grant', async () => {
+it('row 71: rejects old codes and refresh tokens after a restart with other keys, with invalid_grant', async () => {
   const warnings: string[] = [];
   const log = { ...silent, warn: (message: string) => void warnings.push(message) };
   const store = memoryStore(Date.now);

@@ -18,7 +18,7 @@ async function addressOf(trusted: readonly string[], lines: readonly string[]): 
 const HERE = '127.0.0.1';
 
 it.each([
-  ['nobody is trusted', [], ['203.0.113.7'], HERE],
+  ['no proxy is trusted', [], ['203.0.113.7'], HERE],
   ['the peer is not trusted', ['10.0.0.0/8'], ['203.0.113.7'], HERE],
   ['there is no header', [HERE], [], HERE],
   ['one proxy is trusted', [HERE], ['203.0.113.7'], '203.0.113.7'],
@@ -30,7 +30,7 @@ it.each([
   ['the proxy has an IPv6 address', ['127.0.0.0/8', '2001:db8::/32'], ['203.0.113.7, 2001:db8::1'], '203.0.113.7'],
   ['the client has an IPv6 address', [HERE], ['2001:db8::7'], '2001:db8::7'],
   ['a proxy is written as a mapped address', [HERE, '10.0.0.1'], ['203.0.113.7, ::ffff:10.0.0.1'], '203.0.113.7'],
-] as const)('reads the client address when %s', async (_what, trusted, lines, expected) => {
+] as const)('row 50: reads the client address when %s', async (_what, trusted, lines, expected) => {
   expect(await addressOf(trusted, lines)).toBe(expected);
 });
 
@@ -41,7 +41,7 @@ const requestOf = (remoteAddress: string | undefined, ...hops: string[]): Incomi
 it.each([
   ['a peer without a trusted proxy', [], ['10.0.0.9'], undefined],
   ['a peer that may be an unlisted proxy', [], ['10.0.0.9', '203.0.113.7'], undefined],
-  ['a peer beside the trusted proxies', ['10.1.0.0/16'], ['10.0.0.9', '203.0.113.7'], undefined],
+  ['a peer that is no trusted proxy', ['10.1.0.0/16'], ['10.0.0.9', '203.0.113.7'], undefined],
   ['a client behind a trusted proxy', ['10.0.0.0/8'], ['10.0.0.9', '203.0.113.7'], '203.0.113.7'],
   ['a trusted proxy without the header', ['10.0.0.0/8'], ['10.0.0.9'], undefined],
   ['a client among the trusted proxies', ['10.0.0.0/8'], ['10.0.0.9', '10.4.4.4'], undefined],

@@ -146,7 +146,7 @@ it.each([
   ['another type', { 'content-type': 'application/json' }, '{}'],
   ['no type', {}, ''],
   ['multipart', { 'content-type': 'multipart/form-data; boundary=x' }, ''],
-  ['a packed body', { ...FORM, 'content-encoding': 'gzip' }, 'a=1'],
+  ['an encoded body', { ...FORM, 'content-encoding': 'gzip' }, 'a=1'],
 ])('rejects %s with 415', async (_what, headers, body) => {
   const { ask } = await listen();
   const reply = await ask('/form', { method: 'POST', headers, ...(body !== '' && { body }) });
@@ -170,7 +170,7 @@ it.each(['/form', '/page/form'])('accepts 64 KiB at %s and rejects one byte more
   }
 });
 
-it('hides internal errors from the client, and their messages from the log', async () => {
+it('rows 58 and 67: hides internal errors from the client, and their messages from the log', async () => {
   const { ask, logged, events } = await listen();
   const internal = await ask('/internal');
   expect([internal.status, JSON.parse(internal.text)]).toEqual([
@@ -205,7 +205,7 @@ it.each([
   expect(reply.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-it('redirects with 303, uncached and without a referrer', async () => {
+it('rows 64 and 65: redirects with 303, uncached and without a referrer', async () => {
   const { ask } = await listen();
   const reply = await ask('/page/redirect', { method: 'POST', headers: FORM, body: 'a=1' });
   expect([reply.status, reply.headers.get('location')]).toEqual([303, 'https://client.example/cb?code=x']);

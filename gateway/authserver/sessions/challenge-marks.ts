@@ -16,7 +16,7 @@ export interface ChallengeMarkDeps {
 
 /**
  * Marks logins whose client was told to log in again. The next refresh of such a login then fails. Otherwise the client would
- * keep refreshing access tokens that open nothing.
+ * keep refreshing access tokens without effect.
  */
 export class ChallengeMarks {
   readonly #deps: ChallengeMarkDeps;

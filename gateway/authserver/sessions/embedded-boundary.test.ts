@@ -72,7 +72,7 @@ it('accepts a token while its login is live, and at most 5 s after another proce
   expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
 });
 
-it('rejects a token with the login of another user or client, or without a login', async () => {
+it('row 41: rejects a token with the login of another user or client, or without a login', async () => {
   const [alice, bob] = [await newLogin(), await newLogin()];
   const bobs = { sub: 'another user', client_id: bob.clientId };
   expect((await call(await tokenOf(alice, bobs))).status).toBe(401);
@@ -82,12 +82,12 @@ it('rejects a token with the login of another user or client, or without a login
   expect((await call(await tokenOf(alice))).status).toBe(200);
 });
 
-it('rejects a token for another resource', async () => {
+it('row 35: rejects a token for another resource', async () => {
   const login = await newLogin();
   expect((await call(await tokenOf({ ...login, resource: 'https://other.example/mcp' }))).status).toBe(401);
 });
 
-it('answers 503 with Retry-After while the store is down, never 401', async () => {
+it('row 67: answers 503 with Retry-After while the store is down, never 401', async () => {
   const token = await tokenOf(await newLogin());
   expect((await call(token)).status).toBe(200);
   await redis.kill();

@@ -43,7 +43,7 @@ export interface SessionsDeps {
 }
 
 /** Time that a refreshing client waits for the first provider. */
-const ASK_FIRST_PROVIDER_MS = 5_000;
+const FIRST_PROVIDER_WAIT_MS = 5_000;
 /** Logins of a client that are ended concurrently. */
 const ENDED_AT_ONCE = 10;
 
@@ -82,7 +82,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const first = rows.find(({ provider }) => provider === settings.providers[0]);
       const upstream = upstreams.get(settings.providers[0]);
       if (!first || !upstream || !mustBeRefreshed(first, upstream, now())) return false;
-      const renewal = await refresh.renew(first, upstream, ASK_FIRST_PROVIDER_MS);
+      const renewal = await refresh.renew(first, upstream, FIRST_PROVIDER_WAIT_MS);
       return renewal.kind === 'row' && renewal.row.dead === true;
     },
   };

@@ -192,7 +192,7 @@ describe('an ID token', () => {
     await replicas.login(ALICE, 'corp', { grant: WITH_ID, refreshes: [NEXT] });
     replicas.advance(300_000);
     for (let call = 0; call < 5; call += 1) {
-      expect(await idOf()).toBe('id-1'); // dated: whoever needs one that is valid sees that it is not
+      expect(await idOf()).toBe('id-1'); // the expiry tells the strategy that it is not valid
       replicas.advance(10_000);
     }
     expect(replicas.refreshCount()).toBe(1);

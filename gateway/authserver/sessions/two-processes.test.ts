@@ -93,7 +93,7 @@ describe('two processes over one Redis', () => {
     expect(last?.refreshToken).not.toBe(row.refreshToken);
   });
 
-  it('end a login in the other process within 5 s, and in their own at once', async () => {
+  it('row 17: end a login in the other process within 5 s, and in their own at once', async () => {
     const replicas = await start();
     const [one, two = one] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });
@@ -169,7 +169,7 @@ describe('a Redis that fails in the middle of a refresh', () => {
     expect(await replicas.row(ALICE, 'corp')).toMatchObject({ accessToken: 'first-access' });
   });
 
-  it('by stopping: calls fail as store_unavailable and demand no login', async () => {
+  it('row 67: by stopping: calls fail as store_unavailable and demand no login', async () => {
     const replicas = await start();
     const [{ upstreamTokens, liveness, end, isUpstreamDead }] = replicas.sessions;
     const family = await replicas.login(ALICE, 'corp', { grant: FIRST });

@@ -44,7 +44,7 @@ async function tsidOf(server: BrowserServer, location: string): Promise<string> 
 }
 
 describe('consent', () => {
-  it('is required before any redirect to a provider, with the CSRF token of the page', async () => {
+  it('row 1: is required before any redirect to a provider, with the CSRF token of the page', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const { page, url, headers } = await server.toConsent(browser);
@@ -60,7 +60,7 @@ describe('consent', () => {
     expect(page).not.toContain('<b>Code'); // row 6
   });
 
-  it('is rejected from another site or browser, for another login attempt, and the second time', async () => {
+  it('row 4: is rejected from another site or browser, for another login attempt, and the second time', async () => {
     const { server } = await single();
     const [browser, stranger] = [server.browser(), server.browser()];
     const mine = await server.toConsent(browser);
@@ -171,7 +171,7 @@ describe('consent', () => {
 });
 
 describe('the callback', () => {
-  it('in another browser changes nothing, and the first browser can still finish', async () => {
+  it('rows 2, 3: in another browser changes nothing, and the first browser can still finish', async () => {
     const { corp, server } = await single();
     const [attacker, victim] = [server.browser(), server.browser()];
     const upstreamUrl = await server.toProvider(attacker);
@@ -199,7 +199,7 @@ describe('the callback', () => {
     expect(flowCookies(browser)).toEqual([]);
   });
 
-  it('is accepted once, even of many at once, and only with the state of a running leg', async () => {
+  it('row 30: is accepted once, even of many at once, and only with the state of a running leg', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -228,7 +228,7 @@ describe('the callback', () => {
     expect(await server.store.loginAttempts.get(state)).toBeDefined();
   });
 
-  it('with the iss of another provider shows a page and ends the login attempt', async () => {
+  it('row 29: with the iss of another provider shows a page and ends the login attempt', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -242,7 +242,7 @@ describe('the callback', () => {
     await nothingKept(server, tsid);
   });
 
-  it('exchanges a code only at the provider of its state', async () => {
+  it('row 29: exchanges a code only at the provider of its state', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const atCorp = await server.toProvider(browser);
@@ -260,12 +260,12 @@ describe('the callback', () => {
     ['other issuer', { claims: { iss: 'https://evil.example' } }],
     ['alg none', { reply: { id_token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.' } }],
     ['no ID token', { reply: { id_token: undefined } }],
-    ['token_type mac', { reply: { token_type: 'mac' } }],
-    ['empty token', { reply: { access_token: '' } }],
-    ['200 with error', { reply: { error: 'bad' } }],
+    ['row 69: token_type mac', { reply: { token_type: 'mac' } }],
+    ['row 69: empty token', { reply: { access_token: '' } }],
+    ['row 69: 200 with error', { reply: { error: 'bad' } }],
   ];
 
-  it.each(BAD_TOKENS)('answers server_error and stores no tokens for %s', async (_what, login) => {
+  it.each(BAD_TOKENS)('row 31: answers server_error and stores no tokens for %s', async (_what, login) => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);
@@ -282,18 +282,21 @@ describe('the callback', () => {
     ['empty', { sub: '' }],
     ['1e21', { sub: 1e21 }],
     ['missing', { sub: undefined }],
-  ])('answers server_error and deletes the earlier leg for a userinfo subject that is %s', async (_what, claims) => {
-    const { corp, git, server } = await chain();
-    const browser = server.browser();
-    const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));
-    const tsid = await tsidOf(server, next.location ?? '');
-    expect(await server.store.upstreamTokens.all(tsid)).toHaveLength(1);
-    const answer = await browser.visit(git.callbackFor(next.location ?? '', { claims }));
-    expect(errorOf(answer.location)).toEqual(toClient('server_error', server));
-    await nothingKept(server, tsid);
-  });
+  ])(
+    'row 68: answers server_error and deletes the earlier leg for a userinfo subject that is %s',
+    async (_what, claims) => {
+      const { corp, git, server } = await chain();
+      const browser = server.browser();
+      const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));
+      const tsid = await tsidOf(server, next.location ?? '');
+      expect(await server.store.upstreamTokens.all(tsid)).toHaveLength(1);
+      const answer = await browser.visit(git.callbackFor(next.location ?? '', { claims }));
+      expect(errorOf(answer.location)).toEqual(toClient('server_error', server));
+      await nothingKept(server, tsid);
+    },
+  );
 
-  it('answers server_error for a reply of 2 MB and temporarily_unavailable for a provider that is down', async () => {
+  it('row 69: answers server_error for a reply of 2 MB and temporarily_unavailable for a provider that is down', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     corp.provider.answers['token'] = json({ access_token: 'x'.repeat(2 * 1024 * 1024), token_type: 'Bearer' });
@@ -348,7 +351,7 @@ describe('the user', () => {
     }
   });
 
-  it('stays the same when a later provider names another subject, which is an audit event', async () => {
+  it('row 32: stays the same when a later provider names another subject, which is an audit event', async () => {
     const { corp, git, server } = await chain({ settings: { reuseUpstreamTokens: false } });
     const run = async (subject: string) => {
       const browser = server.browser();
@@ -365,7 +368,7 @@ describe('the user', () => {
     expect(JSON.stringify(told)).not.toContain('bob');
   });
 
-  it('differs at two providers, even with the same e-mail address', async () => {
+  it('row 33: differs at two providers, even with the same e-mail address', async () => {
     const email = { claims: { email: 'ann@corp.example' } };
     const [corp, other] = [await scriptedOidc('corp'), await scriptedOidc('other')];
     const first = await browserServer(() => ({ corp: corp.entry }));
@@ -385,7 +388,7 @@ describe('the user', () => {
   });
 });
 
-it('sets cookies with the __Host- prefix over https', async () => {
+it('row 62: sets cookies with the __Host- prefix over https', async () => {
   const { corp, server } = await single({ https: true });
   const browser = server.browser();
   const { location = '' } = await browser.visit(server.authorizeUrl());
@@ -404,7 +407,7 @@ it('sets cookies with the __Host- prefix over https', async () => {
   expect(end.location?.startsWith(CLIENT_REDIRECT)).toBe(true);
 });
 
-it('stores nothing of an abandoned login attempt, and 10,000 of them do not harm a running one', async () => {
+it('row 70: stores nothing of an abandoned login attempt, and 10,000 of them do not harm a running one', async () => {
   const { corp, git, server } = await chain();
   const browser = server.browser();
   const next = await browser.visit(corp.callbackFor(await server.toProvider(browser)));

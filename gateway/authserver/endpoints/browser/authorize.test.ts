@@ -39,10 +39,10 @@ async function expectPage(answer: ReturnType<typeof ask>, code: string, status =
 
 describe('a request without a valid redirect URI shows a page and does not redirect', () => {
   it.each([
-    ['client_id of nobody', { client_id: 'vcl_2', redirect_uri: 'https://evil.example' }, '', 'invalid_client'],
+    ['row 12: unknown client_id', { client_id: 'vcl_2', redirect_uri: 'https://evil.example' }, '', 'invalid_client'],
     ['no client_id', { client_id: undefined }, '', 'invalid_request'],
-    ['two client_id', {}, '&client_id=vcl_1', 'invalid_request'],
-    ['two redirect_uri', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'invalid_request'],
+    ['row 13: two client_id', {}, '&client_id=vcl_1', 'invalid_request'],
+    ['row 13: two redirect_uri', {}, '&redirect_uri=https%3A%2F%2Fevil.example', 'invalid_request'],
     ['no redirect_uri', { redirect_uri: undefined }, '', 'invalid_request'],
   ])('%s', async (_what, changes, more, code) => {
     await expectPage(ask(await started(), changes, more), code);
@@ -51,23 +51,23 @@ describe('a request without a valid redirect URI shows a page and does not redir
   const base = 'https://client.example/cb';
   it.each([
     ['row 7', 'https://evil.example/cb'],
-    ['suffix', `${CLIENT_REDIRECT}x`],
-    ['prefix', base],
-    ['subdomain', 'https://a.client.example/cb?from=vmcp'],
-    ['@', 'https://client.example@evil.example/cb?from=vmcp'],
-    ['backslash', 'https://evil.example\\@client.example/cb?from=vmcp'],
-    ['%2f..', 'https://client.example/%2f../cb?from=vmcp'],
-    ['tab', 'https://client.example/cb\t?from=vmcp'],
-    ['host in capitals', 'https://CLIENT.example/cb?from=vmcp'],
-    ['extra query', `${CLIENT_REDIRECT}&x=1`],
-    ['fragment', `${CLIENT_REDIRECT}#x`],
-    ['loopback with another path', 'http://127.0.0.1:7000/other'],
-    ['loopback with another host', 'http://localhost:7000/cb'],
+    ['row 8: suffix', `${CLIENT_REDIRECT}x`],
+    ['row 8: prefix', base],
+    ['row 8: subdomain', 'https://a.client.example/cb?from=vmcp'],
+    ['row 8: @', 'https://client.example@evil.example/cb?from=vmcp'],
+    ['row 8: backslash', 'https://evil.example\\@client.example/cb?from=vmcp'],
+    ['row 8: %2f..', 'https://client.example/%2f../cb?from=vmcp'],
+    ['row 8: tab', 'https://client.example/cb\t?from=vmcp'],
+    ['row 8: host in capitals', 'https://CLIENT.example/cb?from=vmcp'],
+    ['row 8: extra query', `${CLIENT_REDIRECT}&x=1`],
+    ['row 8: fragment', `${CLIENT_REDIRECT}#x`],
+    ['row 9: loopback with another path', 'http://127.0.0.1:7000/other'],
+    ['row 9: loopback with another host', 'http://localhost:7000/cb'],
   ])('%s: %s', async (_row, redirectUri) => {
     await expectPage(ask(await started(), { redirect_uri: redirectUri }), 'invalid_request');
   });
 
-  it('accepts a loopback redirect URI with another port', async () => {
+  it('row 9: accepts a loopback redirect URI with another port', async () => {
     const { status, page } = await ask(await started(), { redirect_uri: 'http://127.0.0.1:51234/cb' });
     expect([status, page.includes('127.0.0.1:51234')]).toEqual([200, true]);
   });
@@ -106,28 +106,37 @@ describe('an error for a client without an earlier approval', () => {
 
 describe('an error for a trusted client', () => {
   it.each([
-    ['two state', {}, '&state=x', 'invalid_request', undefined],
-    ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, '', 'invalid_request', 's'],
-    ['plain', { code_challenge_method: 'plain' }, '', 'invalid_request', 's'],
-    ['challenge without method', { code_challenge_method: undefined }, '', 'invalid_request', 's'],
-    ['method without challenge', { code_challenge: undefined }, '', 'invalid_request', 's'],
-    ['resource of another server', { resource: 'https://x.example/mcp' }, '', 'invalid_target', 's'],
+    ['row 13: two state', {}, '&state=x', 'invalid_request', undefined],
+    [
+      'row 14: no challenge',
+      { code_challenge: undefined, code_challenge_method: undefined },
+      '',
+      'invalid_request',
+      's',
+    ],
+    ['row 14: plain', { code_challenge_method: 'plain' }, '', 'invalid_request', 's'],
+    ['row 14: challenge without method', { code_challenge_method: undefined }, '', 'invalid_request', 's'],
+    ['row 14: method without challenge', { code_challenge: undefined }, '', 'invalid_request', 's'],
+    ['row 34: resource of another server', { resource: 'https://x.example/mcp' }, '', 'invalid_target', 's'],
     ['scope', { scope: 'admin' }, '', 'invalid_scope', 's'],
     ['response_type', { response_type: 'token' }, '', 'unsupported_response_type', 's'],
     ['prompt=none', { prompt: 'none' }, '', 'login_required', 's'],
-  ])('redirects by 303, uncached and with state and iss: %s', async (_what, changes, more, error, state) => {
-    const server = await started(trusting);
-    const { status, headers, location, page } = await ask(server, { state: 's', ...changes }, more);
-    expect(status).toBe(303);
-    expect(page).toBe('');
-    expect(headers.get('cache-control')).toBe('no-store');
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(location?.startsWith(`${CLIENT_REDIRECT}&error=${error}&`)).toBe(true);
-    const { searchParams } = new URL(location ?? '');
-    expect(searchParams.get('iss')).toBe(server.issuer);
-    expect(searchParams.get('state') ?? undefined).toBe(state);
-    expect(server.events).toEqual([['request_refused', expect.objectContaining({ path: '/oauth/authorize' })]]);
-  });
+  ])(
+    'redirects by 303 (row 65), uncached (row 64) and with state and iss (row 28): %s',
+    async (_what, changes, more, error, state) => {
+      const server = await started(trusting);
+      const { status, headers, location, page } = await ask(server, { state: 's', ...changes }, more);
+      expect(status).toBe(303);
+      expect(page).toBe('');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(location?.startsWith(`${CLIENT_REDIRECT}&error=${error}&`)).toBe(true);
+      const { searchParams } = new URL(location ?? '');
+      expect(searchParams.get('iss')).toBe(server.issuer);
+      expect(searchParams.get('state') ?? undefined).toBe(state);
+      expect(server.events).toEqual([['request_refused', expect.objectContaining({ path: '/oauth/authorize' })]]);
+    },
+  );
 });
 
 const documents: NonNullable<AuthServerSettings['clients']['documents']> = {
@@ -143,7 +152,7 @@ const withDocuments = (more: Partial<typeof documents> = {}): Partial<AuthServer
 describe('a client id that is a URL', () => {
   const strict = withDocuments({ hosts: { ...documents.hosts, allowLoopbackHttp: false } });
 
-  it('shows a page for an internal address, without a connection', async () => {
+  it('row 42: shows a page for an internal address, without a connection', async () => {
     let connections = 0;
     const listener = createServer((socket) => {
       connections += 1;
@@ -173,7 +182,7 @@ describe('a client id that is a URL', () => {
     ],
     ['slow drip', (res) => void res.writeHead(200, { 'content-type': 'application/json' }).write('{')],
     ['redirect', raw(302, { location: 'http://127.0.0.1:1/' })],
-  ])('shows a page in time when the document server answers with %s', async (_what, answer) => {
+  ])('row 43: shows a page in time when the document server answers with %s', async (_what, answer) => {
     const host = await scriptedProvider();
     host.answers['client.json'] = answer;
     const server = await started({ settings: withDocuments() });
@@ -187,7 +196,7 @@ describe('a client id that is a URL', () => {
     'https://u:p@client.example/c',
     'https://client.example/a/../c',
     'https://client.example/c#f',
-  ])('shows a page for %s', async (clientId) => {
+  ])('row 43: shows a page for %s', async (clientId) => {
     await expectPage(ask(await started({ settings: strict }), { client_id: clientId }), 'invalid_client');
   });
 
@@ -201,7 +210,7 @@ describe('a client id that is a URL', () => {
     expect(consent.page).toContain(`published at <bdi>${new URL(id).host}</bdi>`);
   });
 
-  it('limits document requests per address', async () => {
+  it('row 44: limits document requests per address', async () => {
     const host = await scriptedProvider();
     const limits = { capacity: 3, perSecond: 0.01 };
     const server = await started({ settings: withDocuments() });
@@ -234,14 +243,14 @@ it('answers 429 with Retry-After to too many requests of one address, and 405 to
   expect([form.status, form.headers.get('content-type')]).toEqual([415, 'text/html; charset=utf-8']);
 });
 
-it('ignores the Host header in URLs', async () => {
+it('row 49: ignores the Host header in URLs', async () => {
   const server = await started({ elsewhere: true });
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
   const { location } = await server.browser().visit(server.authorizeUrl(), undefined, forged);
   expect(location?.startsWith(`${server.issuer}/oauth/consent?`)).toBe(true);
 });
 
-it('answers 503 with Retry-After at every step while the store is down', async () => {
+it('row 67: answers 503 with Retry-After at every step while the store is down', async () => {
   const connection = openKeyValueStore(settingsOf(single(await freePort())), silent);
   const store = kvstoreStore(
     connection,

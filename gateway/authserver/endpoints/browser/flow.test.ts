@@ -152,7 +152,7 @@ describe('a login in a browser', () => {
     expect(rows.every(({ refreshToken, idToken }) => refreshToken !== undefined && idToken !== undefined)).toBe(true);
   });
 
-  it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines', async () => {
+  it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines (row 57)', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const location = await server.toProvider(browser);

@@ -41,10 +41,10 @@ describe('a logout with an ID token', () => {
   it.each([
     ['another path', 'https://client.example/bye2'],
     ['more query', `${SIGNED_OUT}&x=1`],
-    ['a stranger', 'https://evil.example/'],
+    ['an unregistered URL', 'https://evil.example/'],
     ['a redirect URI of the login', 'https://client.example/cb'],
     ['a script', 'javascript:alert(1)'],
-  ])('does not redirect to %s', async (_what, uri) => {
+  ])('row 63: does not redirect to %s', async (_what, uri) => {
     const reply = await get({ ...hint(), post_logout_redirect_uri: uri });
     expect([reply.status, reply.headers.get('location')]).toEqual([400, null]);
     expect(reply.text).not.toContain(uri);
