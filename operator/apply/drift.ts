@@ -1,6 +1,6 @@
 import { isObject } from '../../gateway/contract/json.ts';
 
-/** A place where an object is not as it is wanted. */
+/** Difference between the desired and the live object. */
 export interface Difference {
   /** Such as `spec.template.spec.containers[mcp].image`. */
   readonly path: string;

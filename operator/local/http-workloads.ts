@@ -9,7 +9,7 @@ export interface HttpWorkloadsOptions {
   readonly launcher: Launcher;
   readonly ports: PortBook;
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in ms. */
   readonly now: () => number;
 }
 

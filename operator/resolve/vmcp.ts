@@ -1,3 +1,4 @@
+import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
@@ -13,7 +14,6 @@ import { checkOutgoing } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
-import { checkSessions } from './sessions.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
 export interface Resolution {
@@ -172,4 +172,13 @@ function resolvePassthrough(scope: Scope): string[] | undefined {
     );
   });
   return headers;
+}
+
+/** Warns when there are several replicas without shared session storage. */
+function checkSessions(scope: Scope): void {
+  const { platform, vmcp } = scope;
+  const { replicas = 1, sessionStorage } = vmcp.spec;
+  if (platform.mode === 'local' || replicas <= 1 || storeFacts(sessionStorage?.provider).isShared) return;
+  const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
+  scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', message);
 }

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { engineEnvironment, type Environment } from './environment.ts';
 import { startGuard, type Guard } from './process/guard.ts';
 import { SCHEMES } from './schemes/index.ts';
-import { installOnce } from './install.ts';
 import { logLines, type LineListener } from './lines.ts';
+import { tryLock } from './process/process-lock.ts';
 import { startProcess } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
 import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
@@ -21,6 +25,7 @@ export interface LauncherOptions {
 type Start = (command: Command, options: SpawnOptions, listener: LineListener) => Child;
 
 const STDERR_TAIL_LINES = 200;
+const INSTALL_POLL_MS = 100;
 
 /** Returns the scheme of an image. Pure. @throws LaunchError `InvalidImageReference` */
 export const checkImage = (image: string): void => {
@@ -104,4 +109,28 @@ async function runToEnd(
   const [stdout, exit] = await Promise.all([text(child.stdout).catch(() => ''), child.exited]);
   clearTimeout(timer);
   return { ...exit, stdout, stderr: lines.join('\n') };
+}
+
+/**
+ * Runs `build` unless `dir` is complete. Other processes with the same `dir` wait for it.
+ * Within one process call it once per `dir` at a time: the lock distinguishes only processes.
+ */
+async function installOnce(dir: string, build: () => Promise<void>): Promise<void> {
+  const marker = join(dir, '.complete');
+  await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
+  while (!existsSync(marker)) {
+    const lock = tryLock(`${dir}.lock`);
+    if (!lock.held) {
+      await sleep(INSTALL_POLL_MS);
+      continue;
+    }
+    try {
+      if (existsSync(marker)) return;
+      await rm(dir, { recursive: true, force: true });
+      await build();
+      await writeFile(marker, '');
+    } finally {
+      lock.release();
+    }
+  }
 }
