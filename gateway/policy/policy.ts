@@ -44,7 +44,7 @@ export interface Allow {
   readonly maxReplyBytes?: number;
 }
 
-/** Rejects the call: 403, or 429 with `retryAfterSeconds`, and a JSON-RPC error with a fixed code. */
+/** Rejection of a call: 403, or 429 with `retryAfterSeconds`, and a JSON-RPC error with a fixed code. */
 export interface Deny {
   readonly verdict: 'deny';
   /** Stable word for programs: `data.reason` of the error. */
@@ -54,7 +54,7 @@ export interface Deny {
   readonly retryAfterSeconds?: number;
 }
 
-/** Rejects the call until the token has more scopes. @see RFC 6750 section 3.1, insufficient_scope */
+/** Rejection of a call until its token has more scopes. @see RFC 6750 section 3.1, insufficient_scope */
 export interface Challenge {
   readonly verdict: 'challenge';
   readonly scopes: readonly string[];
@@ -80,7 +80,7 @@ export interface Viewer {
   readonly identity: Identity | undefined;
 }
 
-/** Decides on the calls of one virtual server, in the gateway. */
+/** A rule of one virtual server that allows or rejects calls. */
 export interface Policy {
   /**
    * Decides before the call is queued at its backend. Policies run in the order of the registry, and the first that

@@ -20,7 +20,7 @@ export interface EndedCall extends CallFacts {
   readonly durationMs: number;
 }
 
-/** Receives every forwarded call of one virtual server when it ends, once. */
+/** Receiver of every forwarded call of one virtual server, once, when it ends. */
 export interface CallObserver {
   ended(call: EndedCall): void;
 }

@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../../contract/identity.ts';
 import type { ByteLimits } from './limits.ts';
 
-/** Counts bytes of one kind in memory, per principal and in total. Only large messages are counted. */
+/** Count of the bytes of one kind in memory, per principal and in total. Contains large messages only. */
 export class ByteBudget {
   readonly #limits: ByteLimits;
   readonly #byPrincipal = new Map<string, number>();

@@ -20,7 +20,7 @@ class Line {
   waiting: Set<QueuedCall> | undefined;
 }
 
-/** Limits the running and queued calls of one backend; waiting principals take turns. */
+/** Limit of the running and queued calls of one backend. Waiting principals take turns. */
 export class CallGate {
   readonly #limits: CallLimits;
   readonly #lines = new Map<string, Line>();

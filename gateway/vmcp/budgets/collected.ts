@@ -2,7 +2,7 @@ import type { Account } from './account.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from './limits.ts';
 
-/** Counts the bytes of an incomplete message on a backend's stream. */
+/** Budget share of an incomplete message on a backend's stream. */
 export class Collected {
   readonly #account: Account;
   #held: HeldBytes | undefined;

@@ -1,6 +1,6 @@
 import { ANONYMOUS } from '../../contract/identity.ts';
 
-/** Limits the event streams of sessions at one backend, per principal and in total. */
+/** Limit of the event streams of sessions at one backend, per principal and in total. */
 export class StreamPlaces {
   readonly #limits: { readonly total: number; readonly perPrincipal: number };
   readonly #byPrincipal = new Map<string, number>();

@@ -15,9 +15,9 @@ import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle 
 import type { BackendRuntime } from '../backends/backend.ts';
 
 /**
- * Forwards one client request to one backend: queues it while too many run, opens the session's channel when necessary,
- * repeats it once when the backend has lost its session (and so did not execute it), reports the outcome to the
- * circuit, and forwards the reply.
+ * One client request to one backend. Waits in a queue while too many calls run, opens the session's channel when
+ * necessary, is repeated once when the backend has lost its session (and so did not execute it), reports the outcome
+ * to the circuit, and forwards the reply.
  */
 export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCall {
   readonly id: string;

@@ -22,7 +22,7 @@ export interface ForwarderDeps {
   readonly log: Logger;
 }
 
-/** Forwards client requests to backends, when every policy allows them. */
+/** Forwarder of client requests to the backends of their routes, after the policies have allowed them. */
 export class Forwarder {
   /** Policies of the current configuration, in order. */
   policies: readonly Policy[] = [];

@@ -77,7 +77,7 @@ export interface BackendRequest {
 }
 
 /**
- * Receives the reply to one request. The last call is exactly one of `reply`, `end` or `fail`. `message` may come any
+ * Receiver of the reply to one request. The last call is exactly one of `reply`, `end` or `fail`. `message` may come any
  * number of times before, `part` only for a long streamed reply.
  */
 export interface ReplySink {

@@ -5,7 +5,7 @@ import type { AdvertisedList, ListKind, Route, View } from '../aggregation/view.
 /** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
 
-/** Caches the filtered views by view and viewer. */
+/** Cache of the filtered views, by view and viewer. */
 export class ListedViews {
   #policies: readonly Policy[] | undefined;
   #views = new WeakMap<View, WeakMap<object, View>>();

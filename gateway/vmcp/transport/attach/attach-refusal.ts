@@ -5,7 +5,7 @@ const MOST_BYTES = 4_096;
 /** A kubelet gives no other reason for a container that has ended or has not started yet. */
 const NOT_RUNNING = '500 InternalError: the container is not running: "kubectl describe pod" shows the reason';
 
-/** Records why the upgrade to a WebSocket failed. The WebSocket itself reports no reason. */
+/** Reader of the response that rejects the upgrade to a WebSocket. The WebSocket itself reports no reason. */
 export interface RefusalReader {
   readonly interceptor: Dispatcher.DispatcherComposeInterceptor;
   /** Returns a text such as `403 Forbidden: ...`; undefined without an answer and without an error. */

@@ -13,7 +13,7 @@ const SHORTEST_WAIT_MS = 50;
 const isTemporary = (status: number): boolean => status >= 500 || status === 409 || status === 429;
 
 /**
- * Decides when a broken event stream is resumed with `Last-Event-ID`.
+ * State of an event stream that is resumed with `Last-Event-ID` when it breaks.
  * @see MCP 2025-11-25, basic/transports, Resumability and Redelivery
  */
 export class Resumption {

@@ -31,7 +31,7 @@ const SHORTEST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * Keeps a backend's unsolicited stream (GET) open in the background. Reconnects with `Last-Event-ID` after it ends, and
+ * A backend's unsolicited stream (GET), kept open in the background. Reconnects with `Last-Event-ID` after it ends, and
  * stops for good when the backend has no stream (405, 404, 400).
  */
 export class StreamListener {
