@@ -22,23 +22,23 @@ export interface AppOptions {
   readonly refusals: RefusalLog;
 }
 
-/** Boundary 1 as the configuration describes it now. */
+/** Current boundary 1. */
 export interface CurrentBoundary {
   current: Boundary;
 }
 
-/** The embedded authorization server as the configuration describes it now. */
+/** Current embedded authorization server. */
 export interface CurrentAuthServer {
   current?: { readonly metadata: RequestHandler; readonly endpoints: RequestHandler } | undefined;
 }
 
-/** Who may call: its own server in front, and what judges the tokens. */
+/** Boundary and embedded authorization server of one virtual server. */
 export interface Gate {
   readonly boundary: CurrentBoundary;
   readonly authServer: CurrentAuthServer;
 }
 
-/** What MCP clients reach, in order. Nothing else calls `app.use`. */
+/** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
 export function createPublicApp(
   server: VirtualServer,
   edge: EdgeOptions,
@@ -52,16 +52,16 @@ export function createPublicApp(
   app.get('/readyz', readiness(server));
   app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
   app.use((req, res, next) => {
-    boundary.current.metadata(req, res, next); // before Origin and Host are looked at: it is public
+    boundary.current.metadata(req, res, next); // before the check of Origin and Host: the metadata is public
   });
   app.use((req, res, next) => {
     if (authServer.current) authServer.current.metadata(req, res, next);
     else next();
   });
-  app.use('/.well-known', notFound('clients probe here what there may be')); // open, so that 404 says it
+  app.use('/.well-known', notFound('clients probe here what there may be')); // without authentication, so that probes get 404
   app.use(hostGuard(options.origins));
   app.use((req, res, next) => {
-    // before Origin is looked at: pages of others may register, and browsers come back from providers
+    // before the check of Origin: other pages may register, and browsers return from providers
     if (authServer.current) authServer.current.endpoints(req, res, next);
     else next();
   });
@@ -85,7 +85,7 @@ export function createPublicApp(
   return app;
 }
 
-/** What operators reach, in order. */
+/** Creates the handlers that operators reach, in order. */
 export function createManagementApp(
   servers: () => readonly VirtualServer[],
   registry: Registry,

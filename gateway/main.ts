@@ -46,7 +46,7 @@ export interface GatewayOptions {
 }
 
 export interface ClusterOptions {
-  /** What cannot be used of the files that a configuration names. */
+  /** Lists problems of the files that a configuration names. */
   readonly unusableFiles: (config: GatewayConfig) => Promise<Problem[]>;
   /** The pod's own when absent. */
   readonly connection?: Connection | undefined;

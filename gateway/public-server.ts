@@ -29,7 +29,7 @@ export interface ServerSpec {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Runs on somebody's own machine: requests must name the machine by a loopback name, by `host` or an allowed host. */
+  /** True on a developer's machine: requests must name a loopback host, `host` or an allowed host. */
   readonly local?: boolean;
 }
 
@@ -47,22 +47,22 @@ export interface PublicServerDeps {
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
-  /** Where the process runs in a cluster. */
+  /** API server; undefined outside of a cluster. */
   readonly apiServer: ApiServer | undefined;
-  /** Whether no other resource is served at the origin of this one; asked at each request. */
+  /** Returns true while this is the only resource at its origin. Called for each request. */
   readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly launchProblem: VirtualServerDeps['launchProblem'];
-  /** Between two comments on idle streams; 30 s when absent. */
+  /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
-  /** What strategies get beside their backend. */
+  /** Dependencies of strategies except their backend. */
   readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
 }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Some 30 KiB each: twice this many would not fit into a pod of 768 MiB. */
+/** About 30 KiB each: twice as many would not fit into a pod of 768 MiB. */
 const PUBLIC_CONNECTIONS = 12_000;
-/** Time in which clients may use the connections they keep before these are cut. */
+/** Time for which clients may keep using open connections before they are closed. */
 const IDLE_GRACE_MS = 500;
 const LOOK_EVERY_MS = 20;
 
@@ -135,12 +135,12 @@ export class PublicServer {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
   }
 
-  /** Bound address and port: others than this machine may reach it, although `mcpUrl` names the loopback address. */
+  /** Bound address and port: other machines may reach it although `mcpUrl` names the loopback address. */
   get address(): string {
     return this.#listener.address;
   }
 
-  /** At the embedded authorization server; undefined without one, and while its store cannot say. */
+  /** Clients registered at the embedded authorization server; undefined without one, and while its store is down. */
   async registeredClients(): Promise<number | undefined> {
     return this.#gate.authServer.current?.registeredClients();
   }
@@ -151,22 +151,22 @@ export class PublicServer {
   }
 
   /**
-   * Takes another configuration on the same listener; sessions live on unless the rules for callers changed. Rejects with
-   * `BoundaryImpossible`, and then everything is as it was.
+   * Applies another configuration on the same listener. Sessions continue unless the rules for clients change. Rejects with
+   * `BoundaryImpossible`, and then keeps the current configuration.
    */
   async swap(spec: ServerSpec): Promise<void> {
     const before = this.virtual.config;
     const { config } = spec;
     await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config)));
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
-    // who came in by other rules may not be let in by these
+    // the new rules may reject clients that the old rules accepted
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
     this.virtual.swap(config);
   }
 
   /**
-   * Not ready any more and no new sessions; after `routesMs`, of the grace, no new connections. Running calls finish
-   * within the grace, then everything closes.
+   * Drains: reports not ready and rejects new sessions; after `routesMs` rejects new connections. Running calls finish
+   * within the grace period, then everything closes.
    */
   async stop(graceMs: number, routesMs = 0): Promise<void> {
     const end = performance.now() + graceMs;
@@ -186,7 +186,7 @@ export class PublicServer {
     return this.virtual.runningCalls > 0 || this.#listener.unanswered() > 0;
   }
 
-  /** What cannot be had is known before anything is taken away. */
+  /** Creates the new parts before it closes the old ones. */
   async #swapGate(config: GatewayConfig, newRules: boolean): Promise<void> {
     const { authServer, boundary } = this.#gate;
     const present = authServer.current;
@@ -258,7 +258,7 @@ function impossible(error: unknown): never {
   throw new BoundaryImpossible(error);
 }
 
-/** Host of a URL under which this machine reaches a listener on `host`. */
+/** Returns the URL host at which this machine reaches a listener on `host`. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -277,7 +277,7 @@ const incomingOf = ({
   embedded: embedded_auth_server_config !== undefined,
 });
 
-/** What decides who is let in. */
+/** Returns the members that decide which clients are accepted. */
 const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): unknown => ({
   issuer: oidc?.issuer,
   audience: oidc?.audience,
@@ -329,7 +329,7 @@ function virtualServer(
   });
 }
 
-/** Between listening and the first boundary nothing is let in. */
+/** Rejects every request until the first boundary is ready. */
 const UNDER_WAY: Boundary = {
   authenticate: (_req, res) => {
     res.status(503).set('retry-after', '1').json({ error: 'temporarily_unavailable', message: 'starting: try again' });

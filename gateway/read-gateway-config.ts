@@ -13,15 +13,15 @@ import { policyMembers, policyProblems } from './policy/index.ts';
 
 type Read = { readonly config: GatewayConfig } | { readonly problems: Problem[] };
 
-/** Reads a rendered configuration: the whole of it is valid or it is not used. Paths are JSON paths in the document. */
+/** Reads a rendered configuration. It is valid as a whole or rejected. Paths are JSON paths in the document. */
 export function readGatewayConfig(text: string): Read {
   const parsed = parse(text, 'the file');
   return 'problems' in parsed ? parsed : checkGatewayConfig(parsed.json);
 }
 
 /**
- * A configuration with `vmcp.cluster` together with the document that has its backends: by the same rules as a
- * configuration that holds them itself, and with the same paths.
+ * Merges a configuration with `vmcp.cluster` and the document of its backends. Applies the same rules as to a
+ * configuration that holds them itself, with the same paths.
  */
 export function withDiscoveredBackends(base: GatewayConfig, text: string): Read {
   const parsed = parse(text, 'the document');
@@ -51,7 +51,7 @@ function parse(text: string, what: string): { readonly json: unknown } | { reado
   }
 }
 
-/** `readGatewayConfig` of what has been parsed already. */
+/** Checks a parsed configuration like `readGatewayConfig`. */
 export function checkGatewayConfig(json: unknown): Read {
   const read = readDocument(GatewayConfig, json);
   if ('problems' in read) return read;
@@ -71,7 +71,7 @@ export function checkGatewayConfig(json: unknown): Read {
   return { config: { ...read.config, vmcp: { ...read.config.vmcp, outgoing_auth: strategies.entries } } };
 }
 
-/** What each strategy, by its name in the document, cannot do without. */
+/** Requirements of each strategy, by its name in the document. */
 const NEEDS = new Map(
   STRATEGIES.map(({ type, perUser, needsAuthServer }) => [
     fileType(type),
@@ -79,7 +79,7 @@ const NEEDS = new Map(
   ]),
 );
 
-/** Every entry of `vmcp.outgoing_auth` as its strategy reads it. */
+/** Reads every entry of `vmcp.outgoing_auth` with its strategy. */
 function readStrategies({ vmcp }: GatewayConfig) {
   const read = Object.entries(vmcp.outgoing_auth ?? {}).map(([name, entry]) => ({ name, ...readOutgoingEntry(entry) }));
   return {

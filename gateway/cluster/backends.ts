@@ -10,20 +10,20 @@ import { stackOf } from '../telemetry/log.ts';
 import type { After } from '../vmcp/clock.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** A configuration that has its backends from the cluster. */
+/** Configuration whose backends come from the cluster. */
 export interface ClusterConfig extends GatewayConfig {
   readonly vmcp: GatewayConfig['vmcp'] & { readonly cluster: Cluster; readonly namespace: string };
 }
 
 export interface BackendsOptions {
   readonly client: KubeClient;
-  /** Everything but the backends. */
+  /** Configuration without backends. */
   readonly base: ClusterConfig;
-  /** What cannot be used of the files that a configuration names. */
+  /** Lists problems of the files that a configuration names. */
   readonly unusableFiles: (config: GatewayConfig) => Promise<Problem[]>;
-  /** Puts a configuration to use; a rejection says why that cannot be, and leaves everything as it was. */
+  /** Applies a configuration. Rejects with the reason, and then keeps the current one. */
   readonly take: (config: GatewayConfig) => Promise<void>;
-  /** What is wrong with the newest document, after each judgement; nothing when it is in use. */
+  /** Receives the problems of the newest document after each check; none when it is in use. */
   readonly onJudged: (problems: readonly Problem[]) => void;
   readonly log: Logger;
   readonly now: () => number;
@@ -33,14 +33,14 @@ export interface BackendsOptions {
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
-/** A file that is not mounted yet, or a key store that is away, may be there the next time. */
+/** Pause before a retry: a missing file or key store may be available then. */
 const RETRY_MS = 5_000;
 
-/** Follows the one ConfigMap that says which backends there are. What cannot be used leaves the last good one in use. */
+/** Watches the ConfigMap that lists the backends. An unusable document leaves the last valid one in use. */
 export class Backends {
   readonly #options: BackendsOptions;
   readonly #reflector: Reflector<ConfigMap>;
-  /** Judged one after the other, the newest only. */
+  /** Checks run one at a time, for the newest document only. */
   #judging: Promise<void> = Promise.resolve();
   #newest: ConfigMap | undefined;
   #inUse: string | undefined;
@@ -122,7 +122,7 @@ export class Backends {
     this.#told([]);
   }
 
-  /** Why a configuration is not in use now; nothing when it is. */
+  /** Lists the reasons why a configuration is not in use; empty when it is. */
   async #put(config: GatewayConfig): Promise<Problem[]> {
     try {
       const unusable = await this.#options.unusableFiles(config);

@@ -21,7 +21,7 @@ export interface ClusterLinkOptions {
   readonly log: Logger;
 }
 
-/** What ties a gateway to its cluster: its backends come from there, and what it sees of them goes there. */
+/** Connects a gateway to its cluster: reads backends from it and reports their status to it. */
 export class ClusterLink {
   readonly #client: KubeClient;
   readonly #backends: Backends;
@@ -59,7 +59,7 @@ export class ClusterLink {
     this.#backends.start();
   }
 
-  /** The configuration that is in use stays, and nothing is reported any more. */
+  /** Keeps the current configuration and stops reporting. */
   async close(): Promise<void> {
     await Promise.all([this.#backends.close(), this.#reporter.close(), this.#client.close()]);
   }

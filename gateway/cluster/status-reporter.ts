@@ -13,9 +13,9 @@ export interface StatusReporterOptions {
   /** Shortest time between two writes. */
   readonly intervalMs: number;
   readonly report: () => StatusReport;
-  /** Every backend has been probed; without that a report waits for a while. */
+  /** Returns true when every backend has been probed; until then a report waits for a while. */
   readonly isProbed: () => boolean;
-  /** Every backend is well; the very first report waits a while for it. */
+  /** Returns true when every backend is healthy; the first report waits a while for that. */
   readonly isWell: () => boolean;
   readonly log: Logger;
   readonly now: () => number;
@@ -28,34 +28,34 @@ const VIRTUAL_MCP_SERVER = ownType('VirtualMCPServer');
 
 type VirtualMCPServer = KubeObject & { readonly status?: Partial<StatusReport> };
 
-/** The owner of what we write, shared by all pods of a server; what the operator writes has another one. */
+/** Field manager of our writes, shared by all pods of a server; the operator uses another one. */
 const FIELD_MANAGER = 'vmcp-gateway';
 const LOOK_EVERY_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const FIRST_PROBES_MS = 30_000;
-/** Servers that were applied together with this one start meanwhile. */
+/** Time in which servers that were applied with this one start. */
 const FIRST_REPORT_MS = 15_000;
-/** A view that has stood for so many intervals, and up to half as many more, is held against what others have written. */
+/** A view that is unchanged for this many intervals, plus up to half as many, is compared with the stored status. */
 const INTERVALS_BEFORE_COMPARING = 4;
-/** An object in etcd has its limit; whoever has so many problems reads the first ones first. */
+/** Most problems that are written: etcd limits the size of an object. */
 const MOST_PROBLEMS = 50;
 const LONGEST_MESSAGE = 1_000;
 
 /**
- * Writes what this pod sees into the status of its VirtualMCPServer: when something of it is another than at its last
- * write, no more often than the interval, and only if it does not stand there already. Where pods disagree, the one
- * whose view changed last is read, until another pod finds after a while that its own view still stands.
+ * Writes this pod's view into the status of its VirtualMCPServer: when it differs from the last
+ * write, at most once per interval, and only if the status differs. When pods disagree, the view that
+ * changed last wins, until another pod finds after a while that its own view is unchanged.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
-  /** The object that we report on; one that was made anew under its name has other pods. */
+  /** UID of the reported object; a recreated object of this name has other pods. */
   #uid: string | undefined;
   #written: object | undefined;
   #seen: object | undefined;
   #compareAt = 0;
   #notBefore = 0;
   #startedAt = 0;
-  /** Since when some backend has not been probed. */
+  /** Time since which some backend has not been probed. */
   #unprobedSince: number | undefined;
   #failures = 0;
   #looking: Promise<void> | undefined;
@@ -66,7 +66,7 @@ export class StatusReporter {
     this.#options = options;
   }
 
-  /** What stands there already is taken as our own: a pod that finds nothing to add writes nothing. */
+  /** Treats the stored status as our own: a pod with nothing to add writes nothing. */
   start(): void {
     if (this.#looking || this.#closed) return;
     this.#startedAt = this.#options.now();
@@ -106,7 +106,7 @@ export class StatusReporter {
     });
   }
 
-  /** What a backend is like will be known in a moment: two reports are not better than one. */
+  /** Waits until backends have been probed, so that one report is enough. */
   #isEarly(): boolean {
     const { now, isProbed, isWell } = this.#options;
     if (this.#written === undefined && !isWell() && now() < this.#startedAt + FIRST_REPORT_MS) return true;
@@ -136,7 +136,7 @@ export class StatusReporter {
     }
   }
 
-  /** Another view than the last one that was written, or one that has stood for long. */
+  /** Returns true for a view that differs from the last written one, or that has not changed for long. */
   #isDue(substance: object): boolean {
     if (!isDeepStrictEqual(substance, this.#seen)) {
       this.#seen = substance;
@@ -150,7 +150,7 @@ export class StatusReporter {
     this.#compareAt = now() + intervalMs * INTERVALS_BEFORE_COMPARING * (1 + random() / 2);
   }
 
-  /** For the status of a custom resource only `resourceVersion` makes sure of the object: its uid is not looked at. */
+  /** Sends `resourceVersion`: for the status of a custom resource the API server does not check the UID. */
   async #apply(status: Partial<StatusReport>, { metadata: { resourceVersion } }: VirtualMCPServer): Promise<void> {
     const { client, namespace, name } = this.#options;
     if (this.#closed) return;
@@ -163,7 +163,7 @@ export class StatusReporter {
   }
 }
 
-/** No problems are no field, so that the apply takes away what stood there. */
+/** Omits the field without problems, so that the apply removes the stored ones. */
 function bounded({ discoveredBackends, backendCount, runtimeProblems }: StatusReport): Partial<StatusReport> {
   const problems = runtimeProblems.slice(0, MOST_PROBLEMS).map(({ reason, path, message }) => ({
     reason,
@@ -173,7 +173,7 @@ function bounded({ discoveredBackends, backendCount, runtimeProblems }: StatusRe
   return { discoveredBackends, backendCount, ...(problems.length > 0 && { runtimeProblems: problems }) };
 }
 
-/** A report without what changes at every probe: only for another one of these is it written. */
+/** Returns the report without members that change at every probe; only other changes cause a write. */
 const substanceOf = ({
   discoveredBackends = [],
   backendCount,

@@ -1,4 +1,4 @@
-/** What is wrong with an issuer or another URL that is compared byte by byte and to which paths are appended. */
+/** Returns the problem of an issuer or another URL that is compared byte by byte and to which paths are appended. */
 export function baseUrlFault(text: string): { readonly reason: string; readonly message: string } | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/u.test(url.protocol)) {
@@ -15,16 +15,16 @@ export function baseUrlFault(text: string): { readonly reason: string; readonly 
 
 const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
 
-/** Where the pages of a login stand. */
+/** Addresses of the login pages. */
 export interface LoginAddresses {
   readonly issuer: string;
   readonly authorizationEndpointBaseUrl?: string | undefined;
 }
 
-/** Folders of the authorization server's own below its addresses; others of the same host may be anybody's. */
+/** Paths of the authorization server below its addresses; other paths of the host may belong to others. */
 const OWN_FOLDERS = ['/oauth/', '/.well-known/'];
 
-/** Whether a URL is an address of the authorization server itself, however the two are spelled. */
+/** Returns true for an address of the authorization server itself, in any spelling. */
 export const isServedBy = (
   text: string,
   { issuer, authorizationEndpointBaseUrl: base = issuer }: LoginAddresses,
@@ -45,12 +45,12 @@ export const sharedCallback = (issuer: string): string => `${issuer}/oauth/callb
 export const ownCallback = (issuer: string, provider: string): string =>
   `${sharedCallback(issuer)}/${encodeURIComponent(provider)}`;
 
-/** `advice` is what to do about a URL of our own. */
+/** Returns the message about a URL of the gateway itself. `advice` says what to do. */
 export const circular = (advice: string): string =>
   `this is an address of the embedded authorization server itself, which would ask itself: ${advice}`;
 
 /**
- * What is wrong with each redirect URI of the providers; one that is absent is the server's own callback. The cookies of
+ * Lists the problems of the providers' redirect URIs; an absent one means the server's own callback. The cookies of
  * a login are bound to one origin, to which every provider must send the browser back.
  */
 export function redirectUriFaults(

@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from './run-config/run-config.ts';
 /** Key of the ConfigMap that holds the document. */
 export const DISCOVERED_BACKENDS_KEY = 'backends.json';
 
-/** The members of a gateway's backends, in a document of their own: they change while a gateway runs. */
+/** Backends of a gateway, in a document of their own because they change at run time. */
 export const DiscoveredBackends = Closed(
   {
     schema_version: Type.Enum([SCHEMA_VERSION], { description: 'Version of this document.' }),

@@ -30,7 +30,7 @@ export const DnsLabel = (description: string) =>
 export const HttpUrl = (description: string, options: object = {}) =>
   Type.String({ pattern: HTTP_URL_PATTERN, description, ...options });
 
-/** An object that refuses members it does not know. */
+/** An object that rejects unknown members. */
 export const Closed = <P extends Record<string, TSchema>>(properties: P, options: object = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
@@ -58,7 +58,7 @@ export function durationMs(text: string): number {
 /** The longest time that a timer can hold. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Why no timer can be set to a duration; undefined when one can. */
+/** Returns the reason why a duration does not fit a timer; undefined when it fits. */
 export function timerFault(text: string): string | undefined {
   const ms = durationMs(text);
   if (ms < 1) return `${text} is no time at all: use at least 1ms`;

@@ -7,7 +7,7 @@ export interface ConfigFile {
   readonly file: string;
 }
 
-/** Every file that the gateway reads for its callers and its backends. */
+/** Lists the files that the gateway reads for its clients and backends. */
 export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...oidcFiles(config),
   ...backendFiles(config),
@@ -33,7 +33,7 @@ const backendFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
     ];
   });
 
-/** Whatever the strategy: a member that names a file ends in `_file`. */
+/** Lists files of any strategy: members that name a file end in `_file`. */
 const credentialFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
   Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) =>
     filesOf(`vmcp.outgoing_auth.${backend}`, entry),
@@ -72,7 +72,7 @@ const filesOf = (path: string, holder: object = {}): ConfigFile[] =>
     .filter((member): member is [string, string] => member[0].endsWith('_file') && typeof member[1] === 'string')
     .map(([member, file]) => ({ path: `${path}.${member}`, file }));
 
-/** Files of an object and of the objects in it, whatever the store. */
+/** Lists files of an object and its nested objects, for any store. */
 const nestedFiles = (path: string, holder: object = {}): ConfigFile[] => [
   ...filesOf(path, holder),
   ...Object.entries(holder).flatMap(([member, value]: [string, unknown]) =>

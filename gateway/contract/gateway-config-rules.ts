@@ -108,7 +108,7 @@ function backendProblems(backend: Backend, path: string): Problem[] {
   return problems;
 }
 
-/** A container has one standard input, which is there already. */
+/** Lists problems of an attached backend: its container has a single standard input. */
 function attachProblems({ transport, url, process, isolation, max_processes: most }: Backend, path: string): Problem[] {
   const breaches = [
     [transport !== 'stdio', 'attach', 'only a stdio server is attached to: set transport: stdio, or remove attach'],
@@ -126,7 +126,7 @@ function attachProblems({ transport, url, process, isolation, max_processes: mos
   );
 }
 
-/** What is in the cluster is found by names in one namespace; and where a ConfigMap has the backends, nothing else has. */
+/** Requires a namespace for names in the cluster, and backends in only one place. */
 function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
   const { cluster, namespace, backends, outgoing_auth: credentials } = vmcp;
   const attached = backends.findIndex(({ attach }) => attach !== undefined);

@@ -8,7 +8,7 @@ const Strings = (description: string) => Type.Array(Type.String(), { description
 const StringMap = (description: string) => Type.Record(Type.String(), Type.String(), { description });
 const Bool = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** How a backend that is not reachable by URL is run: an `npx://`, `uvx://` or OCI image reference. */
+/** Process of a backend without a URL: an `npx://`, `uvx://` or OCI image reference. */
 export const BackendProcess = Closed(
   {
     image: Type.String({
@@ -25,7 +25,7 @@ export const BackendProcess = Closed(
   { description: 'A server that the gateway runs itself.' },
 );
 
-/** A server that runs in a container beside the gateway, with its standard streams for whoever attaches. */
+/** Server in a container beside the gateway, reached by attaching to its standard streams. */
 const BackendAttach = Closed(
   {
     pod: Type.String({ minLength: 1, description: 'Pod of the server, in `vmcp.namespace`.' }),
@@ -187,14 +187,14 @@ export const Incoming = Closed({
   ),
 });
 
-/** How the credential for one backend is obtained; its members are the `config` of the strategy that `type` names. */
+/** Credential of one backend; its members are the `config` of the strategy that `type` names. */
 export interface OutgoingEntry {
   /** The strategy's type in snake_case. */
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** The registry of strategies says the rest: `readGatewayConfig` checks it. */
+/** `readGatewayConfig` checks the other members by the registry of strategies. */
 const OutgoingEntry = Type.Unsafe<OutgoingEntry>(
   Type.Object(
     { type: Type.String({ description: 'Authentication strategy.' }) },
@@ -202,7 +202,7 @@ const OutgoingEntry = Type.Unsafe<OutgoingEntry>(
   ),
 );
 
-/** What a gateway in a pod follows and reports to, both in `vmcp.namespace`. */
+/** Objects that a gateway in a pod watches and reports to, both in `vmcp.namespace`. */
 export const Cluster = Closed(
   {
     backends_config_map: Type.String({
@@ -218,7 +218,7 @@ export const Cluster = Closed(
   { description: 'The backends are not in this document: they come from a ConfigMap, also while the gateway runs.' },
 );
 
-/** What an aggregating gateway needs beside the Run configuration. */
+/** Members of an aggregating gateway in addition to the Run configuration. */
 export const Vmcp = Closed({
   namespace: Type.Optional(Type.String({ description: 'Namespace of the VirtualMCPServer.' })),
   incoming: Incoming,
@@ -243,7 +243,7 @@ const authServer = Type.Optional(
   ),
 );
 
-/** The one document a gateway starts from. Secrets stand in it as file paths only. */
+/** Configuration document of a gateway. It names secrets by file path only. */
 export const GatewayConfig = Type.Object(
   { ...RunConfig.properties, embedded_auth_server_config: authServer, vmcp: Vmcp },
   { additionalProperties: false, description: 'Run configuration of an aggregating gateway.' },

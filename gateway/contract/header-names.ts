@@ -20,7 +20,7 @@ export const isProtocolHeader = (name: string): boolean => PROTOCOL_HEADERS.has(
 export const isHeaderValue = (value: string): boolean =>
   /^(?!\s)[\t\x20-\x7E\x80-\xFF]*$/u.test(value) && !/\s$/u.test(value);
 
-/** What is wrong with the name of a header that is to be sent. `allowed` takes names off the restricted list. */
+/** Lists problems of a header name. `allowed` lifts the restriction of names. */
 export function headerNameProblems(name: string, path: string, allowed: readonly string[] = []): Problem[] {
   if (!new RegExp(HEADER_NAME_PATTERN).test(name)) {
     return [{ reason: 'InvalidValue', path, message: `"${name}" is not the name of a header: correct it` }];

@@ -1,4 +1,4 @@
-/** A text that nothing prints by accident: not a log line, not JSON, not an error. */
+/** Secret text that logs, JSON and errors do not print by accident. */
 export class Secret {
   readonly #text: string;
   constructor(text: string) {
@@ -41,7 +41,7 @@ export interface Identity {
   readonly tsid?: string | undefined;
 }
 
-/** `Identity.principal` of a pair: a length in front, so that no two pairs read alike. */
+/** Returns `Identity.principal` of a pair. A length prefix keeps pairs distinct. */
 export const principalOfPair = (issuer: string, subject: string): string =>
   `${String(issuer.length)}:${issuer}${subject}`;
 

@@ -2,7 +2,7 @@ import { configFiles } from './gateway-config-files.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Problem } from './problem.ts';
 
-/** Folders of a pod in which keys of Secrets and ConfigMaps stand, each at `<object>/<key>`. */
+/** Folders of a pod that hold keys of Secrets and ConfigMaps, each at `<object>/<key>`. */
 export const MOUNTED_SECRETS = '/etc/vmcp/secrets';
 export const MOUNTED_CONFIG_MAPS = '/etc/vmcp/configmaps';
 
@@ -26,7 +26,7 @@ export const foldersOf = ({ vmcp }: GatewayConfig): readonly string[] =>
 export const notMounted = (file: string, folders: readonly string[]): string =>
   `${file} is not in ${folders.join(', ')}: a gateway in a pod reads no other files`;
 
-/** Files outside of the mounted folders that a gateway in a pod is told to read. */
+/** Lists configured files outside of the mounted folders of a pod. */
 export function mountProblems(config: GatewayConfig): Problem[] {
   if (!config.vmcp.cluster) return [];
   const folders = foldersOf(config);

@@ -1,7 +1,7 @@
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.|$)){4}$/u;
 const IPV6 = /^(?=[^:]*:)[\da-f:.]+$/iu;
 
-/** What is wrong with a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8, whose hosts are to be trusted. */
+/** Returns the problem of a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8, whose hosts are to be trusted. */
 export function networkFault(text: string): string | undefined {
   const [, address = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/u.exec(text) ?? [];
   const ipv6 = IPV6.test(address) && URL.canParse(`http://[${address}]/`);

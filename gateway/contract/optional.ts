@@ -20,15 +20,15 @@ export const whole = (description: string, options: object = {}) =>
 
 export const duration = (description: string, options: object = {}) => Type.Optional(Duration(description, options));
 
-/** An optional object that refuses members it does not know. */
+/** An optional object that rejects unknown members. */
 export const block = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
   Type.Optional(Closed(properties, { description, ...options }));
 
-/** An optional list of objects that refuse members they do not know. */
+/** An optional list of objects that reject unknown members. */
 export const blocks = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
   Type.Optional(Type.Array(Closed(properties), { description, ...options }));
 
-/** An optional map from a free name to objects that refuse members they do not know. */
+/** An optional map from free names to objects that reject unknown members. */
 export const blockMap = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
   Type.Optional(Type.Record(Type.String(), Closed(properties), { description, ...options }));
 
@@ -37,7 +37,7 @@ export const ATOMIC = { 'x-kubernetes-list-type': 'atomic' };
 export const SET = { 'x-kubernetes-list-type': 'set' };
 export const mapBy = (...keys: string[]) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys });
 
-/** An optional object whose members nobody checks. */
+/** An optional object with unchecked members. */
 export const freeObject = (description: string) =>
   Type.Optional(
     Type.Object({}, { additionalProperties: true, description, 'x-kubernetes-preserve-unknown-fields': true }),

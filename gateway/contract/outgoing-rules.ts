@@ -1,7 +1,7 @@
 import type { GatewayConfig, OutgoingEntry } from './gateway-config.ts';
 import type { Problem } from './problem.ts';
 
-/** What a strategy cannot do without. */
+/** Requirements of a strategy. */
 export interface StrategyNeeds {
   /** A caller whose credential was verified. */
   readonly user: boolean;
@@ -13,8 +13,8 @@ export interface StrategyNeeds {
 const PROVIDER_MEMBERS = ['provider_name', 'subject_provider_name'] as const;
 
 /**
- * What is wrong between `vmcp.outgoing_auth` and the rest of a configuration. `needs` are the strategies by their name
- * in the document; what a strategy itself holds is its own to check.
+ * Lists conflicts between `vmcp.outgoing_auth` and the rest of a configuration. `needs` maps the name of a strategy
+ * in the document to its requirements; each strategy checks its own members.
  */
 export function outgoingProblems(
   config: GatewayConfig,

@@ -26,7 +26,7 @@ export const nameRef = (description: string) => Type.Optional(NameRef(descriptio
 /** The `name` of a reference that carries more than a name. */
 export const RefName = name;
 
-/** A `caBundleRef` that is there or not. */
+/** An optional `caBundleRef`. */
 export interface BundleRef {
   readonly configMapRef?: { readonly name: string; readonly key?: string; readonly optional?: boolean };
 }

@@ -1,11 +1,11 @@
-/** What the `Authorization` header of a request says about its sender. */
+/** Result of reading the `Authorization` header of a request. */
 export type Bearer =
   | { readonly kind: 'token'; readonly token: string }
   /** No header, or credentials of another scheme. @see RFC 6750 §3.1 */
   | { readonly kind: 'none' }
   /** Cannot be read as one credential. */
   | { readonly kind: 'malformed'; readonly reason: 'several_headers' | 'no_token' | 'several_parts' }
-  /** One credential that no issuer can have given out. */
+  /** One credential that no issuer can have issued. */
   | { readonly kind: 'not_a_token'; readonly reason: 'charset' | 'too_long' };
 
 const MAX_TOKEN_CHARS = 16 * 1024;

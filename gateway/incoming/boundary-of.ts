@@ -11,18 +11,18 @@ export interface BoundaryDeps {
   readonly log: Logger;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Others than this machine can reach the listener. */
+  /** True when other machines can reach the listener. */
   readonly exposed: boolean;
-  /** Whether no other resource is served at the origin of this one; asked at each request. True when absent. */
+  /** Returns true while this is the only resource at its origin. Called for each request; true when absent. */
   readonly rootAlias?: (() => boolean) | undefined;
-  /** Where the process runs in a cluster. */
+  /** API server; undefined outside of a cluster. */
   readonly apiServer?: ApiServer | undefined;
   /** The authorization server of this server, in this process. */
   readonly embedded?: EmbeddedIssuer | undefined;
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 
-/** The configuration asks for something that cannot be had here. `message` says what to do. */
+/** The configuration cannot be enforced here. `message` says what to do. */
 export class BoundaryImpossible extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });

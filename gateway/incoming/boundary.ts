@@ -16,28 +16,28 @@ import { DependencyDown, TokenRefused } from './refusal.ts';
 import type { IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** How the question whether a request may come in ended. */
+/** Outcome of authenticating a request. */
 export type AuthenticationOutcome =
   | 'accepted'
   | 'no_credentials'
   | 'malformed'
   | 'invalid_token'
   | 'insufficient_scope'
-  | 'unavailable' // what judges tokens could not be asked
-  | 'fault'; // of ours
+  | 'unavailable' // a dependency that verifies tokens is down
+  | 'fault'; // an error of the gateway itself
 
-/** Boundary 1 of one server: who may come in. */
+/** Boundary 1 of one virtual server: authenticates clients. */
 export interface Boundary {
   /**
    * Lets a request through with `res.locals.principal` (`anonymous` without credentials) and `res.locals.identity`, or
    * answers it. Calls `next` before it returns when the token is known.
    */
   readonly authenticate: RequestHandler;
-  /** Protected resource metadata; hands on requests for other paths. Stands in front of the check of Origin and Host. */
+  /** Serves protected resource metadata and passes on other paths. Runs before the check of Origin and Host. */
   readonly metadata: RequestHandler;
   /** Answers 401 in the middle of a call: the client must log in again. With `scopes` 403, insufficient_scope. */
   challenge(res: ServerResponse, description: string, scopes?: readonly string[]): void;
-  /** Judges a caller that was let in before; undefined: anonymous. */
+  /** Checks whether an accepted identity is still valid; undefined means anonymous. */
   liveness(identity: Identity | undefined): Liveness;
   status(): { readonly ready: boolean; readonly reason?: string; readonly message?: string };
   close(): void;
@@ -49,7 +49,7 @@ export interface BoundaryOptions {
   readonly log: Pick<Logger, 'error' | 'warn' | 'debug'>;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Called once for every request that `authenticate` sees, unless its client has left meanwhile. */
+  /** Called once per request that `authenticate` handles, unless its client has disconnected. */
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 
@@ -92,7 +92,7 @@ export function protectionOf(
   };
 }
 
-/** A refresh token is no need of the resource, so `offline_access` is left to the client. */
+/** Removes `offline_access`: the resource does not need refresh tokens, so the client decides. */
 const advertisedScopes = (scopes: readonly string[]): readonly string[] =>
   [...new Set(scopes)].filter((scope) => scope !== 'offline_access');
 
@@ -215,7 +215,7 @@ class ProtectedBoundary implements Boundary {
     }
   }
 
-  /** The client is told as little as possible, and is sent to log in again only when that can help. */
+  /** Tells the client as little as possible, and to log in again only when that can help. */
   #refuse(res: Response, error: unknown): void {
     const { log } = this.#options;
     if (error instanceof TokenRefused) {

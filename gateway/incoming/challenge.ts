@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { EXPOSED_HEADERS } from '../http/origin-guard.ts';
 
-/** What a client is told when it is not let in. @see RFC 6750 §3 */
+/** Content of a rejection. @see RFC 6750 §3 */
 export interface Refusal {
   readonly status: 400 | 401 | 403;
   /** Absent when the request had no credentials at all. */
   readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | undefined;
   /** One sentence for the user. */
   readonly description: string;
-  /** Scopes to ask for. */
+  /** Scopes that the client needs. */
   readonly scopes: readonly string[];
   /** Absolute URL of the protected resource metadata; absent where nothing is protected. */
   readonly metadataUrl: string | undefined;
 }
 
-/** A quoted-string: control characters and what a header cannot carry are left out. @see RFC 9110 §5.6.4 */
+/** Returns a quoted-string without control characters and characters that a header cannot carry. @see RFC 9110 §5.6.4 */
 const quoted = (text: string): string =>
   `"${text.replace(/[^\x20-\x7E]/g, '').replace(/["\\]/g, (character) => `\\${character}`)}"`;
 
@@ -30,13 +30,13 @@ export function challengeHeader({ error, description, scopes, metadataUrl }: Ref
   return given.length > 0 ? `Bearer ${given.join(', ')}` : 'Bearer';
 }
 
-/** Answers with a challenge. Headers that the response has already stay. */
+/** Sends a challenge. Keeps the headers that the response already has. */
 export function sendChallenge(res: ServerResponse, refusal: Refusal): void {
   res.setHeader('www-authenticate', challengeHeader(refusal));
   sendJson(res, refusal.status, { error: refusal.error ?? 'unauthorized', error_description: refusal.description });
 }
 
-/** Answers that credentials cannot be judged now. Not a challenge: a new login would not help. */
+/** Answers 503: credentials cannot be verified now. No challenge, because a new login would not help. */
 export function sendUnavailable(res: ServerResponse, retryAfterSeconds: number): void {
   res.setHeader('retry-after', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   sendJson(res, 503, {

@@ -2,7 +2,7 @@ import type { Logger } from '../contract/logger.ts';
 
 const QUIET_MS = 10_000;
 
-/** Says that a dependency is down at most once in a while, however many requests meet it. */
+/** Logs at most one line per interval while a dependency is down. */
 export class DependencyLog {
   readonly #log: Pick<Logger, 'error' | 'warn' | 'debug'>;
   readonly #now: () => number;

@@ -27,14 +27,14 @@ export function oidcProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Proble
   ];
 }
 
-/** A bare name without a namespace would be the account of that name in every namespace. */
+/** Rejects a bare name without a namespace: it would match that account in every namespace. */
 function accountProblems({ service_account: account, namespace }: Incoming, ownNamespace?: string): Problem[] {
   if (account === undefined || /[:/]/u.test(account) || (namespace ?? ownNamespace) !== undefined) return [];
   const message = `"${account}" is in no namespace: write NAMESPACE:${account}, or set ${PATH}.namespace`;
   return [{ reason: 'MissingField', path: `${PATH}.service_account`, message }];
 }
 
-/** The issuer of a cluster's tokens is read from the cluster. */
+/** Requires issuer and audience. The issuer of a cluster's tokens is read from the cluster. */
 function claimProblems({ source }: Incoming, { issuer = '', audience = '' }: Oidc): Problem[] {
   const problems: Problem[] = [];
   if (issuer === '' && source !== 'kubernetes') {

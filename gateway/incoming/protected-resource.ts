@@ -1,10 +1,10 @@
 import type { RequestHandler } from 'express';
 
-/** What clients are told about the resource that this server is. @see RFC 9728 §2 */
+/** Protected resource metadata of this server. @see RFC 9728 §2 */
 export interface ProtectedResource {
   /** The configured resource URL, byte for byte. */
   readonly resource: string;
-  /** Whose tokens are accepted; asked at each request, as it may be found out after the start. */
+  /** Returns the accepted issuer. Called for each request, because it may become known after start. */
   readonly issuer: () => string | undefined;
   readonly scopes: readonly string[];
   readonly name: string | undefined;
@@ -13,13 +13,13 @@ export interface ProtectedResource {
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 const MAX_AGE_S = 86_400;
 
-/** Path of a resource URL as it is appended to the well-known path: nothing for a bare origin. @see RFC 9728 §3.1 */
+/** Returns the suffix of the well-known path: empty for a bare origin. @see RFC 9728 §3.1 */
 function resourcePath(resource: string): string {
   const { pathname, search } = new URL(resource);
   return (pathname === '/' ? '' : pathname) + search;
 }
 
-/** Where the metadata of a resource stands. */
+/** Returns the URL of the metadata of a resource. */
 export const metadataUrlOf = (resource: string): string =>
   new URL(resource).origin + WELL_KNOWN + resourcePath(resource);
 
@@ -36,15 +36,15 @@ function documentOf({ resource, issuer, scopes, name }: ProtectedResource): stri
 
 export interface MetadataOptions {
   /**
-   * Whether the well-known path without a path of its own means this resource too: only while it is the only one at its
-   * origin. Asked at each request.
+   * Returns true when the well-known path without a suffix also means this resource: while it is the only one at its
+   * origin. Called for each request.
    */
   readonly rootAlias: () => boolean;
 }
 
 /**
- * Answers below the well-known path, hands on what is elsewhere. The document is public, so that any web page may read it;
- * nothing of it comes from the request.
+ * Serves the well-known path and passes on other requests. The document is public, so any web page may read it;
+ * it holds nothing from the request.
  */
 export function protectedResourceMetadata(
   described: ProtectedResource | undefined,

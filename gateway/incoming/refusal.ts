@@ -1,11 +1,11 @@
-/** Why a token was refused: for the log and for tests, never for the client. */
+/** Reason of a rejected token: for the log and for tests, never for the client. */
 export type RefusalReason =
-  | 'malformed' // neither a JWT nor anything that may be one, or members of the wrong type
+  | 'malformed' // not a well-formed token, or members of the wrong type
   | 'encrypted' // JWE
   | 'opaque' // not a JWT, and no introspection is configured
   | 'algorithm'
   | 'critical_header'
-  | 'token_type' // a JWT or an introspected token that was made for another purpose
+  | 'token_type' // a token for another purpose than access
   | 'id_token'
   | 'sender_constrained' // DPoP or certificate bound, presented as a plain bearer token
   | 'kid'
@@ -18,10 +18,10 @@ export type RefusalReason =
   | 'subject'
   | 'service_account'
   | 'inactive'
-  | 'login_missing' // a token of the authorization server in this process that names no login
+  | 'login_missing' // a token of the embedded authorization server without a login
   | 'login_ended'; // logged out, revoked, or the login is of another user or client
 
-/** The token is not good enough: 401. */
+/** The token is rejected: 401. */
 export class TokenRefused extends Error {
   readonly reason: RefusalReason;
   constructor(reason: RefusalReason) {
@@ -33,7 +33,7 @@ export class TokenRefused extends Error {
 
 export type Dependency = 'keys' | 'introspection' | 'discovery' | 'logins';
 
-/** Nobody can say now whether the token is good: 503, never 401. `message` names no token and quotes no reply. */
+/** The token cannot be verified now: 503, never 401. `message` names no token and quotes no reply. */
 export class DependencyDown extends Error {
   readonly dependency: Dependency;
   readonly retryAfterSeconds: number;

@@ -70,7 +70,7 @@ export interface ValidatorDeps {
   readonly readSecret: (file: string) => string;
   /** Where there is one, nothing is fetched and only its tokens are accepted. */
   readonly embedded?: EmbeddedIssuer | undefined;
-  /** Where the process runs in a cluster. */
+  /** API server; undefined outside of a cluster. */
   readonly apiServer?: ApiServer | undefined;
   /** Pauses between the tries to fetch a document, ms; 500 and 2,000 when absent. */
   readonly retryPausesMs?: readonly number[] | undefined;

@@ -39,9 +39,9 @@ const PRIVATE_RANGES: ReadonlySet<string> = new Set([
 const BENCHMARKING = ipaddr.IPv4.parseCIDR('198.18.0.0/15');
 /** RFC 8215: NAT64 prefixes of one's own. */
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
-/** RFC 4291 §2.4: what is assigned as global unicast. */
+/** Global unicast range. @see RFC 4291 §2.4 */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
-/** Services of clouds for the machine itself that stand outside of the link-local range. */
+/** Cloud metadata services outside of the link-local range. */
 const METADATA_ADDRESSES: ReadonlySet<string> = new Set([
   '100.100.100.200',
   '168.63.129.16',
@@ -52,7 +52,7 @@ const METADATA_ADDRESSES: ReadonlySet<string> = new Set([
 /** RFC 4291 §2.5.5.1, deprecated: ipaddr.js takes this spelling for an IPv4-mapped address. */
 const IPV4_COMPATIBLE = /^::\d+\.\d+\.\d+\.\d+$/u;
 
-/** The class of an IPv4 or IPv6 address; an IPv4 address inside of an IPv6 one counts. Other texts are forbidden. */
+/** Returns the class of an IPv4 or IPv6 address, or of the IPv4 address embedded in it. Other texts are forbidden. */
 export function classifyAddress(text: string): HostClass {
   if (!ipaddr.isValid(text) || IPV4_COMPATIBLE.test(text)) return 'forbidden';
   const address = ipaddr.process(text); // an IPv4-mapped IPv6 address becomes the IPv4 one
@@ -81,7 +81,7 @@ function classifyIpv6(address: ipaddr.IPv6): HostClass {
   return range === 'unicast' && address.match(GLOBAL_UNICAST) ? 'public' : 'forbidden';
 }
 
-/** The IPv4 address that a translator or tunnel makes of an IPv6 one: RFC 6052, RFC 7915, RFC 3056. */
+/** Returns the IPv4 address embedded in an IPv6 address of a translator or tunnel: RFC 6052, RFC 7915, RFC 3056. */
 function embeddedIpv4({ parts }: ipaddr.IPv6, range: string): ipaddr.IPv4 | undefined {
   const at = range === '6to4' ? 1 : range === 'rfc6052' || range === 'rfc6145' ? 6 : undefined;
   if (at === undefined) return undefined;

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /**
- * The certificates of a PEM bundle, each as PEM. Node passes over what it cannot read in a bundle.
+ * Returns the certificates of a PEM bundle, each as PEM. Node itself skips certificates that it cannot read.
  * @throws Error when there is none or one cannot be read; the message names the place of that one.
  */
 export function certificatesOf(bundle: string): string[] {

@@ -9,13 +9,13 @@ import { TrustedRoots, type TrustOptions } from './trusted-roots.ts';
 export interface ConnectorOptions extends TrustOptions {
   /** Longest wait for look-up, connection and TLS handshake together. */
   readonly timeoutMs: number;
-  /** In place of the system's. */
+  /** Replaces the look-up of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
 /**
- * What undici connects with. Each connection costs one look-up; every address it gives must fit the policy, and one of
- * these very addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` where the policy refuses.
+ * Creates the connector of undici. Each connection makes one look-up; every address must satisfy the policy, and one of
+ * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects.
  */
 export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
   const { timeoutMs: timeout, lookup = systemLookup, ...trust } = options;
@@ -27,7 +27,7 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
   const connectorFor = (protocol: string): buildConnector.connector => {
     if (protocol !== 'https:') return plain;
     const secureContext = roots.context();
-    // Another trust, another cache of TLS sessions: a resumed session is not verified again.
+    // Each set of roots has its own cache of TLS sessions, because a resumed session is not verified again.
     if (secure?.context !== secureContext) {
       secure = { context: secureContext, connect: buildConnector({ ...shared, secureContext }) };
     }

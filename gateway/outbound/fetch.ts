@@ -12,7 +12,7 @@ export interface OutboundOptions {
   /** PEM bundle trusted beside the system's roots; followed when it changes. */
   readonly caFile?: string | undefined;
   readonly log?: Pick<Logger, 'warn'> | undefined;
-  /** In place of the system's look-up. */
+  /** Replaces the look-up of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
@@ -23,9 +23,9 @@ export interface OutboundRequest {
   readonly body?: string | undefined;
   /** Of the body, unpacked. */
   readonly maxBytes: number;
-  /** Of everything together: connections, redirects, the last byte. */
+  /** Time limit of the whole request: connections, redirects, body. */
   readonly timeoutMs: number;
-  /** GET only: at most three, to the same origin or from http to https of the same host. */
+  /** Follows redirects, for GET only: at most three, to the same origin or from http to https of the same host. */
   readonly followRedirects?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,11 +37,11 @@ export interface OutboundReply {
   /** Media type in lower case, without parameters. */
   readonly contentType: string;
   readonly body: string;
-  /** Where the reply came from, behind all redirects. */
+  /** Final URL after all redirects. */
   readonly url: string;
 }
 
-/** Requests to addresses that a user or a document named. */
+/** Sends requests to addresses that a user or a document names. */
 export interface Outbound {
   /** Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
   request(request: OutboundRequest): Promise<OutboundReply>;
@@ -187,10 +187,10 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** The code alone: messages of parsers and of TLS may quote what the other side sent. */
+/** Returns the code only: messages of parsers and TLS may quote the reply. */
 const codeOf = (error: unknown): string =>
   error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : 'unknown';
 
-/** The same origin, or the TLS side of it. Another port is another server, which gets no credential of this one. */
+/** Returns true for the same origin or its https variant. Another port is another server and must not get the credential. */
 const sameServer = (from: URL, to: URL): boolean =>
   from.origin === to.origin || (from.hostname === to.hostname && from.port === '' && to.port === '');

@@ -1,11 +1,11 @@
 export type OutboundFault =
-  | 'refused' // the guard does not let it out
+  | 'refused' // the guard rejects the request
   | 'timeout'
   | 'too_large'
   | 'unreachable' // no connection, no trusted certificate, no HTTP
   | 'redirect'; // a redirect that is not followed
 
-/** No reply that can be used. `message` is for the log: hosts, addresses and system codes, nothing of any reply. */
+/** No usable reply. `message` is for the log: it names hosts, addresses and system codes, and quotes no reply. */
 export class OutboundError extends Error {
   readonly kind: OutboundFault;
   constructor(kind: OutboundFault, message: string) {

@@ -1,7 +1,7 @@
 import { classifyAddress, classifyHost, isApiServerName, type HostClass } from './address-class.ts';
 
 /**
- * Where requests of one configuration block may go. Link-local, metadata, multicast and reserved addresses never.
+ * Allowed destinations of one configuration block. Link-local, metadata, multicast and reserved addresses are never allowed.
  * @see docs/security.md, Outbound requests
  */
 export interface OutboundPolicy {
@@ -15,20 +15,20 @@ export interface OutboundPolicy {
   readonly allowApiServer?: boolean;
 }
 
-/** What a configuration block may say about its URLs. */
+/** Flags of a configuration block about its URLs. */
 export interface OutboundFlags {
   readonly allowPrivateIPs?: boolean | undefined;
   readonly insecureAllowHTTP?: boolean | undefined;
 }
 
-/** Why a URL is not called. `message` is for the log: it names hosts and addresses, never a path or a query. */
+/** Reason why a URL is rejected. `message` is for the log: it names hosts and addresses, never a path or a query. */
 export interface OutboundRefused {
   readonly reason:
     'InvalidUrl' | 'CredentialsInUrl' | 'InsecureUrl' | 'PrivateAddress' | 'LoopbackAddress' | 'ForbiddenAddress';
   readonly message: string;
 }
 
-/** The policy of a block that names `url`: loopback is open when the URL itself says so. */
+/** Returns the policy of a block that names `url`: loopback is allowed when the URL itself names a loopback host. */
 export function policyFor(url: string | URL, flags: OutboundFlags): OutboundPolicy {
   const host = URL.parse(String(url))?.hostname;
   return {
@@ -38,7 +38,7 @@ export function policyFor(url: string | URL, flags: OutboundFlags): OutboundPoli
   };
 }
 
-/** What can be said of a URL without a look-up; undefined when nothing stands against it. */
+/** Checks a URL without a look-up. Returns undefined when it is allowed. */
 export function checkOutboundUrl(url: string | URL, policy: OutboundPolicy): OutboundRefused | undefined {
   const parsed = URL.parse(String(url));
   if (parsed === null) return { reason: 'InvalidUrl', message: 'not a URL: write https://HOST/PATH' };
@@ -49,7 +49,7 @@ export function checkOutboundUrl(url: string | URL, policy: OutboundPolicy): Out
   return checkHost(parsed, policy);
 }
 
-/** A host name or literal address, and how it would be spoken to. */
+/** Host name or literal address, and the protocol. */
 export function checkHost(
   { protocol, hostname }: { readonly protocol: string; readonly hostname: string },
   policy: OutboundPolicy,
@@ -67,7 +67,7 @@ export function checkHost(
   return undefined;
 }
 
-/** An address that `hostname` resolved to. A loopback name that leads elsewhere is refused: http to it was allowed. */
+/** Checks an address that `hostname` resolved to. Rejects a loopback name that resolves elsewhere, because http to it is allowed. */
 export function checkAddress(address: string, hostname: string, policy: OutboundPolicy): OutboundRefused | undefined {
   const found = classifyAddress(address);
   if (found !== 'loopback' && classOfHost(hostname, policy) === 'loopback') {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { tooLarge } from './outbound-error.ts';
 
-/** As it came: the body may be packed. */
+/** Received reply; the body may be compressed. */
 export interface RawReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -12,11 +12,11 @@ export interface RawReply {
 export interface ReceptionOptions {
   /** Of the body as it comes. */
   readonly maxBytes: number;
-  /** Whether nobody waits for the body of a reply with this status. */
+  /** Returns true when the body of a reply with this status is not needed. */
   readonly isUnread: (status: number) => boolean;
 }
 
-/** What undici tells of one request: a reply, whole or not at all. */
+/** Collects the complete reply of one undici request. */
 export class Reception implements Dispatcher.DispatchHandler {
   /** Rejects with the error of undici, with `OutboundError`, or with the reason of `abort`. */
   readonly reply: Promise<RawReply>;

@@ -10,17 +10,17 @@ export interface TrustOptions {
   /** PEM bundle trusted beside the system's; followed when it changes. */
   readonly caFile?: string | undefined;
   readonly log?: Pick<Logger, 'warn'> | undefined;
-  /** ms on a clock that only goes forward. */
+  /** ms on a monotonic clock. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The certificate authorities of one configuration block. */
+/** Trusted certificate authorities of one configuration block. */
 export class TrustedRoots {
   readonly #ca: readonly string[];
   readonly #file: WatchedFile | undefined;
   readonly #log: TrustOptions['log'];
   #context: SecureContext | undefined;
-  /** Text of the file that `#context` was made of, and text or fault that was complained about. */
+  /** File content that `#context` was created from, and content or error that was logged. */
   #bundle: string | undefined;
   #complaint: string | undefined;
 
@@ -31,8 +31,8 @@ export class TrustedRoots {
   }
 
   /**
-   * The same object until the file changes. A file that has become unusable leaves the last good one in force.
-   * @throws OutboundError when there was no good one yet.
+   * Returns the same object until the file changes. An unusable file leaves the last valid one in use.
+   * @throws OutboundError when there was no valid one yet.
    */
   context(): SecureContext {
     try {

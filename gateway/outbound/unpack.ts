@@ -14,8 +14,8 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 const UTF8 = new TextDecoder();
 
 /**
- * The text of a body. What it is unpacked to is held to `maxBytes`.
- * @param encoding value of `Content-Encoding`: anything but one known encoding is refused
+ * Returns the decompressed text of a body, limited to `maxBytes`.
+ * @param encoding value of `Content-Encoding`: everything except one known encoding is rejected
  * @throws OutboundError, or the error of zlib
  */
 export async function unpack(body: Buffer, encoding: string, maxBytes: number): Promise<string> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const RECHECK_AFTER_MS = 1_000;
 
-/** Why a file has no text. `message` is `FILE cannot be read (CODE)`. */
+/** A file cannot be read. `message` is `FILE cannot be read (CODE)`. */
 export class FileUnreadable extends Error {
   /** Of the system, such as ENOENT. */
   readonly code: string;
@@ -15,8 +15,8 @@ export class FileUnreadable extends Error {
 }
 
 /**
- * A small file as it is now. It is read anew at most once a second, so that a mounted Secret is followed through the
- * swap of its folder; a change of content that keeps size and time is seen too.
+ * Current content of a small file, read at most once a second. Follows a mounted Secret through the
+ * swap of its folder, and notices changes that keep size and time.
  */
 export class WatchedFile {
   readonly path: string;
@@ -24,14 +24,14 @@ export class WatchedFile {
   #text: string | undefined;
   #readAt = 0;
 
-  /** @param now ms on a clock that only goes forward. */
+  /** @param now ms on a monotonic clock. */
   constructor(path: string, now: () => number = () => performance.now()) {
     this.path = path;
     this.#now = now;
   }
 
   /**
-   * The content without one trailing line break; the same string object while nothing has changed.
+   * Returns the content without one trailing line break; the same string object while it is unchanged.
    * @throws FileUnreadable
    */
   text(): string {

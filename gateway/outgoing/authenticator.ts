@@ -7,27 +7,27 @@ export type CredentialHeaders = Readonly<Record<string, string>>;
 
 /** Puts the credential for one backend on requests to it. One object per backend and configuration. */
 export interface Authenticator {
-  /** The credential depends on the caller: each principal has lists of its own, and the gateway's own probes have none. */
+  /** True when the credential depends on the user: each principal has its own lists, and probes send no credential. */
   readonly perUser: boolean;
-  /** Upstream provider whose stored token the credential is made from: where a refused caller must log in again. */
+  /** Upstream provider of the stored token: a rejected user must log in there again. */
   readonly provider?: string;
-  /** At once when at hand. Throws or rejects with `CredentialError`. `caller` is undefined for probes and anonymous callers. */
+  /** Returns synchronously when cached. Throws or rejects with `CredentialError`. `caller` is undefined for probes and anonymous clients. */
   headers(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders>;
-  /** The backend answered 401 to `sent`. True: the next `headers` are obtained anew, and one retry makes sense. */
+  /** Records that the backend answered 401 to `sent`. Returns true when one retry with new `headers` makes sense. */
   refused(caller: Identity | undefined, sent: CredentialHeaders): boolean;
 }
 
 export type CredentialFault =
-  | 'reauthenticate' // the caller can mend it by logging in again: 401 with a challenge
-  | 'forbidden' // this user gets none of this provider, whoever logs in again
-  | 'misconfigured' // the operator must mend it: client, audience, a secret file
-  | 'unavailable' // the token endpoint cannot be asked now
-  | 'store_unavailable'; // our own store cannot be asked now: 503
+  | 'reauthenticate' // the user must log in again: 401 with a challenge
+  | 'forbidden' // this user has no access to the provider; a new login does not help
+  | 'misconfigured' // the operator must correct client, audience or a secret file
+  | 'unavailable' // the token endpoint is down
+  | 'store_unavailable'; // the token store is down: 503
 
-/** No credential could be obtained. `message` is for the log; it never holds a token or what an endpoint wrote. */
+/** No credential could be obtained. `message` is for the log; it never contains a token or text of an endpoint. */
 export class CredentialError extends Error {
   readonly fault: CredentialFault;
-  /** Upstream provider that the caller must log in to again, or has no access to. */
+  /** Upstream provider at which the user must log in again, or has no access. */
   readonly provider: string | undefined;
   constructor(fault: CredentialFault, message: string, provider?: string) {
     super(message);
@@ -56,7 +56,7 @@ export interface FormReply {
   readonly body: string;
 }
 
-/** What strategies get from outside. */
+/** Dependencies of strategies. */
 export interface StrategyDeps {
   /** Name of the backend. */
   readonly backend: string;
@@ -66,8 +66,8 @@ export interface StrategyDeps {
   readonly now: () => number;
   readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   readonly upstreamTokens: UpstreamTokens | undefined;
-  /** Content of a secret file as it is now, without one trailing line break. Throws an Error that names the file. */
+  /** Returns the current content of a secret file without one trailing line break. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
-  /** Rejects with an Error when no reply came; redirects are replies. */
+  /** Posts a form. Rejects with an Error without a reply; redirects are replies. */
   readonly postForm: (post: FormPost) => Promise<FormReply>;
 }

@@ -3,13 +3,13 @@ import type { Problem } from '../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
-/** Where a bearer token is put: in Authorization, or in another header of the given name. */
+/** Placement of a bearer token: `Authorization` or a custom header. */
 export interface HeaderPlacement {
   readonly header_strategy?: 'replace' | 'custom' | undefined;
   readonly custom_name?: string | undefined;
 }
 
-/** What is wrong with a placement; `member` names the custom header in the configuration. */
+/** Lists the problems of a placement; `member` is the configuration member of the custom header. */
 export function placementProblems({ header_strategy, custom_name }: HeaderPlacement, member: string): Problem[] {
   if (custom_name !== undefined) return headerNameProblems(custom_name, member, OWN_CREDENTIAL);
   if (header_strategy !== 'custom') return [];
@@ -20,21 +20,21 @@ export function placementProblems({ header_strategy, custom_name }: HeaderPlacem
 export const placedIn = ({ header_strategy, custom_name }: HeaderPlacement): string =>
   header_strategy === 'custom' && custom_name !== undefined ? custom_name.toLowerCase() : 'authorization';
 
-/** Whether a text may be the value of a header that carries a credential. */
+/** Returns true for a text that may be the value of a credential header. */
 export const isSendable = (value: string): boolean => value !== '' && isHeaderValue(value);
 
-/** Whether a text may stand behind `Bearer`. */
+/** Returns true for a text that may follow `Bearer`. */
 const isBearerToken = (token: string): boolean => /^[\x21-\x7E]+$/u.test(token);
 
-/** The headers for a bearer token; undefined when the token holds what no header may hold. */
+/** Returns the headers for a bearer token; undefined when the token contains forbidden characters. */
 export const bearerHeaders = (name: string, token: string): CredentialHeaders | undefined =>
   isBearerToken(token) ? Object.freeze({ [name]: `Bearer ${token}` }) : undefined;
 
-/** The token in headers that `bearerHeaders` made. */
+/** Returns the token from headers of `bearerHeaders`. */
 export const bearerTokenIn = (headers: CredentialHeaders, name: string): string | undefined =>
   headers[name]?.startsWith('Bearer ') === true ? headers[name].slice('Bearer '.length) : undefined;
 
-/** Content of a secret file as it is now; throws a `CredentialError` that names the file. */
+/** Returns the current content of a secret file. Throws a `CredentialError` that names the file. */
 export function readSecretFile({ readSecret }: StrategyDeps, file: string): string {
   try {
     return readSecret(file);

@@ -58,7 +58,7 @@ function injector(name: string, file: string, deps: StrategyDeps): Authenticator
   return {
     perUser: false,
     headers: current,
-    /** The same value would be refused again; a retry makes sense when the file has changed since. */
+    /** Retries only when the file has changed: the same value would be rejected again. */
     refused(_caller, sent) {
       try {
         return current()[name] !== sent[name];

@@ -1,4 +1,4 @@
-/** How long a use is not written down again: a hit is then one look-up. */
+/** Time for which a use is not recorded again, so that a hit costs one look-up. */
 const TOUCH_MS = 1_000;
 
 interface Item<Value> {
@@ -6,7 +6,7 @@ interface Item<Value> {
   touchedAt: number;
 }
 
-/** The `max` values that were used last, by key. Times are in ms. */
+/** Cache of the `max` most recently used values. Times are in ms. */
 export class RecentlyUsed<Value> {
   readonly #max: number;
   /** Oldest use first. */

@@ -6,7 +6,7 @@ import { readDocument } from '../contract/run-config/document.ts';
 import type { VariantScope } from '../contract/variant.ts';
 import type { Authenticator, StrategyDeps } from './authenticator.ts';
 
-/** A strategy of which nobody knows which one it is. */
+/** Strategy of any type. */
 interface AnyStrategy {
   readonly type: string;
   readonly config: TObject;
@@ -19,8 +19,8 @@ interface AnyStrategy {
 export const fileType = (type: string): string => type.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * What is done with a strategy by its name. The casts are here and nowhere else: what a resource or a file holds was
- * checked against the strategy's own schema before.
+ * Functions that look a strategy up by its type. The casts are safe: the schema of the strategy has accepted its spec
+ * or its configuration before.
  */
 export function outgoingRegistry(strategies: readonly AnyStrategy[]) {
   const byFileType = new Map(strategies.map((strategy) => [fileType(strategy.type), strategy]));
@@ -31,11 +31,11 @@ export function outgoingRegistry(strategies: readonly AnyStrategy[]) {
     return strategy;
   };
 
-  /** The entry of a configuration that `readOutgoingEntry` has accepted, as it acts on requests to one backend. */
+  /** Creates the authenticator of one backend from an entry that `readOutgoingEntry` has accepted. */
   const createAuthenticator = ({ type, ...config }: OutgoingEntry, deps: StrategyDeps): Authenticator =>
     named(type).create(config as never, deps);
 
-  /** One entry of `vmcp.outgoing_auth`. Paths of problems start at the entry. */
+  /** Reads one entry of `vmcp.outgoing_auth`. Paths of problems start at the entry. */
   const readOutgoingEntry = (
     json: unknown,
   ): { readonly config: OutgoingEntry } | { readonly problems: readonly Problem[] } => {
@@ -54,7 +54,7 @@ export function outgoingRegistry(strategies: readonly AnyStrategy[]) {
   };
 
   /**
-   * What an MCPExternalAuthConfig of this spec becomes in the configuration. Paths of problems start at the member that
+   * Resolves the spec of an MCPExternalAuthConfig to a configuration entry. Paths of problems start at the member that
    * the type names. Throws on a type that the registry does not list.
    */
   const resolveStrategy = (spec: { readonly type: string }, scope: VariantScope): OutgoingEntry => {

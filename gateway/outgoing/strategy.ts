@@ -3,17 +3,17 @@ import type { Problem } from '../contract/problem.ts';
 import type { Variant } from '../contract/variant.ts';
 import type { Authenticator, StrategyDeps } from './authenticator.ts';
 
-/** How the credential for a backend is obtained (boundary 2). */
+/** Obtains the credential for a backend (boundary 2). */
 export interface Strategy<
   Type extends string,
   Spec extends TObject | undefined,
   Config extends TObject,
 > extends Variant<Type, Spec, Config, StrategyDeps, Authenticator> {
-  /** The credential is the caller's own, so that there is none for anonymous callers. */
+  /** True when the credential belongs to the user; anonymous clients have none. */
   readonly perUser: boolean;
-  /** The credential is one that a login at the embedded authorization server left behind. */
+  /** True when the credential comes from a login at the embedded authorization server. */
   readonly needsAuthServer?: boolean;
-  /** What the schema of `config` cannot say. Paths start at the configuration of this strategy. */
+  /** Lists problems that the schema of `config` cannot find. Paths start at the configuration of this strategy. */
   check?(config: Static<Config>): Problem[];
 }
 

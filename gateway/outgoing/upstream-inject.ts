@@ -16,7 +16,7 @@ const config = Closed({
   custom_header_name: text('Header that carries the token when the strategy is `custom`.', { minLength: 1 }),
 });
 
-/** Sends the upstream token stored at login in place of the caller's own. */
+/** Sends the upstream token that was stored at login. */
 export const upstreamInject = defineStrategy({
   type: 'upstreamInject',
   description: 'The user’s upstream token, stored at login, replaces the token of the client.',
@@ -38,9 +38,9 @@ export const upstreamInject = defineStrategy({
 });
 
 function injector(provider: string, header: string, deps: StrategyDeps): Authenticator {
-  /** The headers of each token, so that one at hand is not put together again. */
+  /** Caches the headers of each token. */
   const headersOf = new WeakMap<Secret, CredentialHeaders>();
-  /** The last token that a backend refused, by caller, until the store has another. */
+  /** Last token that the backend rejected, by user, until the store has another one. */
   const refusedOf = new WeakMap<Identity, Secret>();
 
   const toHeaders = ({ accessToken }: UpstreamToken): CredentialHeaders => {

@@ -4,7 +4,7 @@ import type { VariantScope } from '../contract/variant.ts';
 import { CredentialError, type StrategyDeps } from './authenticator.ts';
 import type { UpstreamToken, UpstreamTokenNeed } from './upstream-tokens.ts';
 
-/** What is wrong with a name that no upstream provider has. */
+/** Lists the problem of an unknown upstream provider. */
 export function unknownProvider(name: string, path: string, { upstreams }: VariantScope): Problem {
   const known = [...upstreams].toSorted();
   const advice =
@@ -14,14 +14,14 @@ export function unknownProvider(name: string, path: string, { upstreams }: Varia
   return { reason: 'UpstreamProviderUnknown', path, message: `there is no upstream provider "${name}": ${advice}` };
 }
 
-/** The caller, or a `CredentialError`: a strategy that acts for users has nothing to send for nobody. */
+/** Returns the user. Throws `CredentialError` for an anonymous client. */
 export function callerOf(caller: Identity | undefined, { backend }: StrategyDeps): Identity {
   if (caller) return caller;
   const message = `backend "${backend}" takes a credential of the caller's own, and the caller is anonymous`;
   throw new CredentialError('misconfigured', message);
 }
 
-/** The caller's stored token of a provider. Throws or rejects with `CredentialError`. */
+/** Returns the user's stored token of a provider. Throws or rejects with `CredentialError`. */
 export function upstreamTokenOf(
   caller: Identity | undefined,
   provider: string,

@@ -1,6 +1,6 @@
 import type { Secret } from '../contract/identity.ts';
 
-/** Whose upstream tokens are meant: all three must fit the stored row. */
+/** Key of stored upstream tokens: all three members must match the stored row. */
 export interface UpstreamTokenOwner {
   readonly tsid: string;
   readonly subject: string;
@@ -16,19 +16,19 @@ export interface UpstreamToken {
 }
 
 export interface UpstreamTokenNeed {
-  /** The access token that a backend has just refused: another one must be obtained. */
+  /** Access token that a backend has rejected and that must be replaced. */
   readonly refused?: Secret;
-  /** An ID token that has not expired is wanted too. */
+  /** True when a valid ID token is needed too. */
   readonly idToken?: boolean;
 }
 
-/** The tokens that users' logins at upstream providers have left behind. Filled by the embedded authorization server. */
+/** Upstream tokens of users' logins. The embedded authorization server stores them. */
 export interface UpstreamTokens {
   /**
-   * A token that is fresh, refreshed when need be, at once when it is at hand. Throws or rejects with `CredentialError`:
-   * `reauthenticate` when there is none or its grant is dead, `forbidden` when logins of this user leave the provider out,
-   * `unavailable` when the provider cannot be asked, `store_unavailable` when the store cannot. While a token stays the
-   * same, so do the objects that hold its texts.
+   * Returns a valid token, refreshed if needed; synchronously when cached. Throws or rejects with `CredentialError`:
+   * `reauthenticate` when there is none or its grant is revoked, `forbidden` when the user has no access to the provider,
+   * `unavailable` when the provider is down, `store_unavailable` when the store is down. While a token stays the
+   * same, the returned objects stay the same.
    */
   get(owner: UpstreamTokenOwner, provider: string, need?: UpstreamTokenNeed): UpstreamToken | Promise<UpstreamToken>;
 }

@@ -1,9 +1,9 @@
 import type { Logger } from '../contract/logger.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
-/** Events that somebody should look at. */
+/** Events that operators should investigate. */
 const WARNINGS: ReadonlySet<string> = new Set(['code_replay', 'refresh_reuse', 'login_foreign_browser']);
-/** Events that strangers can cause as often as they like. */
+/** Events that unauthenticated clients can cause without limit. */
 const REFUSALS: ReadonlySet<string> = new Set(['request_refused', 'rate_limited']);
 
 /** Logs and counts the events of the authorization server. */

@@ -9,7 +9,7 @@ interface UpstreamUse {
 
 type Labels = Omit<UpstreamUse, 'seconds'> & { readonly server: string };
 
-/** How long upstream providers take, by server. */
+/** Latency of upstream providers by server. */
 export class UpstreamLatency {
   readonly #histogram: Histogram<keyof Labels>;
   /** Those that a server has, so that they go with it. */
@@ -42,11 +42,11 @@ export class UpstreamLatency {
 }
 
 interface ClientHolder {
-  /** Undefined where nobody can say. */
+  /** Undefined when the number is unknown. */
   registeredClients(): Promise<number | undefined>;
 }
 
-/** How many clients have registered, asked at each scrape. */
+/** Number of registered clients, read at each scrape. */
 export function countRegisteredClients(registry: Registry, servers: () => ReadonlyMap<string, ClientHolder>): void {
   const gauge = new Gauge({
     name: 'vmcp_auth_server_registered_clients',

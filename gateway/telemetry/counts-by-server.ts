@@ -7,7 +7,7 @@ export interface CountedThing {
   readonly label: string;
 }
 
-/** How often what happened, by server. Plain numbers on the way, as `CallMetrics`. */
+/** Counts events per server. Uses plain numbers like `CallMetrics`. */
 export class CountsByServer {
   readonly #servers = new Map<string, Map<string, number>>();
 

@@ -19,11 +19,11 @@ const redacted = format((info) => {
 
 const unchanged = format((info) => info);
 
-/** Name, message and stack of something that was thrown and should not have been. */
+/** Returns name, message and stack of an unexpected error. */
 export const stackOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 
-/** Name and stack frames of something that was thrown, without its message: that may quote what a request held. */
+/** Returns name and stack frames of an error, without its message, which may quote a request. */
 export const framesOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return typeof thrown;
   const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));

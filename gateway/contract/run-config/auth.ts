@@ -57,7 +57,7 @@ export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s to
   external_token_header_name: text('Header that carries the exchanged token when the strategy is `custom`.'),
 });
 
-/** Sends the upstream token stored at login in place of the caller's own. */
+/** Sends the upstream token that was stored at login. */
 export const upstreamSwapConfig = block('Sends the upstream token stored at login in place of the caller’s own.', {
   provider_name: text('Upstream provider.'),
   header_strategy: text('`replace` (Authorization) or `custom`.'),

@@ -1,7 +1,7 @@
 import { FetchFailure, type JsonDocument, type JsonGet } from './json-get.ts';
 import { isObject } from '../../contract/json.ts';
 
-/** What an issuer says of itself, as far as it is used here. @see RFC 8414 §2 */
+/** Members of an issuer's metadata that are used here. @see RFC 8414 §2 */
 export interface IssuerMetadata {
   readonly jwksUri: string | undefined;
   readonly introspectionEndpoint: string | undefined;
@@ -10,7 +10,7 @@ export interface IssuerMetadata {
 
 const MAX_AGE_MS = 24 * 3_600_000;
 
-/** Where the document may stand, in the order of MCP 2025-11-25, Authorization Server Metadata Discovery. */
+/** Candidate URLs of the metadata document, in the order of MCP 2025-11-25, Authorization Server Metadata Discovery. */
 export function wellKnownUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -20,7 +20,7 @@ export function wellKnownUrls(issuer: string): readonly string[] {
   return path === '' ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
 }
 
-/** Finds and keeps the metadata of one issuer. Requests share one flight. */
+/** Finds and caches the metadata of one issuer. Concurrent requests share one fetch. */
 export class Discovery {
   readonly #issuer: string;
   readonly #get: JsonGet;
@@ -43,7 +43,7 @@ export class Discovery {
     return this.#flight;
   }
 
-  /** What was found leads nowhere: it is asked for anew. */
+  /** Discards the cached metadata because its URLs do not work. */
   forget(): void {
     this.#found = undefined;
   }
@@ -56,9 +56,9 @@ export class Discovery {
 }
 
 /**
- * The first document that is the issuer's own and names its keys; one that names none counts where no other is found.
- * Others are passed over, as servers answer unknown paths with all sorts of things; the one that says the most about the
- * trouble becomes the failure.
+ * Returns the first document with this issuer and a key set URL, or else a document of this issuer without one.
+ * Skips other replies, because servers answer unknown paths in many ways. Rejects with the most informative
+ * failure.
  */
 async function findMetadata(issuer: string, get: JsonGet): Promise<IssuerMetadata> {
   const failures: FetchFailure[] = [];
@@ -71,21 +71,21 @@ async function findMetadata(issuer: string, get: JsonGet): Promise<IssuerMetadat
     } catch (error) {
       if (!(error instanceof FetchFailure)) throw error;
       failures.push(error);
-      if (error.status === undefined && !PASSED_OVER.has(error.reason)) break; // the host itself does not answer
+      if (error.status === undefined && !PASSED_OVER.has(error.reason)) break; // the host is unreachable
     }
   }
   if (keyless) return keyless;
   throw failures.find(({ reason }) => reason === 'IssuerMismatch') ?? failures[0] ?? new Error('no URL to ask');
 }
 
-/** Of two documents of one issuer, one may name the keys and the other the introspection endpoint. */
+/** Merges two documents of one issuer: one may name the key set, the other the introspection endpoint. */
 function withIntrospection(metadata: IssuerMetadata, other: IssuerMetadata | undefined): IssuerMetadata {
   return metadata.introspectionEndpoint === undefined && other ? { ...other, jwksUri: metadata.jwksUri } : metadata;
 }
 
 const PASSED_OVER = new Set(['NotJson', 'NotMetadata', 'IssuerMismatch', 'RedirectRefused', 'ReplyTooLarge']);
 
-/** The issuer must be identical, else the keys may be those of somebody else. @see RFC 8414 §3.3 */
+/** Rejects a document with another issuer: its keys may belong to somebody else. @see RFC 8414 §3.3 */
 function read({ document }: JsonDocument, url: string, issuer: string): IssuerMetadata {
   if (!isObject(document))
     throw new FetchFailure('NotMetadata', `${url} is not a metadata document`, { dependency: 'discovery' });
@@ -103,7 +103,7 @@ function read({ document }: JsonDocument, url: string, issuer: string): IssuerMe
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The key set that the issuer's metadata names. When it is not there, the metadata is asked for anew the next time. */
+/** Fetches the key set that the issuer's metadata names. After a failure the next call fetches the metadata again. */
 export async function discoveredKeys(discovery: Discovery, get: JsonGet): Promise<JsonDocument> {
   const { jwksUri } = await discovery.metadata();
   if (jwksUri === undefined) {

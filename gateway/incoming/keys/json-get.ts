@@ -9,13 +9,13 @@ interface FailureFacts {
   readonly dependency?: Dependency;
 }
 
-/** A document could not be had. `message` says what a user may look at; it quotes nothing of a reply. */
+/** A document could not be fetched. `message` says what the operator can check; it quotes nothing from a reply. */
 export class FetchFailure extends Error {
   /** CamelCase, for `/status`. */
   readonly reason: string;
-  /** Of the reply, where there was one. */
+  /** HTTP status of the reply; undefined when there was none. */
   readonly status: number | undefined;
-  /** Asking again at once is no use. */
+  /** True when an immediate retry is useless. */
   readonly final: boolean;
   readonly dependency: Dependency;
   constructor(reason: string, message: string, { status, final = false, dependency = 'keys' }: FailureFacts = {}) {
@@ -32,7 +32,7 @@ export interface JsonDocument {
   readonly document: unknown;
   /** As received. */
   readonly text: string;
-  /** How long the reply may be kept. */
+  /** Time for which the reply may be cached. */
   readonly maxAgeMs: number;
 }
 
@@ -45,9 +45,9 @@ const MAX_AGE_S = { least: 60, usual: 600, most: 86_400 };
 
 export interface JsonGetOptions {
   readonly outbound: Outbound;
-  /** Credentials for a URL, asked for anew for every request. Throws `FileUnreadable`. */
+  /** Returns the credential headers for a URL. Called for each request. Throws `FileUnreadable`. */
   readonly headersFor: (url: string) => Readonly<Record<string, string>>;
-  /** What is missing when this fails. */
+  /** Dependency that is down when this fails. */
   readonly dependency: Dependency;
 }
 
@@ -104,7 +104,7 @@ function parse(body: string, url: string, dependency: Dependency): unknown {
   }
 }
 
-/** A query may hold a key. */
+/** Drops the query string: it may contain an API key. */
 const withoutQuery = (url: string): string => url.replace(/[?#].*/s, '');
 
 /** @see RFC 9111 §5.2.2.1 */

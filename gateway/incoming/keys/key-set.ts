@@ -1,21 +1,21 @@
 import { createLocalJWKSet, importJWK, type JWK, type JWTVerifyGetKey } from 'jose';
 
-/** What signs the tokens of an issuer. One object until the keys change. */
+/** Keys that verify the tokens of an issuer. The object stays the same until the keys change. */
 export interface KeySet {
-  /** Finds the key by the header of a token; throws the errors of jose when none or several fit. */
+  /** Finds the key for the header of a token. Throws an error of jose when no key or several keys match. */
   readonly find: JWTVerifyGetKey;
   readonly kids: ReadonlySet<string>;
 }
 
 /** The current keys of one issuer: fetched and cached, or those of the authorization server in this process. */
 export interface KeySource {
-  /** Another object after every change of the keys: what was verified with another one is verified again. */
+  /** Returns a new object after every change of the keys; tokens verified with an older one are verified again. */
   readonly latest: KeySet | undefined;
-  /** At once when at hand. Throws or rejects with `DependencyDown`. */
+  /** Returns synchronously when the keys are cached. Throws or rejects with `DependencyDown`. */
   current(): KeySet | Promise<KeySet>;
   /**
-   * A newer set than `seen`, in which the key of a token is missing; `seen` itself when there is none or it was asked for
-   * too often. Throws or rejects with `DependencyDown`.
+   * Returns a newer set than `seen`, which lacks the key of a token. Returns `seen` when there is no newer set or
+   * fetches are rate-limited. Throws or rejects with `DependencyDown`.
    */
   renew(seen: KeySet): KeySet | Promise<KeySet>;
 }
@@ -25,8 +25,8 @@ const MIN_RSA_BITS = 2048;
 const EC_ALGORITHMS: Readonly<Record<string, string>> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 
 /**
- * The usable keys of a JWK set. Keys of other kinds and uses, broken, weak and secret ones are left out; a set without
- * any usable key, or with more than 100, is refused with an Error.
+ * Reads the usable keys of a JWK set. Skips keys of other types and uses, and invalid, weak and private keys. Rejects
+ * a set without a usable key, or with more than 100 keys.
  * @see RFC 7517 §5
  */
 export async function keySetOf(document: unknown): Promise<KeySet> {
@@ -52,7 +52,7 @@ function isCandidate(key: unknown): key is JWK {
     (kty === 'RSA' || kty === 'EC' || kty === 'OKP') &&
     (kid === undefined || typeof kid === 'string') &&
     (use === undefined || use === 'sig') &&
-    d === undefined // whoever publishes a private key has lost it
+    d === undefined // a published private key is compromised
   );
 }
 

@@ -6,30 +6,30 @@ import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface RemoteKeysOptions {
-  /** One request for the key set, with what must be asked before it. Rejects with `FetchFailure` or any other error. */
+  /** Fetches the key set, including discovery when needed. Rejects with `FetchFailure` or any other error. */
   readonly fetchKeys: () => Promise<JsonDocument>;
   readonly now: () => number;
   readonly log: Logger;
   readonly retryPausesMs?: readonly number[] | undefined;
 }
 
-/** Between two fetches that tokens with unknown keys ask for, and after one that failed. */
+/** Shortest pause between fetches for unknown keys, and after a failed fetch. */
 const COOLDOWN_MS = 30_000;
-/** Keys are used that long beyond their age while their endpoint is down. */
+/** Time for which expired keys stay in use while their endpoint is down. */
 const STALE_MS = 24 * 3_600_000;
-/** Past their age, keys are renewed in the background; a request that comes later than this waits a little for the new ones. */
+/** Expired keys are refreshed in the background; this long after expiry a request waits briefly for the new keys. */
 const LATE_MS = 60_000;
-/** Longest wait for newer keys, from the beginning of their fetch, where others are held. */
+/** Longest wait for newer keys, from the start of their fetch, while older keys are cached. */
 const LATE_WAIT_MS = 1_000;
-/** Longest wait of a request for keys where none are held that would do, while the issuer is not known to be down. */
+/** Longest wait of a request without usable cached keys, while the issuer is not known to be down. */
 const WAIT_MS = 10_000;
-/** Longest wait for the key of one token, from the beginning of the fetch, and for any key after a fetch has failed. */
+/** Longest wait for the key of one token, from the start of the fetch, and for any key after a failed fetch. */
 const SHORT_WAIT_MS = 1_000;
-/** Requests that wait for keys at a time; the next ones are answered at once. */
+/** Most requests that wait for keys at once; further requests fail immediately. */
 const MAX_WAITING = 1_000;
-/** Requests that come this soon after a failure share it. */
+/** Time for which requests share a failure. */
 const REST_MS = 1_000;
-/** Pauses of the warm-up are so many times longer than those between two tries. */
+/** Factor by which the pauses of the warm-up exceed those between retries. */
 const WARM_UP_PATIENCE = 5;
 
 interface Failure {
@@ -40,8 +40,8 @@ interface Failure {
 }
 
 /**
- * The keys of an issuer over HTTP: kept for the age that the reply says, renewed when a token names a key that is not
- * there, served stale while the endpoint is down. All requests share one flight.
+ * Keys of an issuer over HTTP: cached for the age in the reply, refreshed when a token names an unknown key, and used
+ * beyond their age while the endpoint is down. Concurrent requests share one fetch.
  */
 export class RemoteKeys implements KeySource {
   readonly #options: RemoteKeysOptions;
@@ -76,18 +76,18 @@ export class RemoteKeys implements KeySource {
   }
 
   async renew(seen: KeySet): Promise<KeySet> {
-    if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // may be older than the key
+    if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // that fetch may have started before the key existed
     const now = this.#options.now();
     if (this.#set === seen && now - this.#renewedAt >= COOLDOWN_MS) {
       this.#renewedAt = now;
       await this.#wait(this.#fly(), SHORT_WAIT_MS);
     }
     if (this.#set !== undefined && this.#set !== seen) return this.#set;
-    if (this.#failure) throw this.#down(this.#failure); // nobody can say whether the key exists
+    if (this.#failure) throw this.#down(this.#failure); // the key may exist
     return seen;
   }
 
-  /** Fetches in the background, again and again until it works once. */
+  /** Fetches in the background until one fetch succeeds. */
   warmUp(): void {
     const { retryPausesMs = RETRY_PAUSES_MS } = this.#options;
     void this.#fly().then(() => {
@@ -129,7 +129,7 @@ export class RemoteKeys implements KeySource {
     return set;
   }
 
-  /** Waits until `limitMs` after the beginning of the flight, so that a flood of tokens holds no more requests than one. */
+  /** Waits until `limitMs` after the start of the fetch: many tokens hold requests no longer than one does. */
   async #wait(flight: Promise<void>, limitMs: number): Promise<void> {
     const leftMs = this.#flightBegan + limitMs - this.#options.now();
     if (leftMs <= 0 || this.#waiting >= MAX_WAITING) throw slow();
@@ -145,7 +145,7 @@ export class RemoteKeys implements KeySource {
     return new DependencyDown(failure?.dependency ?? 'keys', failure?.message ?? 'the keys are being fetched');
   }
 
-  /** Never rejects: how it went stands in the fields. */
+  /** Never rejects: stores the result in the fields. */
   #fly(): Promise<void> {
     if (this.#flight) return this.#flight;
     this.#flightBegan = this.#options.now();
@@ -178,7 +178,7 @@ export class RemoteKeys implements KeySource {
   }
 
   #fail(error: unknown): void {
-    if (this.#closed) return; // it was cut off
+    if (this.#closed) return; // closing aborted the fetch
     const { now, log } = this.#options;
     const known = error instanceof FetchFailure ? error : undefined;
     const reason = known?.reason ?? 'KeysUnavailable';

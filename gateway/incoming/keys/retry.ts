@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FetchFailure } from './json-get.ts';
 
-/** Pauses before the second and the third try, ms. */
+/** Pauses before the second and third attempt, ms. */
 export const RETRY_PAUSES_MS: readonly number[] = [500, 2_000];
 
-/** Tries until it works or the pauses are used up; rejects with the last error. A failure that is final ends it. */
+/** Retries until success, a final failure or the last pause. Rejects with the last error. */
 export async function withRetries<T>(attempt: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
   for (const pauseMs of pausesMs) {
     try {
@@ -17,7 +17,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, pausesMs: readon
   return attempt();
 }
 
-/** Waits for `flight`, but not longer; the flight goes on. False: it took too long. */
+/** Waits for `flight` up to a limit, without stopping it. Resolves to false after the limit. */
 export async function waitAtMost(flight: Promise<void>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<boolean>((resolve) => {

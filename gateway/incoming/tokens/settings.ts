@@ -8,14 +8,14 @@ export type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
 
 const CLOCK_SKEW_SECONDS = 30;
 
-/** Throws an Error for a configuration under which tokens for anybody would be accepted. */
+/** Throws an Error when `audience` is missing: tokens for any service would be accepted. */
 export function oidcOf({ oidc_config: oidc }: IncomingConfig): OidcConfig & { readonly audience: string } {
   if (!oidc?.audience)
     throw new Error('oidc_config.audience is missing: tokens for any other service would be accepted');
   return { ...oidc, audience: oidc.audience };
 }
 
-/** The rules that configuration says, for tokens of `issuer`. */
+/** Returns the configured rules for tokens of `issuer`. */
 export function rulesFor(config: IncomingConfig, issuer: string): TokenRules {
   const { clock_skew_seconds: skew = CLOCK_SKEW_SECONDS, require_client_id: requireClientId } = config.vmcp.incoming;
   const { audience, clientID: clientId } = oidcOf(config);
@@ -31,7 +31,7 @@ export function rulesFor(config: IncomingConfig, issuer: string): TokenRules {
   };
 }
 
-/** The guards of one configuration block: one for each policy. */
+/** Outbound guards of one configuration block, one per policy. */
 export class Guards {
   readonly #oidc: OidcConfig;
   readonly #deps: ValidatorDeps;
@@ -42,7 +42,7 @@ export class Guards {
     this.#deps = deps;
   }
 
-  /** For requests to `url`, which the configuration names, and to what its replies name. */
+  /** Returns the guard for the configured `url` and for URLs that its replies name. */
   for(url: string): Outbound {
     const { allowPrivateIP, insecureAllowHTTP, cacertPath } = this.#oidc;
     const policy = policyFor(url, { allowPrivateIPs: allowPrivateIP, insecureAllowHTTP });
@@ -67,7 +67,7 @@ export class Guards {
   }
 }
 
-/** The bearer token of `authTokenFile`, for the origins that the configuration itself names and no others. */
+/** Returns the bearer token of `authTokenFile` for configured origins only. */
 export function configuredBearer(
   { authTokenFile, issuer, jwksurl, introspectionURL }: OidcConfig,
   readSecret: (file: string) => string,

@@ -4,27 +4,27 @@ import { RecentlyUsed } from '../recently-used.ts';
 
 const MAX_ENTRIES = 10_000;
 const MAX_LIFE_MS = 600_000;
-/** How long before its end a token is exchanged anew. */
+/** Time before expiry at which a token is exchanged again. */
 const MARGIN_SECONDS = 60;
-/** How long a token is kept that lives hardly longer than the margin. */
+/** Time for which a token with a very short lifetime is cached. */
 const MIN_LIFE_SECONDS = 10;
-/** How long a token is kept of whose life the endpoint says nothing. */
+/** Time for which a token without a stated lifetime is cached. */
 const UNSTATED_LIFE_SECONDS = 60;
 
-/** What one exchange gave. */
+/** Result of one exchange. */
 export interface ExchangedToken {
   readonly headers: CredentialHeaders;
-  /** As the endpoint said it; undefined when it said nothing. */
+  /** Lifetime in the reply; undefined when the reply has none. */
   readonly expiresInSeconds: number | undefined;
   /** End of the subject token's life, ms since the epoch. */
   readonly subjectExpiresAt: number | undefined;
-  /** The stored access token that it was made from; undefined when the caller's own token was the subject. */
+  /** Stored access token that was exchanged; undefined when the user's own token was the subject. */
   readonly stored: Secret | undefined;
 }
 
-/** What an earlier exchange of the same token for the same caller left behind. */
+/** State from an earlier exchange of the same token for the same user. */
 export interface EarlierExchange {
-  /** The stored access token that it was made from, when the backend has refused what came of it. */
+  /** Stored access token that was exchanged, when the backend rejected the result. */
   readonly refused: Secret | undefined;
 }
 
@@ -35,9 +35,9 @@ interface Held {
   readonly tsid: string | undefined;
   readonly headers: CredentialHeaders;
   readonly stored: Secret | undefined;
-  /** The backend did not accept it. */
+  /** True when the backend rejected it. */
   readonly refused: boolean;
-  /** ms since the epoch. It is kept longer than it is used: it tells that this token could be exchanged. */
+  /** ms since the epoch. The entry outlives the token: it shows that the subject could be exchanged. */
   readonly until: number;
 }
 
@@ -45,8 +45,8 @@ const lifeMs = (expiresInSeconds = UNSTATED_LIFE_SECONDS + MARGIN_SECONDS): numb
   1_000 * Math.max(expiresInSeconds - MARGIN_SECONDS, Math.min(MIN_LIFE_SECONDS, expiresInSeconds));
 
 /**
- * Exchanged tokens of one backend and one configuration, by the caller's own token; in this process only. An entry
- * serves the user and the login that it was made for, and nobody else.
+ * Cache of exchanged tokens of one backend and configuration, by the user's own token, in this process only. An entry
+ * serves only the user and the login that it was created for.
  */
 export class TokenExchangeCache {
   readonly #now: () => number;
@@ -57,7 +57,7 @@ export class TokenExchangeCache {
     this.#now = now;
   }
 
-  /** At once when held. Calls that miss at the same time share one `exchange`; a failed one leaves nothing behind. */
+  /** Returns synchronously on a hit. Concurrent misses share one `exchange`; a failure is not cached. */
   get(caller: Identity, exchange: Exchange): CredentialHeaders | Promise<CredentialHeaders> {
     const now = this.#now();
     const held = this.#heldFor(caller, now);
@@ -71,7 +71,7 @@ export class TokenExchangeCache {
     return flight;
   }
 
-  /** Never again gives what is held for the caller's token, if it is what was sent: something newer stays. */
+  /** Removes the entry for the user's token if it holds the token that was sent; a newer one stays. */
   refuse(caller: Identity, wasSent: (headers: CredentialHeaders) => boolean): void {
     const now = this.#now();
     const held = this.#heldFor(caller, now);

@@ -42,7 +42,7 @@ export type TokenType = (typeof TOKEN_TYPES)[number];
 /** RFC 8693 §3. */
 export const urnOf = (type: TokenType): string => URN + type;
 
-/** The type that is written short or as URN; undefined when it is none that can be exchanged. */
+/** Returns the URN of a token type given as short name or URN; undefined for an unsupported type. */
 const tokenType = (written: string): TokenType | undefined =>
   TOKEN_TYPES.find((type) => written === type || written === urnOf(type));
 
@@ -52,7 +52,7 @@ export const subjectTokenType = ({ subject_token_type = 'access_token' }: TokenE
 export const requestedTokenType = ({ requested_token_type = 'access_token' }: TokenExchangeConfig): TokenType =>
   tokenType(requested_token_type) ?? 'access_token';
 
-/** What the schema cannot say about a configured exchange. */
+/** Lists problems of an exchange that the schema cannot find. */
 export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
   const { client_id, client_secret_file, token_endpoint_auth_method: method, header_strategy } = config;
   const placement = { header_strategy, custom_name: config.external_token_header_name };

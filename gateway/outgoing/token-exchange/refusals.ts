@@ -12,10 +12,10 @@ interface Refusal {
   readonly until: number;
 }
 
-/** What a token endpoint refused a moment ago, so that it is not asked the same again by each call. */
+/** Recent rejections of a token endpoint, so that calls do not repeat the same request. */
 export class TokenExchangeRefusals {
   readonly #now: () => number;
-  /** With the client secret that was presented. */
+  /** Client secret of the rejected request. */
   #ofEveryone: (Refusal & { readonly secret: string | undefined }) | undefined;
   readonly #ofCallers = new RecentlyUsed<Refusal & Pick<Identity, 'principal' | 'tsid'>>(MAX_CALLERS);
 
@@ -23,7 +23,7 @@ export class TokenExchangeRefusals {
     this.#now = now;
   }
 
-  /** Throws the refusal that still stands for this caller. `secret`: what the client would authenticate with now. */
+  /** Throws the rejection that still applies to this user. `secret` is the current client secret. */
   check({ principal, tsid, token }: Identity, secret: string | undefined): void {
     const now = this.#now();
     const everyone = this.#ofEveryone;

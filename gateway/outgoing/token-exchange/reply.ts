@@ -2,28 +2,28 @@ import { CredentialError, type CredentialFault, type FormReply } from '../authen
 import { urnOf, type TokenType } from './config.ts';
 import { isObject } from '../../contract/json.ts';
 
-/** What a token endpoint gave. */
+/** Token in the reply of a token endpoint. */
 export interface GrantedToken {
   readonly accessToken: string;
-  /** undefined when the endpoint said nothing that can be read. */
+  /** undefined when the reply has no valid lifetime. */
   readonly expiresInSeconds: number | undefined;
 }
 
-/** What was asked for, as far as it decides how the reply is read. */
+/** Facts of the request that decide how its reply is read. */
 export interface ExchangeAsked {
   readonly tokenType: TokenType;
   /** Upstream provider of the subject token. */
   readonly provider: string | undefined;
   /**
-   * Nothing but the subject can be wrong with the request: the configuration adds nothing to it, or the same request was
+   * True when only the subject can be invalid: the configuration adds nothing to the request, or the same request was
    * granted before, or the subject has expired.
    */
   readonly onlySubjectCanBeWrong: boolean;
 }
 
-/** The token endpoint said no, in the terms of OAuth: asked again at once, it would say so again. */
+/** The token endpoint rejected the exchange with an OAuth error. An immediate retry would fail again. */
 export class ExchangeRefused extends CredentialError {
-  /** Whom it would refuse too: every caller, or this one with this token. */
+  /** Scope of the rejection: every user, or this user with this token. */
   readonly refuses: 'everyone' | 'caller';
 
   constructor(fault: CredentialFault, message: string, provider: string | undefined, refuses: 'everyone' | 'caller') {
@@ -32,14 +32,14 @@ export class ExchangeRefused extends CredentialError {
   }
 }
 
-/** What may come for what was asked for: any form of an access token, or the form that it has. */
+/** Accepted `issued_token_type` values by requested type. */
 const USABLE: Readonly<Record<TokenType, readonly TokenType[]>> = {
   access_token: ['access_token', 'jwt'],
   jwt: ['jwt', 'access_token'],
   id_token: ['id_token'],
 };
 
-/** RFC 6749 §5.2, RFC 8693 §2.2.2 and what is seen besides. The code alone is ever repeated. */
+/** Error codes of RFC 6749 §5.2, RFC 8693 §2.2.2 and of known servers. Only the code is ever logged. */
 const FAULT_OF_ERROR: Readonly<Record<string, CredentialFault>> = {
   invalid_grant: 'reauthenticate',
   invalid_token: 'reauthenticate',
@@ -54,7 +54,7 @@ const FAULT_OF_ERROR: Readonly<Record<string, CredentialFault>> = {
   temporarily_unavailable: 'unavailable',
 };
 
-/** Errors that have nothing to do with whose token was exchanged. Targets and scopes may be refused to one user only. */
+/** Errors that do not depend on the subject. Targets and scopes may be rejected for one user only. */
 const REFUSES_EVERYONE: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -70,7 +70,7 @@ function objectIn(body: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** Reads the reply of a token endpoint to an exchange. Throws `CredentialError`, with nothing of the body in it. */
+/** Reads the reply of a token endpoint to an exchange. Throws `CredentialError`, which never quotes the body. */
 export function readTokenReply({ status, body }: FormReply, asked: ExchangeAsked): GrantedToken {
   const json = objectIn(body);
   if (status !== 200) throw refusal(status, json, asked);
@@ -86,12 +86,12 @@ export function readTokenReply({ status, body }: FormReply, asked: ExchangeAsked
 }
 
 /**
- * mac, DPoP and others need a proof besides. N_A (RFC 8693 §2.2.1) says that the token is no access token, as is true of
- * an ID token or a JWT that was asked for.
+ * Rejects mac, DPoP and other types that need a proof. N_A (RFC 8693 §2.2.1) means that the token is not an access token, as for
+ * a requested ID token or JWT.
  */
 const isBearer = (tokenType: unknown): boolean => typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
 
-/** A number, or, as some servers write it, a text of digits. */
+/** Reads a number, or a string of digits as some servers write it. */
 function seconds(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/u.test(value) ? Number(value) : value;
   return typeof number === 'number' && number >= 0 ? number : undefined;
@@ -116,9 +116,9 @@ function refusal(
 }
 
 /**
- * `invalid_request` is what RFC 8693 §2.2.2 demands for a subject token that is invalid, and for any other flaw of the
- * request; Keycloak answers it to a dead subject and to an audience that the client may not have alike. A login mends
- * the first alone, and would be asked for without end in the second case.
+ * RFC 8693 §2.2.2 requires `invalid_request` for an invalid subject token and for any other flaw of the
+ * request; Keycloak sends it for an expired subject and for a forbidden audience alike. A new login helps only
+ * in the first case, and would be requested endlessly in the second.
  */
 function faultOf(error: string, { onlySubjectCanBeWrong }: ExchangeAsked): CredentialFault | undefined {
   if (error === 'invalid_request') return onlySubjectCanBeWrong ? 'reauthenticate' : 'misconfigured';

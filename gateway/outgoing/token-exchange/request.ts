@@ -6,7 +6,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 1024 * 1024;
 const RETRY_AFTER_MS = { least: 100, most: 300 };
 
-/** Parameters that name where the token is for, and with which rights. */
+/** Parameters for target and scope of the token. */
 function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig): Readonly<Record<string, string>> {
   return {
     ...(audience !== '' && { audience }),
@@ -15,7 +15,7 @@ function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig)
   };
 }
 
-/** The configuration adds nothing to the request that an endpoint could find wrong. */
+/** Returns true when the configuration adds nothing that an endpoint could reject. */
 export const asksForNothingSpecial = (settings: TokenExchangeConfig): boolean =>
   Object.keys(targetOf(settings)).length === 0 &&
   requestedTokenType(settings) === 'access_token' &&
@@ -49,7 +49,7 @@ export function exchangeRequest(
   };
 }
 
-/** Client credentials as RFC 6749 §2.3.1 wants them: each part form-encoded, then joined, then base64. */
+/** Encodes client credentials by RFC 6749 §2.3.1: each part form-encoded, joined, then base64. */
 function basicAuthorization(clientId: string, clientSecret: string): string {
   const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
@@ -57,18 +57,18 @@ function basicAuthorization(clientId: string, clientSecret: string): string {
 
 const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
-/** Why no reply came, where the outbound guard says it. */
+/** Returns the outbound guard's reason for a missing reply. */
 const kindOf = (error: unknown): string => {
   const kind: unknown = error instanceof Error && 'kind' in error ? error.kind : undefined;
   return typeof kind === 'string' ? kind : 'unreachable';
 };
 
-/** The guard refuses the address, or the endpoint answers with something that is no token: another try changes nothing. */
+/** Returns true when a retry is useless: the guard rejects the address, or the reply is not a token. */
 const FINAL_KINDS: ReadonlySet<string> = new Set(['refused', 'too_large', 'redirect']);
 
 /**
- * Posts to a token endpoint; once more after a pause when it cannot be reached or has trouble of its own (5xx). Rejects
- * with `CredentialError` when no reply came.
+ * Posts to a token endpoint, with one retry after a pause when it is unreachable or answers 5xx. Rejects
+ * with `CredentialError` without a reply.
  */
 export async function postToTokenEndpoint(
   post: Omit<FormPost, 'timeoutMs' | 'maxReplyBytes'>,

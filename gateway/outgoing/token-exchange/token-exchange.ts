@@ -69,8 +69,8 @@ const spec = Closed(
 );
 
 /**
- * Exchanges the caller's token, or a stored upstream token, for one that the backend accepts. The caller's own token
- * leaves the process here and nowhere else, and to `token_url` only.
+ * Exchanges the user's token, or a stored upstream token, for one that the backend accepts. The user's own token
+ * leaves the process only here, and only to `token_url`.
  * @see RFC 8693
  */
 export const tokenExchange = defineStrategy({
@@ -178,11 +178,11 @@ interface Subject {
   readonly token: string;
   /** ms since the epoch. */
   readonly expiresAt: number | undefined;
-  /** The stored access token that it is, or came with. */
+  /** Stored access token that is the subject, or that came with it. */
   readonly stored: Secret | undefined;
 }
 
-/** `refused`: the stored access token that led to a token which the backend did not accept. */
+/** `refused`: the stored access token whose exchanged token the backend rejected. */
 async function subjectOf(
   caller: Identity,
   refused: Secret | undefined,
