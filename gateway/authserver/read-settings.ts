@@ -75,7 +75,7 @@ export function audiencesOf(
 export const scopesOf = ({ scopes_supported: scopes }: EmbeddedAuthServerConfig): readonly string[] =>
   scopes ?? DEFAULT_SCOPES;
 
-/** Returns the URL of the consent page. It has the origin of the callback, because its cookies must be sent there. */
+/** Returns the URLs of the server. The consent page has the origin of the callback, because its cookies must be sent there. */
 function addresses(
   config: EmbeddedAuthServerConfig,
 ): Pick<AuthServerSettings, 'urls' | 'consentUrl' | 'callbackUrl' | 'callbackPaths'> {

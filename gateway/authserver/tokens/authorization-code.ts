@@ -37,7 +37,7 @@ async function takeCode(context: AuthServerContext, { client_id }: Client, code:
   }
 }
 
-/** Longer than the first redemption of a code takes to create its family. */
+/** Upper limit for the time that the first redemption of a code takes to create its family. */
 const FIRST_USE_MS = 250;
 
 /**

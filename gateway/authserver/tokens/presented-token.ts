@@ -23,7 +23,10 @@ type Needs = Pick<AuthServerContext, 'settings' | 'store' | 'keys' | 'secrets' |
 
 const MAX_TOKEN_CHARS = 16 * 1024;
 
-/** Returns undefined for a foreign or expired token, and for one whose login has ended. Rejects with `StoreUnavailable`. @see RFC 9068 §4 */
+/**
+ * Returns undefined for a foreign or expired token, and for a token of an ended login. Rejects with `StoreUnavailable`.
+ * @see RFC 9068 §4
+ */
 export async function liveAccessToken(context: Needs, token: string): Promise<LiveAccessToken | undefined> {
   const claims = await verifiedClaims(context, token, ACCESS_TOKEN_TYPE, {
     audience: [...context.settings.audiences],

@@ -35,12 +35,12 @@ export interface DeclaredError {
 /** One method on one path: schemas, declared errors and handler. */
 export interface Operation {
   readonly method: Method;
-  /** `{name}` stands for exactly one path segment that is not empty. */
+  /** `{name}` matches exactly one path segment that is not empty. */
   readonly paths: readonly string[];
   readonly input?: InputSchemas;
   /** Errors that the handler may throw as `OperationError`, by their codes. */
   readonly errors?: Readonly<Record<string, DeclaredError>>;
-  /** Form of the errors: JSON for programs, which is the default, or a page for people. */
+  /** Form of the errors: JSON for programs (the default), or a page for users. */
   readonly answers?: 'json' | 'page';
   /** Allows web pages of any origin to call, without credentials. */
   readonly cors?: boolean;

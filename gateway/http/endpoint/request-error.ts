@@ -14,7 +14,7 @@ export type RequestFault =
   | { readonly kind: 'client_left' }
   | { readonly kind: 'invalid_input'; readonly problems: readonly InputProblem[] };
 
-/** The frame cannot read a request. */
+/** Error for a request that the frame cannot read. */
 export class RequestError extends Error {
   readonly fault: RequestFault;
 
@@ -25,7 +25,7 @@ export class RequestError extends Error {
   }
 }
 
-/** An operation fails with one of its declared errors. */
+/** Error that an operation throws, with one of its declared codes. */
 export class OperationError extends Error {
   readonly code: string;
   /** Replaces the declared message. The client reads it. */

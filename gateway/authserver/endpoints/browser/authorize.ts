@@ -29,7 +29,7 @@ import type { LoginAttempt } from '../../storage/records.ts';
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
 
-/** Validates an authorization request and asks the user for consent before any identity provider is contacted. @see RFC 6749 §4.1.1 */
+/** Validates an authorization request, then asks for consent before it contacts any identity provider. @see RFC 6749 §4.1.1 */
 export function authorizeEndpoint(context: AuthServerContext): readonly Operation[] {
   const { urls } = context.settings;
   const startConsent = consentStarter(context.settings);
