@@ -33,7 +33,7 @@ function anonymousProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayCon
   const refuse = (path: string): Problem => ({
     reason: 'RuleViolated',
     path,
-    message: `when ${PATH}.type is anonymous, nobody is checked and ${path} has no effect: set type to oidc, or remove it`,
+    message: `when ${PATH}.type is anonymous, clients are not authenticated and ${path} has no effect: set type to oidc, or remove it`,
   });
   const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
   return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);

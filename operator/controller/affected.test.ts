@@ -136,7 +136,7 @@ describe('affected', () => {
       ['MCPExternalAuthConfig/auth', 'MCPServer/alone', 'MCPServer/s1', 'VirtualMCPServer/v1'],
     ],
     ['a ConfigMap', { current: data('ConfigMap', 'bundle') }, ['MCPServerEntry/e1', 'VirtualMCPServer/v2']],
-    ['a Secret that nobody refers to', { current: data('Secret', 'other') }, []],
+    ['a Secret without references', { current: data('Secret', 'other') }, []],
   ])('%s', (_, change, expected) => {
     expect(keys(change)).toEqual(expected);
   });

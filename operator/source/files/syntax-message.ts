@@ -8,7 +8,7 @@ const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DIRECTIVE: 'unknown YAML directive: remove the line that starts with %',
   BAD_DQ_ESCAPE: 'unknown escape in a double-quoted text: use single quotes, or write \\\\ for a backslash',
   BAD_INDENT: 'wrong indentation or a missing closing bracket: align this line with its neighbours',
-  BAD_PROP_ORDER: 'a tag or anchor stands in the wrong place: put it directly before the value',
+  BAD_PROP_ORDER: 'a tag or anchor is in the wrong place: move it directly before the value',
   BAD_SCALAR_START: 'a plain text may not start with this character: put the text in quotes',
   BLOCK_AS_IMPLICIT_KEY:
     'more than one ": " here, or a nested block in the wrong place: put text with a colon in quotes, or indent the block',
