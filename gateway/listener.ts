@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
-/** The address could not be listened on. */
+/** The gateway cannot listen on the address. */
 export class ListenError extends Error {
   readonly port: number;
   constructor(host: string, port: number, cause: NodeJS.ErrnoException) {
@@ -20,25 +20,25 @@ export interface Listener {
   readonly port: number;
   /** Bound address and port, such as `0.0.0.0:4483` or `[::1]:4483`. */
   readonly address: string;
-  /** Requests whose answers have not left yet; a GET, which may be a stream without an end, is not counted. */
+  /** Number of requests without a complete response, except GET, which may be an endless stream. */
   readonly unanswered: () => number;
-  /** Takes no new connections; answers that start from now on close theirs. */
+  /** Rejects new connections; responses that start from now on close theirs. */
   refuseConnections(): void;
-  /** Cuts what is left. */
+  /** Closes the remaining connections. */
   close(): Promise<void>;
 }
 
 export interface ListenerLimits {
-  /** Connections beyond are closed at once. */
+  /** Most connections; further ones are closed at once. */
   readonly maxConnections?: number;
   readonly onRefused?: () => void;
   readonly unreadMs?: number;
 }
 
-/** Unless a listener is for MCP clients: for scrapes, probes and people. */
+/** Default limit, for management listeners: scrapes, probes and operators. */
 const MOST_CONNECTIONS = 256;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** A client that takes nothing of what waits for it for so long is cut off. */
+/** Time after which a client that reads nothing of its response is disconnected. */
 const UNREAD_MS = 30_000;
 
 /** Listens with the gateway's limits. Rejects with `ListenError`. */
@@ -100,17 +100,17 @@ function countUnanswered(server: Server): () => number {
   return () => unanswered;
 }
 
-/** The connection was still for a while: with nothing to send that is a slow call or a stream, and no fault. */
+/** Handles an idle connection: with nothing to send it is a slow call or a stream, and stays open. */
 function cutUnread(this: ServerResponse): void {
   if (this.writableLength > 0) this.destroy();
 }
 
-/** A write that comes too late is a fault of ours in one answer, and ends that one. */
+/** Handles a late write: a bug in one response, which ends only that response. */
 function destroy(this: ServerResponse): void {
   this.destroy();
 }
 
-/** Unlike `http.Server.close`, this leaves idle connections open: a request may be on its way on one of them. */
+/** Stops listening and, unlike `http.Server.close`, leaves idle connections open: a request may be arriving on one. */
 const stopListening = (server: Server): void => {
   NetServer.prototype.close.call(server);
 };

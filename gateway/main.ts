@@ -33,22 +33,22 @@ export interface GatewayOptions {
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
-  /** Why a backend that the caller runs over HTTP could not be started. */
+  /** Returns the reason why an HTTP backend of local mode could not be started. */
   readonly launchProblem?: ((namespace: string, backend: string) => LaunchProblem | undefined) | undefined;
-  /** Where the tokens of users' upstream logins are; without it there are none. */
+  /** Store of users' upstream tokens; absent when there is none. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
   readonly cluster?: ClusterOptions | undefined;
-  /** Between two comments on idle streams, at which their tokens are judged; 30 s when absent. */
+  /** Interval of comments on idle streams, at which their tokens are checked; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
-  /** Time after a stop was asked for in which connections are still taken: who sends them here hears of it a little later. */
+  /** Time after a stop request in which connections are still accepted, because load balancers learn of it later. */
   readonly routesMs?: number | undefined;
 }
 
 export interface ClusterOptions {
   /** Lists problems of the files that a configuration names. */
   readonly unusableFiles: (config: GatewayConfig) => Promise<Problem[]>;
-  /** The pod's own when absent. */
+  /** That of the pod when absent. */
   readonly connection?: Connection | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface RunningServer {
   readonly mcpUrl: string;
   /** Bound address and port of its listener. */
   readonly address: string;
-  /** Whose tokens are accepted; undefined: anyone may call. */
+  /** Accepted issuer; undefined in modes without one. */
   readonly issuer: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #running = new Map<string, PublicServer>();
-  /** Servers that a swap has taken away, with calls that still run. */
+  /** Servers that a swap has removed and whose calls still run. */
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
   readonly #metrics = new CallMetrics(this.#registry);
@@ -155,7 +155,7 @@ export class Gateway {
     for (const spec of servers) await this.#follow(spec);
   }
 
-  /** Takes new configurations: sessions of servers that stay live on. Rejects with `ListenError`. */
+  /** Applies new configurations. Sessions of remaining servers continue. Rejects with `ListenError`. */
   async swap(specs: readonly ServerSpec[]): Promise<void> {
     for (const [name, one] of [...this.#running]) {
       if (specs.some((spec) => key(spec) === name)) continue;
@@ -180,7 +180,7 @@ export class Gateway {
     for (const server of this.#virtualServers()) server.fleet.checkNow(backend);
   }
 
-  /** No new sessions, running calls finish within the grace, then everything closes. */
+  /** Drains: rejects new sessions, lets running calls finish within the grace period, then closes everything. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     const { routesMs } = this.#options;
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
@@ -190,7 +190,7 @@ export class Gateway {
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
-  /** A fault of ours; ending every session because of one would be the greater harm. */
+  /** Logs an unexpected error. The process continues: ending every session would be worse. */
   readonly #onUnhandled = (reason: unknown): void => {
     this.#options.log.error('unhandled rejection', { error: stackOf(reason) });
   };
@@ -229,7 +229,7 @@ export class Gateway {
     this.#running.set(key(spec), server);
   }
 
-  /** From now on the cluster says which backends a server has, where its configuration leaves that to the cluster. */
+  /** Starts to read the backends of a server from the cluster, if its configuration says so. */
   async #follow(spec: ServerSpec): Promise<void> {
     const server = this.#running.get(key(spec));
     const { cluster, log } = this.#options;

@@ -1,24 +1,24 @@
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
 
-/** How a server is reached. */
+/** Addresses of a server. */
 interface Reached {
   readonly config: GatewayConfig;
   readonly host: string;
   readonly local?: boolean;
 }
 
-/** Pages that are served beside the MCP endpoint may call it. */
+/** Returns the origins whose pages may call the MCP endpoint. */
 function ownOrigin({ oidc_config: oidc }: GatewayConfig): string[] {
   const origin = oidc?.resourceURL === undefined ? undefined : URL.parse(oidc.resourceURL)?.origin;
   return origin === undefined ? [] : [origin];
 }
 
-/** Names by which browsers reach the authorization server. */
+/** Returns the host names of the authorization server. */
 const loginHosts = ({ embedded_auth_server_config: server }: GatewayConfig): string[] =>
   [server?.issuer, server?.authorization_endpoint_base_url].flatMap((url) => URL.parse(url ?? '')?.hostname ?? []);
 
-/** On a loopback address only this machine calls, by its loopback names; elsewhere hosts are checked if configured. */
+/** Returns the allowed hosts: loopback names on a loopback address, elsewhere the configured hosts, if any. */
 export function originsOf({ config, host, local = isLoopback(host) }: Reached): OriginGuardOptions {
   const { allowed_hosts: hosts, allowed_origins: origins } = config.vmcp.incoming;
   const own = local ? [...loopbackHosts(host)] : [];

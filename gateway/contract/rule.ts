@@ -1,24 +1,24 @@
 /**
- * A condition that a field's own schema cannot say, for two judges: `rule` (CEL) in a cluster, `check` in local mode.
- * Both see the value at `path`, with defaults in place, and only when its schema holds; both refuse with `message`.
+ * A condition that the schema of a field cannot express: `rule` (CEL) for clusters, `check` for local mode.
+ * Both get the value at `path` with defaults, only if it matches its schema. Both reject with `message`.
  */
 export interface Rule<in Self = never> {
-  /** From the object: `spec.incomingAuth`; `[]` for each item of a list, `{}` for each value of a map; '' for all. */
+  /** Path in the object, such as `spec.incomingAuth`; `[]` for each item of a list, `{}` for each value of a map; '' for the object. */
   readonly path: string;
-  /** Member of that value that a breach is reported at, such as `oidcConfig`. */
+  /** Member of that value at which a violation is reported, such as `oidcConfig`. */
   readonly field?: string;
   readonly rule: string;
   readonly message: string;
   readonly check: (self: Self) => boolean;
 }
 
-/** Types `self` for a rule whose `check` looks into it. */
+/** Defines a rule with a typed `self`. */
 export const rule = <Self>(path: string, spec: Omit<Rule<Self>, 'path'>): Rule<Self> => ({ path, ...spec });
 
 const join = (prefix: string, path: string): string =>
   prefix === '' || path === '' || /^[[{]/.test(path) ? prefix + path : `${prefix}.${path}`;
 
-/** The same rules for a value that stands at `prefix`. */
+/** Returns the rules for a value at `prefix`. */
 export const at = (prefix: string, rules: readonly Rule[]): Rule[] =>
   rules.map((each) => ({ ...each, path: join(prefix, each.path) }));
 
@@ -26,7 +26,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const isSet = (self: Members, name: string): boolean => self[name] !== undefined;
 
-/** The member that `discriminator` names is set, and none of the others. */
+/** Requires the member that `discriminator` names and rejects the others. */
 export const union = (
   path: string,
   discriminator: string,
@@ -61,7 +61,7 @@ export const exactlyOne = (path: string, first: string, second: string): Rule =>
     check: (self) => isSet(self, first) !== isSet(self, second),
   });
 
-/** `member` has a meaning only beside `other`. */
+/** Rejects `member` without `other`. */
 export const needs = (path: string, member: string, other: string): Rule =>
   rule<Members>(path, {
     field: member,
@@ -70,7 +70,7 @@ export const needs = (path: string, member: string, other: string): Rule =>
     check: (self) => !isSet(self, member) || isSet(self, other),
   });
 
-/** http only on loopback hosts, or where the block says `insecureAllowHTTP`. */
+/** Allows http on loopback hosts, or with `insecureAllowHTTP`. */
 export const safeUrl = (path: string, member: string): Rule =>
   rule<Members>(path, {
     field: member,
@@ -86,10 +86,10 @@ export const safeUrl = (path: string, member: string): Rule =>
 
 const LOOPBACK_HTTP = '^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|\\[::1\\])(:[0-9]+)?([/?#]|$)';
 
-/** Whether what is sent to a URL stays unread on its way: https, or a loopback host. */
+/** Returns true when nobody can read requests on their way: https, or a loopback host. */
 export const isEncrypted = (url: string): boolean => url.startsWith('https://') || new RegExp(LOOPBACK_HTTP).test(url);
 
-/** Header names that belong to the connection, to MCP or to the caller's own credentials. */
+/** Header names of the connection, of MCP and of the client's credentials. */
 const RESTRICTED_HEADERS = [
   'authorization',
   'connection',
@@ -113,12 +113,12 @@ const RESTRICTED_HEADERS = [
   'x-real-ip',
 ];
 
-/** What a Secret may hold for a backend: no caller's credential gets there, and one of an outgoing strategy goes first. */
+/** Headers that a Secret may set: the client's credentials never reach a backend, and an outgoing strategy takes precedence. */
 export const OWN_CREDENTIAL: readonly string[] = ['authorization'];
 
 export const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
-/** Whether a header may neither be set nor passed on. `allowed` takes names off the list. */
+/** Returns true for a header that must not be set or forwarded. `allowed` lifts the restriction of names. */
 export const isRestricted = (name: string, allowed: readonly string[] = []): boolean => {
   const lower = name.toLowerCase();
   return lower.startsWith('mcp-') || (RESTRICTED_HEADERS.includes(lower) && !allowed.includes(lower));
@@ -132,7 +132,7 @@ const restricted = (name: string, allowed: readonly string[]): string => {
   return `!${name}.lowerAscii().startsWith('mcp-') && !(${name}.lowerAscii() in [${list.join(', ')}])`;
 };
 
-/** A member that names one header. `allowed` takes names off the restricted list. */
+/** Checks a member that names one header. `allowed` lifts the restriction of names. */
 export const safeHeader = (path: string, member: string, allowed: readonly string[] = []): Rule =>
   rule<Members>(path, {
     field: member,
@@ -151,8 +151,8 @@ export const safeOptionalHeader = (path: string, member: string, allowed: readon
   });
 
 /**
- * Header names that may be set or passed on: those of a list of strings or of a map, or member `key` of each item.
- * `allowed` takes names off the restricted list.
+ * Checks header names in a list of strings, in a map, or in member `key` of each item.
+ * `allowed` lifts the restriction of names.
  */
 export const safeHeaders = (path: string, key?: string, allowed: readonly string[] = []): Rule =>
   rule<readonly unknown[] | Members>(path, {

@@ -1,7 +1,7 @@
 import type { Problem } from './problem.ts';
 import { isEncrypted } from './rule.ts';
 
-/** What speaks against a URL of a configuration before anybody looks up its host. */
+/** Lists problems of a configured URL that need no look-up. */
 export function urlProblems(text: string, path: string, insecure: boolean): Problem[] {
   const problem = (reason: string, message: string): Problem[] => [{ reason, path, message }];
   const url = URL.parse(text);

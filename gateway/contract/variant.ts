@@ -2,27 +2,27 @@ import type { Static, TObject } from 'typebox';
 import type { Problem } from './problem.ts';
 import type { Rule } from './rule.ts';
 
-/** What `resolve` of a variant may look at, and where it reports mistakes. */
+/** Input of a variant's `resolve`, and its way to report problems. */
 export interface VariantScope {
   /** Names in `authServerConfig.upstreamProviders`. */
   readonly upstreams: ReadonlySet<string>;
-  /** Path below the gateway's secrets folder under which this key will be mounted. */
+  /** Returns the path below the gateway's secrets folder at which this key will be mounted. */
   secretFile(ref: { readonly name: string; readonly key: string }): string;
-  /** Reports a URL that this gateway may not speak to. The flags are those of the block that names it. */
+  /** Reports a URL that this gateway may not send requests to. The flags are those of the block that names it. */
   checkUrl(url: string, path: string, flags: UrlFlags): void;
   /** Paths start at the spec of this variant. */
   problem(problem: Problem): void;
 }
 
-/** What a block that names a URL allows for it. */
+/** Flags of a block that names a URL. */
 export interface UrlFlags {
   readonly allowPrivateIPs?: boolean;
   readonly insecureAllowHTTP?: boolean;
 }
 
 /**
- * One member of a registry as resources see it: an enum value, the member of the same name, its rules.
- * Where `spec` is undefined the type alone says everything and the member does not exist.
+ * Part of a variant that CRDs show: an enum value, the member of the same name and its rules.
+ * Without `spec` the variant has no member.
  */
 export interface Declaration<
   Type extends string = string,
@@ -41,8 +41,8 @@ export interface Declaration<
 type Value<Spec extends TObject | undefined> = Spec extends TObject ? Static<Spec> : undefined;
 
 /**
- * A variant that works. One file says what a resource holds (`spec`), what the gateway reads (`config`), how the one
- * becomes the other (`resolve`, pure) and what it does (`create`, in the gateway only).
+ * A supported variant. One file holds the schema of the resource (`spec`), that of the gateway's configuration (`config`),
+ * the conversion (`resolve`, pure) and the behaviour (`create`, in the gateway only).
  */
 export interface Variant<
   Type extends string,

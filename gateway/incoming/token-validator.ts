@@ -5,7 +5,7 @@ import type { ApiServer } from '../kube/api-server.ts';
 import type { KeySource } from './keys/key-set.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** Whether tokens can be judged now. Reason and message may stand beside `ready: true`: it works, but not as it should. */
+/** Readiness to verify tokens. `ready: true` with reason and message means degraded. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reason?: string;
@@ -13,38 +13,38 @@ export interface Readiness {
 }
 
 /**
- * True or false where that can be told at once: is the token that proved an identity still good? Else a question that may
- * take requests; it rejects with `DependencyDown` while nobody can say.
+ * Validity of the token behind an identity: true or false when known, else a function that may
+ * send requests and rejects with `DependencyDown` while a dependency is down.
  */
 export type Liveness = boolean | (() => Promise<boolean>);
 
-/** Says who presents a bearer token. */
+/** Validates bearer tokens. */
 export interface TokenValidator {
-  /** At once for a token that was verified less than 60 s ago. Throws or rejects with `TokenRefused` or `DependencyDown`. */
+  /** Returns synchronously for a token verified in the last 60 s. Throws or rejects with `TokenRefused` or `DependencyDown`. */
   validate(token: string): Identity | Promise<Identity>;
-  /** Judges a caller that was admitted before, by the same token. Throws nothing. */
+  /** Checks whether the token of an accepted identity is still valid. Never throws. */
   liveness(identity: Identity): Liveness;
-  /** Gets ready in the background what the first token will need. */
+  /** Fetches in the background what the first token will need. */
   warmUp(): void;
   status(): Readiness;
   close(): void;
 }
 
-/** A validator of tokens of one issuer. */
+/** Validator of tokens of one issuer. */
 export interface IssuerValidator extends TokenValidator {
-  /** Whose tokens these are; undefined while it has to be found out. */
+  /** Returns the accepted issuer; undefined until it is known. */
   issuer(): string | undefined;
 }
 
-/** The parts of the gateway's configuration that say which tokens are accepted. A GatewayConfig is one. */
+/** Members of a GatewayConfig that describe accepted tokens. */
 export interface IncomingConfig {
   readonly oidc_config?: GatewayConfig['oidc_config'];
   readonly vmcp: { readonly incoming: Incoming; readonly namespace?: string };
 }
 
-/** Whether the login behind an access token still counts. */
+/** Checks whether the login behind an access token is still valid. */
 export interface LoginLiveness {
-  /** At once when it was looked up a moment ago. Rejects with an Error that may be logged when nobody can say. */
+  /** Returns synchronously after a recent look-up. Rejects with an Error that may be logged while the store is down. */
   isLive(login: {
     readonly tsid: string;
     readonly userId: string;
@@ -52,11 +52,11 @@ export interface LoginLiveness {
   }): boolean | Promise<boolean>;
 }
 
-/** The authorization server in this process, as far as its tokens are judged by it. */
+/** The part of the embedded authorization server that validates its tokens. */
 export interface EmbeddedIssuer {
   readonly keys: KeySource;
   readonly liveness: LoginLiveness;
-  /** Whether users can log in; ready when absent. */
+  /** Readiness for logins; ready when absent. */
   status?(): Readiness;
 }
 
@@ -64,14 +64,14 @@ export interface ValidatorDeps {
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;
-  /** Every request goes through a guard of its own policy. */
+  /** Creates an outbound guard for one policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
-  /** Content of a secret file as it is now. Throws an Error that names the file. */
+  /** Returns the current content of a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
-  /** Where there is one, nothing is fetched and only its tokens are accepted. */
+  /** When set, nothing is fetched and only its tokens are accepted. */
   readonly embedded?: EmbeddedIssuer | undefined;
   /** API server; undefined outside of a cluster. */
   readonly apiServer?: ApiServer | undefined;
-  /** Pauses between the tries to fetch a document, ms; 500 and 2,000 when absent. */
+  /** Pauses between attempts to fetch a document, ms; 500 and 2,000 when absent. */
   readonly retryPausesMs?: readonly number[] | undefined;
 }

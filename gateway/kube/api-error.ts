@@ -1,4 +1,4 @@
-/** What the API server says of a request that failed, as far as we read it. */
+/** Members of the API server's `Status` that are used here. */
 export interface ApiStatus {
   readonly kind?: unknown;
   readonly code?: unknown;
@@ -29,9 +29,9 @@ const MAX_TEXT = 2_000;
 /** A request that failed. `status` is 0 when there was no reply: the reason is then `Unreachable`, `Timeout` or `InvalidReply`. */
 export class ApiError extends Error {
   readonly status: number;
-  /** CamelCase, in the words of the API server where it said one: NotFound, Conflict, Forbidden, Invalid, Expired, ... */
+  /** CamelCase reason, from the API server if it sent one: NotFound, Conflict, Forbidden, Invalid, Expired, ... */
   readonly reason: string;
-  /** How long the server asks to be left alone. */
+  /** Pause that the server requests. */
   readonly retryAfterMs?: number;
 
   constructor(
@@ -49,7 +49,7 @@ export class ApiError extends Error {
 export const isStatus = (value: unknown): value is ApiStatus =>
   typeof value === 'object' && value !== null && (value as ApiStatus).kind === 'Status';
 
-/** The error that a `Status` object stands for. */
+/** Returns the error for a `Status` object. */
 export function errorOfStatus(status: ApiStatus, httpStatus: number, retryAfterMs?: number): ApiError {
   const code = typeof status.code === 'number' && status.code > 0 ? status.code : httpStatus;
   const said = typeof status.reason === 'string' && status.reason !== '' ? status.reason : undefined;
@@ -59,7 +59,7 @@ export function errorOfStatus(status: ApiStatus, httpStatus: number, retryAfterM
   return new ApiError({ status: code, reason, message, retryAfterMs });
 }
 
-/** The error that a reply with a status over 299 stands for, whatever is in its body. */
+/** Returns the error for a reply with a status over 299 and any body. */
 export function errorOfReply(httpStatus: number, text: string, retryAfterMs?: number): ApiError {
   const body = parsed(text);
   if (isStatus(body)) return errorOfStatus(body, httpStatus, retryAfterMs);
@@ -79,7 +79,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `Retry-After` in ms; only its form in seconds is used by API servers. */
+/** Returns `Retry-After` in ms; API servers use its form in seconds only. */
 export function retryAfterOf(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   return text !== undefined && /^\d{1,6}$/u.test(text) ? Number(text) * 1_000 : undefined;
@@ -91,7 +91,7 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** What was thrown on the way to the API server, as an ApiError. */
+/** Converts an error of a request to an ApiError. */
 export function errorOfFailure(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;

@@ -1,8 +1,8 @@
-/** How a pod reaches the API server of its cluster. */
+/** Address and credentials with which a pod reaches its API server. */
 export interface ApiServer {
   /** Origin, such as `https://10.96.0.1:443`. */
   readonly url: string;
-  /** Service account token of the pod; its file is written anew from time to time. */
+  /** File of the pod's service account token, which the kubelet rotates. */
   readonly tokenFile: string;
   readonly caFile: string;
 }
@@ -10,7 +10,7 @@ export interface ApiServer {
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The API server as every pod finds it; undefined outside of a cluster.
+ * Returns the API server from the environment of a pod; undefined outside of a cluster.
  * @param folder where the token is mounted
  */
 export function apiServerOf(

@@ -8,7 +8,7 @@ import { invalid, linesOf } from './watch-lines.ts';
 export { ApiError } from './api-error.ts';
 
 export interface KubeClientOptions extends ExchangeOptions {
-  /** A watch in which nothing arrives for so long, not even a bookmark, is given up. */
+  /** Time without any event or bookmark after which a watch is closed. */
   readonly watchIdleMs?: number;
 }
 
@@ -30,29 +30,29 @@ export interface ListOptions extends Selection {
 export interface ObjectList<T> {
   readonly items: T[];
   readonly resourceVersion: string;
-  /** There is more: the token to ask for it. */
+  /** Token for the next page; absent on the last page. */
   readonly continue?: string;
 }
 
 export interface WatchOptions extends Selection {
   readonly resourceVersion: string;
-  /** When the server is to end the watch. */
+  /** Time after which the server ends the watch. */
   readonly timeoutSeconds?: number | undefined;
-  /** The server has accepted the watch. */
+  /** Called when the server has accepted the watch. */
   readonly onOpen?: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  /** Of a bookmark only the resourceVersion is there. */
+  /** A bookmark has a resourceVersion only. */
   readonly object: T;
 }
 
 export interface WriteOptions {
   readonly subresource?: 'status' | undefined;
   readonly fieldManager?: string | undefined;
-  /** Takes the write back, unless the server has it already. */
+  /** Cancels the write unless the server already has it. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -62,15 +62,15 @@ export interface DeleteOptions extends Pick<WriteOptions, 'signal'> {
 }
 
 const WATCH_IDLE_MS = 240_000;
-/** A page of a list is large, as text and as objects: what many at a time take is not given back soon. */
+/** Limits concurrent lists: pages are large, and their memory is freed late. */
 const LISTS_AT_A_TIME = 2;
 const EVENT_TYPES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /**
- * Plain requests to an API server. Everything that fails is an `ApiError`; no error and no log holds a token. A server
- * that is too busy is obeyed: the request waits and is sent again.
+ * Client of an API server. Every failure is an `ApiError`; no error and no log contains a token. When the server
+ * is too busy, the request waits and is retried.
  */
 export class KubeClient {
   readonly #http: Exchange;
@@ -82,7 +82,7 @@ export class KubeClient {
     this.#watchIdleMs = watchIdleMs;
   }
 
-  /** Undefined when there is no such object. */
+  /** Returns undefined when the object does not exist. */
   async get<T extends KubeObject>(
     type: ResourceType,
     namespace: string | undefined,
@@ -120,8 +120,8 @@ export class KubeClient {
   }
 
   /**
-   * Every change after `resourceVersion`, until the server ends the watch or `signal` does: then it just ends. Whatever
-   * else ends it is thrown as an ApiError, reason `Expired` when the resourceVersion is too old.
+   * Yields every change after `resourceVersion`, until the server or `signal` ends the watch. Any other end
+   * throws an ApiError, with reason `Expired` when the resourceVersion is too old.
    */
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
     const { signal, metadataOnly = false, resourceVersion, timeoutSeconds, onOpen, ...rest } = options;
@@ -148,8 +148,8 @@ export class KubeClient {
   }
 
   /**
-   * Server-side apply: says what the fields of `object` are, and leaves all others alone. Fields that the kind has not are
-   * refused by the merge itself, so that the server need not look for them before.
+   * Applies the fields of `object` (server-side apply) and keeps all others. The merge itself
+   * rejects unknown fields, so field validation is not requested.
    */
   async apply<T extends KubeObject>(
     object: KubeObject,
@@ -174,7 +174,7 @@ export class KubeClient {
     return typed(type, (await this.#http.json({ method: 'PATCH', path, body: patch, contentType, signal })) as T);
   }
 
-  /** Replaces an object; refused as `Conflict` when it has changed since the resourceVersion in `object`. */
+  /** Replaces an object. Throws `Conflict` when it has changed since the resourceVersion in `object`. */
   async update<T extends KubeObject>(
     object: KubeObject,
     { subresource, fieldManager, signal }: WriteOptions = {},
@@ -185,7 +185,7 @@ export class KubeClient {
     return typed(type, (await this.#http.json({ method: 'PUT', path, body: object, signal })) as T);
   }
 
-  /** An object that is not there is deleted. With `uid` only that object, else `Conflict`. */
+  /** Deletes an object, also when it does not exist. With another `uid` throws `Conflict`. */
   async delete(
     type: ResourceType,
     namespace: string | undefined,
@@ -205,12 +205,12 @@ export class KubeClient {
     }
   }
 
-  /** Any other document of the API server, such as `/apis`. */
+  /** Reads any other document of the API server, such as `/apis`. */
   async getJson(path: string): Promise<unknown> {
     return this.#http.json({ method: 'GET', path });
   }
 
-  /** Requests under way may finish; watches end. */
+  /** Closes the client: running requests may finish, watches end. */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -234,7 +234,7 @@ function query(parameters: Readonly<Record<string, string | number | boolean | u
   return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
-/** Objects in lists do not say what they are, and metadata alone calls itself something else. */
+/** Adds kind and apiVersion, which objects in lists lack and metadata-only objects have wrong. */
 function typed<T extends KubeObject>(type: ResourceType, object: T): T {
   return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
 }

@@ -4,37 +4,37 @@ import { apiServerOf } from './api-server.ts';
 
 /** PEM texts. */
 export interface TlsMaterial {
-  /** Trusted alone; the system's roots when absent. */
+  /** The only trusted roots; the system's roots when absent. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** Name that the server's certificate must bear when it is not the one in the URL. */
+  /** Name in the server's certificate when it differs from the URL. */
   readonly serverName?: string;
   /** `insecure-skip-tls-verify` of a kubeconfig. */
   readonly insecureSkipVerify?: boolean;
 }
 
-/** Where the API server is and who we are there. Asked anew for each socket and each request, as both rotate. */
+/** Address of the API server and our credentials. Read for each socket and each request, because both rotate. */
 export interface Connection {
   /** Without a slash at the end. */
   readonly baseUrl: string;
-  /** The namespace we are in: the pod's, or the one that the kubeconfig names. */
+  /** Namespace of the pod, or the one in the kubeconfig. */
   readonly namespace: string;
-  /** The same object while nothing has changed. */
+  /** Returns the same object while nothing has changed. */
   tls(): TlsMaterial;
-  /** Value of the header Authorization; undefined where a client certificate says who we are. */
+  /** Returns the value of the header Authorization; undefined with a client certificate. */
   authorization(): Promise<string | undefined>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether this process runs in a pod that may talk to its API server. */
+/** Returns true in a pod with access to its API server. */
 export const isInCluster = (env: Environment): boolean =>
   (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' && (env['KUBERNETES_SERVICE_PORT'] ?? '') !== '';
 
 /**
- * The connection of a pod by its own ServiceAccount. Token and certificates are read when they are needed and followed
- * as they rotate, so a pod may start before they are there.
+ * Returns the connection of a pod with its ServiceAccount. Token and certificates are read when needed and
+ * followed as they rotate, so a pod may start before they exist.
  * @param directory where the token is mounted
  */
 export function inClusterConnection(env: Environment, directory?: string): Connection {

@@ -5,34 +5,34 @@ import type { Connection, TlsMaterial } from './connection.ts';
 import { invalid } from './watch-lines.ts';
 
 export interface ExchangeOptions {
-  /** How long the server may be silent before a request counts as failed. */
+  /** Time without a reply after which a request fails. */
   readonly requestTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** Requests that run at a time; further ones wait. Watches are not counted. */
+  /** Most concurrent requests; further ones wait. Watches do not count. */
   readonly maxConcurrent?: number;
   readonly userAgent?: string;
 }
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the root of the API server, with its query. */
+  /** Path below the root of the API server, with its query. */
   readonly path: string;
   readonly accept?: string;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Takes the request back: it is neither sent nor sent again, and fails with the signal's reason. */
+  /** Cancels the request: it is not sent or retried, and fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const ATTEMPTS = 5;
 const DEFAULT_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** Sockets that are idle for longer are not trusted: what stands between may have forgotten them. */
+/** Longest idle time of a socket: proxies in between may drop older ones silently. */
 const KEEP_ALIVE_MS = 30_000;
-/** The kernel asks a silent peer after this time, and gives it up some seconds later. */
+/** Time after which the kernel probes a silent peer. */
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
-/** HTTP to one API server: two pools of sockets, one for requests, one for watches, which hold theirs for long. */
+/** HTTP to one API server, with one pool of sockets for requests and one for long-lived watches. */
 export class Exchange {
   readonly #connection: Connection;
   readonly #requests: Pool;
@@ -49,7 +49,7 @@ export class Exchange {
       headersTimeout: requestTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       pipelining: 1,
-      allowH2: false, // undici spins for ever when requests over HTTP/2 are taken back
+      allowH2: false, // undici loops forever when HTTP/2 requests are cancelled
     };
     this.#connection = connection;
     this.#requests = new Pool(origin, { ...common, bodyTimeout: requestTimeoutMs, connections: maxConcurrent });
@@ -59,7 +59,7 @@ export class Exchange {
   }
 
   /**
-   * The JSON of the reply. Waits and asks again while the server is too busy and says so.
+   * Returns the JSON of the reply. Waits and retries while the server reports that it is too busy.
    * @throws ApiError
    */
   async json(request: ApiRequest): Promise<unknown> {
@@ -84,7 +84,7 @@ export class Exchange {
   }
 
   /**
-   * The body of a watch as it comes. It fails when nothing arrives for `idleMs`.
+   * Returns the streamed body of a watch. Fails when nothing arrives for `idleMs`.
    * @throws ApiError
    */
   async stream(path: string, accept: string, idleMs: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
@@ -93,7 +93,7 @@ export class Exchange {
     throw await refusal(reply);
   }
 
-  /** Requests under way may finish; watches end. */
+  /** Closes the client: running requests may finish, watches end. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all([this.#requests.close(), this.#watches.destroy()]);
@@ -135,11 +135,11 @@ export class Exchange {
 const refusal = async (reply: Dispatcher.ResponseData): Promise<ApiError> =>
   errorOfReply(reply.statusCode, await reply.body.text(), retryAfterOf(reply.headers['retry-after']));
 
-/** Too many requests, or a server that starts or stops and says when to come back: the request was not carried out. */
+/** Returns true when the server is too busy, starting or stopping and sent `Retry-After`: it has not run the request. */
 const isBusy = ({ status, retryAfterMs }: ApiError): boolean =>
   status === 429 || (status >= 500 && retryAfterMs !== undefined);
 
-/** Takes the TLS material anew for each socket. */
+/** Reads the TLS material for each socket. */
 function connector(connection: Connection, timeout: number): buildConnector.connector {
   let built: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
   return (options, callback) => {

@@ -1,6 +1,6 @@
 import type { KubeObject } from './resource.ts';
 
-/** Before and after; `undefined` for what was not there. */
+/** Object before and after; `undefined` when it did not exist. */
 export type Change<T> = readonly [previous: T | undefined, current: T | undefined];
 
 /** Objects of one kind by namespace and name. */
@@ -19,7 +19,7 @@ export class ObjectStore<T extends KubeObject> {
     return this.#namespaces.get(namespace ?? '')?.values() ?? [];
   }
 
-  /** Returns what stood there. */
+  /** Returns the previous object. */
   put(object: T): T | undefined {
     const { namespace = '', name } = object.metadata;
     let objects = this.#namespaces.get(namespace);
@@ -32,7 +32,7 @@ export class ObjectStore<T extends KubeObject> {
     return previous;
   }
 
-  /** Returns what stood there. */
+  /** Returns the previous object. */
   remove({ metadata: { namespace = '', name } }: Pick<KubeObject, 'metadata'>): T | undefined {
     const objects = this.#namespaces.get(namespace);
     const previous = objects?.get(name);
@@ -41,7 +41,7 @@ export class ObjectStore<T extends KubeObject> {
     return previous;
   }
 
-  /** Makes the store hold exactly these objects; each change comes when it is done. */
+  /** Replaces all objects. Yields each change after it was made. */
   *replace(objects: readonly T[]): Iterable<Change<T>> {
     const found = new ObjectStore<T>();
     for (const object of objects) found.put(object);

@@ -14,14 +14,14 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
-  /** What to keep of an object; managedFields are gone already. */
+  /** Returns the part of an object to keep; managedFields are already removed. */
   readonly transform?: ((object: T) => T) | undefined;
-  /** After the store has it. Both of two: changed; `current` undefined: gone. */
+  /** Called after the store has changed. `current` is undefined for a deleted object. */
   readonly onChange: (previous: T | undefined, current: T | undefined) => void;
-  /** A list of this version is there; what differs is told next. */
+  /** Called when a list of this version has arrived, before its changes. */
   readonly onListed?: ((resourceVersion: string) => void) | undefined;
   readonly log: Logger;
-  /** ms, on a clock that only goes forward. */
+  /** ms on a monotonic clock. */
   readonly now: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -29,17 +29,17 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 const PAGE = 100;
 const WATCH_SECONDS = 300;
-/** A watch that ends sooner without having said anything counts as failed. */
+/** A watch that ends sooner without an event counts as failed. */
 const SHORT_MS = 1_000;
-/** After so many failures in a row the version that we resume from is not trusted any more. */
+/** Consecutive failures after which the watch does not resume but lists again. */
 const FAILURES_BEFORE_LIST = 3;
 
 /**
- * A copy of all objects of a kind that follows the API server: a list, then a watch that is taken up again where it
- * ended. Whatever ends it, it goes on until `close`. A list is told as the difference from what is known.
+ * Cache of all objects of a kind: lists them, then watches, and resumes the watch where it
+ * ended, until `close`. Reports a list as its difference from the cache.
  */
 export class Reflector<T extends KubeObject> {
-  /** When the first list is there. Never fails. */
+  /** Resolves after the first list. Never rejects. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions<T>;
   readonly #store = new ObjectStore<T>();
@@ -47,9 +47,9 @@ export class Reflector<T extends KubeObject> {
   readonly #closing = new AbortController();
   #markSynced: () => void = () => undefined;
   #running: Promise<void> | undefined;
-  /** From where to watch; undefined: list first. */
+  /** Version to watch from; undefined means to list first. */
   #resourceVersion: string | undefined;
-  /** Pages of a list went out of date while they were read: the next list comes in one piece. */
+  /** True: the next list is read without pages, because pages expired while they were read. */
   #wholeList = false;
   #complained: string | undefined;
 
@@ -174,7 +174,7 @@ export class Reflector<T extends KubeObject> {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** Says each kind of trouble once until it is over. */
+  /** Logs each kind of failure once until it ends. */
   #complain({ reason, message, status }: ApiError): void {
     const { log, type, namespace = 'all' } = this.#options;
     const fields = { kind: type.kind, namespace, reason, status, error: message };

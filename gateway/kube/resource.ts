@@ -1,6 +1,6 @@
 import { API_GROUP, API_VERSION, pluralOf } from '../contract/api-group.ts';
 
-/** A kind of the API server, and where its objects stand there. `group` is '' for the core group. */
+/** A kind of the API server and its path. `group` is '' for the core group. */
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
@@ -59,7 +59,7 @@ export const RESOURCES = {
   Namespace: core('Namespace', 'namespaces'),
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
-/** As it stands in an object: `v1`, `apps/v1`. */
+/** Returns the apiVersion of an object: `v1`, `apps/v1`. */
 export const apiVersionOf = ({ group, version }: ResourceType): string =>
   group === '' ? version : `${group}/${version}`;
 
@@ -92,7 +92,7 @@ export interface Place {
   readonly subresource?: string | undefined;
 }
 
-/** The path of an object, of one of its subresources, or of all objects of a kind, at the API server. */
+/** Returns the path of an object, of one of its subresources, or of all objects of a kind. */
 export function pathOf(type: ResourceType, { namespace, name, subresource }: Place): string {
   const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   return [
@@ -104,9 +104,9 @@ export function pathOf(type: ResourceType, { namespace, name, subresource }: Pla
   ].join('/');
 }
 
-/** Whether version `a` of an object is `b` or came later; none is the oldest. resourceVersions of one kind are ordered whole numbers. */
+/** Returns true when version `a` equals `b` or is newer; no version is the oldest. resourceVersions are ordered integers. */
 export const isAsNewAs = (a = '', b = ''): boolean => (a.length === b.length ? a >= b : a.length > b.length);
 
-/** Tells objects apart, whatever their kinds. */
+/** Returns a key that is unique across kinds. */
 export const objectKey = ({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string =>
   `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;

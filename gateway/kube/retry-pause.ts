@@ -1,7 +1,7 @@
 const FIRST_MS = 200;
 const LONGEST_MS = 10_000;
 
-/** How long to wait after each of several failures in a row: twice as long each time, half of it by chance. */
+/** Pauses after consecutive failures: each twice as long as the last, half of it random. */
 export class RetryPause {
   readonly #random: () => number;
   #failures = 0;
@@ -15,7 +15,7 @@ export class RetryPause {
     return this.#failures;
   }
 
-  /** @param atLeast what the server asked for */
+  /** @param atLeast pause that the server requested */
   next(atLeast = 0): number {
     const longest = Math.min(FIRST_MS * 2 ** this.#failures, LONGEST_MS);
     this.#failures += 1;

@@ -1,4 +1,4 @@
-/** Lets so many tasks run at a time; the others wait for their turn, first come, first served. */
+/** Limits concurrent tasks; the others wait in order of arrival. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class Turns {
     try {
       return await task();
     } finally {
-      // A free turn is handed over, so that nobody who comes between takes it.
+      // Passes a free turn on directly, so that no newer task takes it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;

@@ -3,7 +3,7 @@ import { ApiError } from './api-error.ts';
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** The lines of a stream of bytes. What follows the last line break is no line: the stream was cut there. */
+/** Yields the lines of a byte stream. Drops text after the last line break: the stream was cut there. */
 export async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let parts: Uint8Array[] = [];
   let size = 0;

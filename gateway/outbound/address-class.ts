@@ -1,14 +1,14 @@
 import ipaddr from 'ipaddr.js';
 
-/** What a host or an address is. `forbidden` is opened by no flag. */
+/** Class of a host or an address. No flag allows `forbidden`. */
 export type HostClass = 'public' | 'private' | 'loopback' | 'forbidden';
 
-/** Every spelling of an IPv4 or IPv6 address; for other texts ipaddr.js throws and catches an Error, 20 µs each. */
+/** Matches texts that may be IP addresses: for others ipaddr.js throws and catches an Error, 20 µs each. */
 const MAYBE_ADDRESS = /^\d|:/u;
 const METADATA_NAMES = /^(metadata|metadata\.google\.internal|instance-data(\..*)?)$/u;
 const API_SERVER_NAMES = /^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u;
 
-/** The class of a host as it stands in a URL. Names are judged by their text alone: nothing is looked up. */
+/** Returns the class of a host in a URL. Classifies names by their text, without look-up. */
 export function classifyHost(hostname: string): HostClass {
   const host = bareHost(hostname);
   if (MAYBE_ADDRESS.test(host) && ipaddr.isValid(host)) return classifyAddress(host);
@@ -18,7 +18,7 @@ export function classifyHost(hostname: string): HostClass {
   return 'public';
 }
 
-/** Names under which a pod reaches the API server of its cluster. */
+/** Host names of the API server in a cluster. */
 export const isApiServerName = (hostname: string): boolean => API_SERVER_NAMES.test(bareHost(hostname));
 
 const bareHost = (hostname: string): string =>
@@ -27,7 +27,7 @@ const bareHost = (hostname: string): string =>
     .replace(/\.$/u, '')
     .toLowerCase();
 
-/** Ranges of ipaddr.js that a network of one's own uses. */
+/** Ranges of ipaddr.js for private networks. */
 const PRIVATE_RANGES: ReadonlySet<string> = new Set([
   'private',
   'carrierGradeNat',
@@ -37,7 +37,7 @@ const PRIVATE_RANGES: ReadonlySet<string> = new Set([
 ]);
 /** RFC 2544; proxies on laptops answer look-ups with addresses from here. ipaddr.js calls them reserved. */
 const BENCHMARKING = ipaddr.IPv4.parseCIDR('198.18.0.0/15');
-/** RFC 8215: NAT64 prefixes of one's own. */
+/** Local NAT64 prefixes. @see RFC 8215 */
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 /** Global unicast range. @see RFC 4291 §2.4 */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');

@@ -1,6 +1,6 @@
 import { block, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
 
-/** Boundary 1: which bearer tokens are accepted. */
+/** Boundary 1: accepted bearer tokens. */
 export const oidcConfig = block('Which bearer tokens are accepted.', {
   issuer: text('Compared exactly with `iss`.'),
   audience: text('Expected `aud` claim.'),
@@ -17,8 +17,8 @@ export const oidcConfig = block('Which bearer tokens are accepted.', {
   insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
 });
 
-/** How a remote server is logged in to. */
-export const remoteAuthConfig = block('How a remote server is logged in to.', {
+/** Login at a remote server. */
+export const remoteAuthConfig = block('Login at a remote server.', {
   authorize_url: text('Authorization endpoint.'),
   token_url: text('Token endpoint.'),
   issuer: text('Issuer whose discovery document names the endpoints.'),
@@ -43,7 +43,7 @@ export const remoteAuthConfig = block('How a remote server is logged in to.', {
   timeout: duration('Longest wait for the login.'),
 });
 
-/** RFC 8693 exchange of the caller's token. */
+/** RFC 8693 exchange of the user's token. */
 export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s token.', {
   token_url: text('Token endpoint for the exchange.'),
   audience: text('`audience` of the request; left out when empty.'),
@@ -64,7 +64,7 @@ export const upstreamSwapConfig = block('Sends the upstream token stored at logi
   custom_header_name: text('Header that carries the token when the strategy is `custom`.'),
 });
 
-/** Cloud credentials for the caller's role. */
+/** Cloud credentials for the role of the user. */
 export const cloudStsConfig = block('Cloud credentials for the caller’s role.', {
   region: text('Region.'),
   service: text('Service name that requests are signed for.'),

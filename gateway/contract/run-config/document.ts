@@ -24,7 +24,7 @@ const SECRET_MEMBERS: readonly (readonly [string, string])[] = [
 
 const SECRET_REFERENCE = /^[^,\s]+,target=[^,\s]+$/;
 
-/** Durations become strings; declared members that are null become absent. What fits no shape stays for the check. */
+/** Converts durations to strings and removes declared members that are null. Leaves other values to validation. */
 function normalise(shape: Shape, value: unknown): unknown {
   if (shape.pattern === DURATION_PATTERN) return durationText(value) ?? value;
   if (Array.isArray(value) && shape.items) {
@@ -86,12 +86,12 @@ function unsupportedVersion(path: string, version: unknown): Problem[] {
 
 /**
  * Reads a Run configuration from parsed JSON, also as other programs write it: durations as text, as objects or as
- * integer nanoseconds, absent members as null. A document of an unknown `schema_version` is refused unread.
+ * integer nanoseconds, absent members as null. Rejects an unknown `schema_version` without further validation.
  */
 export const importRunConfig = (json: unknown): { readonly config: RunConfig } | { readonly problems: Problem[] } =>
   readDocument(RunConfig, json);
 
-/** `importRunConfig` for a schema that holds the Run configuration and more. */
+/** Reads a document like `importRunConfig`, for a schema that extends the Run configuration. */
 export function readDocument<Schema extends TSchema>(
   schema: Schema,
   json: unknown,
@@ -113,8 +113,8 @@ export function readDocument<Schema extends TSchema>(
 }
 
 /**
- * The Run configuration as it is handed out: members in the order of the schema, those of a larger document (such as
- * `vmcp`) left out, and so are secrets that stand in it by value.
+ * Exports a Run configuration: members in the order of the schema, without members of a larger document (such as
+ * `vmcp`) and without secret values.
  */
 export function exportRunConfig(config: RunConfig): RunConfig {
   const known = Object.keys(RunConfig.properties).flatMap((name) => {

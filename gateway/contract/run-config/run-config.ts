@@ -155,7 +155,7 @@ const observation = {
 };
 
 /**
- * What one MCP server is run with: the answer of "Export workload configuration", and the part of the gateway's
+ * Run configuration of one MCP server: the reply of "Export workload configuration", and the part of the gateway's
  * configuration that does not concern aggregation. Beyond the specification: `*_file`, `clientSecretFile`,
  * `subject_provider_name`.
  */

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
 import { block, blocks, flag, text, textMap, texts } from '../optional.ts';
 
-/** How a provider says who the user is. */
+/** Location of the user's identity in a provider's replies. */
 const userInfo = (description: string) =>
   Closed(
     {
@@ -18,7 +18,7 @@ const userInfo = (description: string) =>
     { description },
   );
 
-/** What every type of provider has. */
+/** Members of every type of provider. */
 const common = {
   client_id: text('Client identifier at the provider.'),
   client_secret_env_var: text('Environment variable that holds the client secret.'),
@@ -78,5 +78,5 @@ export const upstreams = blocks('Identity providers, in the order of the login.'
 export type OAuth2ProviderConfig = Static<typeof oauth2ProviderConfig>;
 export type OidcProviderConfig = Static<typeof oidcProviderConfig>;
 export type UserInfoConfig = NonNullable<OAuth2ProviderConfig['userinfo']>;
-/** What the two types of provider share. */
+/** Members that both types of provider share. */
 export type ProviderConfig = Pick<OidcProviderConfig, keyof typeof common>;

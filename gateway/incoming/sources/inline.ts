@@ -8,7 +8,7 @@ import { introspectionField, introspectionRules, resolveIntrospection } from './
 import { createIssuerValidator } from '../tokens/issuer-validator.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
 
-/** The issuer itself: what a shared MCPOIDCConfig says once for all its users. */
+/** Fields of an external issuer, which a shared MCPOIDCConfig has too. */
 export const issuerFields = {
   issuer: HttpUrl('Issuer of the tokens. Must equal the `iss` claim exactly.', { maxLength: 2048 }),
   clientId: text('Client identifier for introspection and for `requireClientId`.', { maxLength: 256 }),
@@ -42,7 +42,7 @@ export const issuerRules = [
 
 type Issuer = Static<TObject<typeof issuerFields>>;
 
-/** What an issuer, in place or shared, becomes. Audience, scopes and resource are the server's own. */
+/** Resolves an issuer from `oidcConfig` or MCPOIDCConfig. Audience, scopes and resource belong to the virtual server. */
 export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
   const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, introspection, jwksAuthTokenPath } = spec;
   const flags = {
@@ -79,7 +79,7 @@ export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource 
   };
 }
 
-/** An external identity provider, described in place. */
+/** Tokens of an external identity provider. */
 export const inline = defineSource({
   type: 'inline',
   description: 'An external identity provider.',

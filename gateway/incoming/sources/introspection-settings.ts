@@ -22,10 +22,10 @@ const members = {
   ),
 };
 
-/** How answers about opaque tokens are judged. */
+/** Settings for introspection replies. */
 export const introspectionField = () => block('Rules for introspection responses about opaque tokens.', members);
 
-/** Of the block that holds the field. */
+/** Rules of the block that holds the field. */
 export const introspectionRules = [
   needs('', 'introspection', 'clientSecretRef'),
   between('introspection', 'cacheTtl', '0s', '5m'),

@@ -6,7 +6,7 @@ import { isApiServerName } from '../../outbound/address-class.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
 import { createServiceAccountValidator } from '../tokens/service-account-validator.ts';
 
-/** The cluster's own service account tokens: what a shared MCPOIDCConfig says once for all its users. */
+/** Fields of service account tokens, which a shared MCPOIDCConfig has too. */
 export const serviceAccountFields = {
   issuer: Type.Optional(
     HttpUrl('Issuer of the tokens. Read from the API server when absent. Required outside a cluster.', {
@@ -31,7 +31,7 @@ export const serviceAccountFields = {
   useClusterAuth: flag('Use the CA file and the token of the pod for requests to the API server.', { default: true }),
 };
 
-/** Expected `aud` of service account tokens where nobody says another one. */
+/** Default `aud` of service account tokens. */
 export const SERVICE_AUDIENCE = 'vmcp';
 
 export const serviceAccountRules = [safeUrl('', 'issuer'), safeUrl('', 'jwksUrl'), safeUrl('', 'introspectionUrl')];
@@ -39,8 +39,8 @@ export const serviceAccountRules = [safeUrl('', 'issuer'), safeUrl('', 'jwksUrl'
 type ServiceAccount = Static<TObject<typeof serviceAccountFields>>;
 
 /**
- * What service account tokens, in place or shared, become. With `useClusterAuth` the gateway asks the API server, whose
- * address no rule for addresses holds for; then `issuer` is a name to compare and nothing is fetched from it.
+ * Resolves service account tokens from `oidcConfig` or MCPOIDCConfig. With `useClusterAuth` the gateway gets keys from the
+ * API server, whose address is always allowed; `issuer` is then compared only and nothing is fetched from it.
  */
 export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope): ResolvedSource {
   const { issuer, jwksUrl, introspectionUrl, serviceAccount, namespace } = spec;
@@ -78,7 +78,7 @@ export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope):
 const isApiServer = (url: string | undefined): boolean =>
   url !== undefined && isApiServerName(URL.parse(url)?.hostname ?? '');
 
-/** In-cluster service account tokens, the API server being the issuer. */
+/** Service account tokens of the cluster, issued by the API server. */
 export const kubernetes = defineSource({
   type: 'kubernetes',
   description: 'In-cluster service account tokens.',

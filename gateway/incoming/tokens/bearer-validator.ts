@@ -12,9 +12,9 @@ export type TokenRules = ClaimRules & HeaderRules;
 
 export interface BearerValidatorParts {
   readonly keys: KeySource;
-  /** Rejects with `DependencyDown` where the issuer has to be found out. */
+  /** Rejects with `DependencyDown` while the issuer is unknown. */
   readonly rules: () => TokenRules | Promise<TokenRules>;
-  /** Absent: opaque tokens are refused. */
+  /** Absent: opaque tokens are rejected. */
   readonly introspection?: Introspection | undefined;
   readonly now: () => number;
   readonly issuer: () => string | undefined;
@@ -25,22 +25,22 @@ export interface BearerValidatorParts {
 
 const MAX_AGE_MS = 60_000;
 
-/** Proof of a token that stays good until its end or until the keys change. */
+/** Verified token, valid until it expires or the keys change. */
 interface Proof {
   readonly keySet: KeySet;
   /** ms since the epoch. */
   readonly goodUntil: number;
 }
 
-/** End of the signature: enough to tell tokens apart, and short, as hashing a whole token takes microseconds. */
+/** Returns the end of the signature as cache key: it is unique, and hashing a whole token takes microseconds. */
 const keyOf = (token: string): string => token.slice(-43);
 
-/** JWTs by keys, opaque tokens by introspection; what it is decides alone, and neither ever stands in for the other. */
+/** Validates JWTs with keys and opaque tokens by introspection. The form of the token alone decides; there is no fallback. */
 export class BearerValidator implements IssuerValidator {
   readonly #parts: BearerValidatorParts;
   readonly #verified = new ExpiringCache<Identity>();
   #keySet: KeySet | undefined;
-  /** Of verified JWTs, for as long as somebody holds the identity. */
+  /** Verified JWTs by identity, kept while the identity is referenced. */
   readonly #proofs = new WeakMap<Identity, Proof>();
 
   constructor(parts: BearerValidatorParts) {
@@ -104,7 +104,7 @@ export class BearerValidator implements IssuerValidator {
     }
   }
 
-  /** Verified with keys that have gone since, a token is good for this request only. */
+  /** Accepts a token for this request only when its keys were replaced meanwhile. */
   async #remembered(
     token: string,
     verified: Promise<VerifiedJwt>,

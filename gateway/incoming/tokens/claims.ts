@@ -2,28 +2,28 @@ import { principalOfPair, Secret, type Identity } from '../../contract/identity.
 import { TokenRefused } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
-/** What the claims of every accepted token must say. */
+/** Requirements for the claims of every accepted token. */
 export interface ClaimRules {
-  /** Compared exactly: no folding of slashes, blanks or case. */
+  /** Compared exactly, without normalising slashes, spaces or case. */
   readonly issuer: string;
   readonly audience: string;
   readonly clientId?: string | undefined;
-  /** Tokens of other clients are refused, and tokens that name none. */
+  /** Rejects tokens of other clients and tokens without a client. */
   readonly requireClientId: boolean;
   readonly clockSkewMs: number;
-  /** A token that says nothing of its audience is accepted. */
+  /** Accepts tokens without an audience. */
   readonly audienceMayBeMissing?: boolean | undefined;
   /** `sub` when absent. */
   readonly subjectClaim?: string | undefined;
-  /** One more condition of the mode. Throws `TokenRefused`. */
+  /** Further condition. Throws `TokenRefused`. */
   readonly accept?: ((claims: JsonObject) => void) | undefined;
 }
 
 const MAX_SUBJECT_BYTES = 255;
 
 /**
- * The caller that these claims describe. The claims may not have been verified yet: whoever calls this must not let the
- * identity out before they are. Throws `TokenRefused`. `now` in ms since the epoch.
+ * Returns the identity in the claims. The claims may be unverified: do not use the
+ * identity before the signature is verified. Throws `TokenRefused`. `now` in ms since the epoch.
  */
 export function identify(claims: JsonObject, token: string, rules: ClaimRules, now: number): Identity {
   if (claims['iss'] !== rules.issuer) throw new TokenRefused('issuer');
@@ -56,7 +56,7 @@ function checkAudience(claims: JsonObject, { audience, clientId, audienceMayBeMi
     throw new TokenRefused('id_token');
 }
 
-/** NumericDate in ms; undefined when absent. @see RFC 7519 §2 */
+/** Returns a NumericDate in ms; undefined when absent. @see RFC 7519 §2 */
 function time(claims: JsonObject, name: 'exp' | 'nbf' | 'iat'): number | undefined {
   const value = claims[name];
   if (value === undefined) return undefined;
@@ -64,7 +64,7 @@ function time(claims: JsonObject, name: 'exp' | 'nbf' | 'iat'): number | undefin
   return value * 1000;
 }
 
-/** The end of the token's life. */
+/** Returns the expiry of the token. Throws `TokenRefused` outside of its lifetime. */
 function checkTimes(claims: JsonObject, skewMs: number, now: number): number {
   const expiresAt = time(claims, 'exp');
   if (expiresAt === undefined || expiresAt + skewMs <= now) throw new TokenRefused('expired');
@@ -73,7 +73,7 @@ function checkTimes(claims: JsonObject, skewMs: number, now: number): number {
   return expiresAt;
 }
 
-/** A token bound to a key of its client is no bearer token. @see RFC 9449 §7.2, RFC 8705 §3 */
+/** Rejects a sender-constrained token, which is not a bearer token. @see RFC 9449 §7.2, RFC 8705 §3 */
 function checkBinding(claims: JsonObject): void {
   const confirmation = claims['cnf'];
   if (confirmation === undefined) return;
@@ -95,7 +95,7 @@ function subjectOf(claims: JsonObject, { subjectClaim = 'sub' }: ClaimRules): st
   return subject;
 }
 
-/** `scope` as RFC 8693 has it, or `scp` as other issuers write it. */
+/** Reads `scope` (RFC 8693), or `scp` of other issuers. */
 function scopesOf(claims: JsonObject): ReadonlySet<string> {
   const granted = claims['scope'] ?? claims['scp'];
   const list: unknown[] = typeof granted === 'string' ? granted.split(' ') : Array.isArray(granted) ? granted : [];

@@ -9,7 +9,7 @@ export interface JwtParts {
 
 const BASE64URL = /^[\w-]*$/;
 
-/** The JSON object that a base64url part holds; undefined for anything else. */
+/** Decodes a base64url part to a JSON object. Returns undefined for anything else. */
 export function decodeObject(part: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
@@ -20,9 +20,9 @@ export function decodeObject(part: string): JsonObject | undefined {
 }
 
 /**
- * Returns the parts of a JWT, and undefined for an opaque token. The verdict is final: a JWT is never introspected and an
+ * Returns the parts of a JWT, and undefined for an opaque token. The result is final: a JWT is never introspected and an
  * opaque token is never verified. Throws `TokenRefused` for an encrypted token, and for a token that begins with the
- * header of a JWT and is not one, such as a JWT with `=` or `.` at its end: introspection would get it each time anew.
+ * header of a JWT and is not one, such as a JWT with `=` or `.` at its end: each spelling would cost an introspection.
  */
 export function classify(token: string): JwtParts | undefined {
   const parts = token.split('.', 6);
@@ -34,7 +34,7 @@ export function classify(token: string): JwtParts | undefined {
   return { header, payload };
 }
 
-/** The first part that is not empty, if it decodes to a header. Most opaque tokens have no dot and fail the first check. */
+/** Returns the first non-empty part if it decodes to a header. Most opaque tokens have no dot and fail the first check. */
 function joseHeader(token: string): JwtParts['header'] | undefined {
   const start = token.search(/[^.~]/);
   const end = token.indexOf('.', start);

@@ -4,18 +4,18 @@ import { FetchFailure, type JsonGet } from '../keys/json-get.ts';
 import { DependencyDown } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
-/** What an API server asks of us before it shows its issuer and its keys. */
+/** Permission that an API server requires for its issuer and its keys. */
 export const ROLE_MISSING =
   'the API server does not show us its issuer and its keys: bind the ClusterRole system:service-account-issuer-discovery to the service account of this pod';
 
 export const isForbidden = ({ status }: FetchFailure): boolean => status === 401 || status === 403;
 
-/** Of clusters that say nothing else. */
+/** Default issuer of clusters. */
 const USUAL_ISSUER = 'https://kubernetes.default.svc';
 
 /**
- * The issuer of a cluster's service account tokens: `iss` of the pod's own token (the kubelet put it there, so it needs no
- * proof), else what the API server says, else the usual one. Found once.
+ * Finds the issuer of a cluster's service account tokens once: `iss` of the pod's own token (the kubelet wrote it, so it needs no
+ * verification), else the issuer in the API server's metadata, else the default.
  */
 export class ClusterIssuer {
   readonly #apiServer: ApiServer;
@@ -50,7 +50,7 @@ export class ClusterIssuer {
       const [, payload = ''] = this.#readSecret(this.#apiServer.tokenFile).split('.');
       return textOf(decodeObject(payload)?.['iss']);
     } catch {
-      return undefined; // no token is mounted: the API server is asked
+      return undefined; // no token is mounted: use the API server
     }
   }
 
@@ -60,7 +60,7 @@ export class ClusterIssuer {
       return textOf((document as JsonObject | null)?.['issuer']) ?? USUAL_ISSUER;
     } catch (error) {
       if (!(error instanceof FetchFailure)) throw error;
-      if (error.status === 404) return USUAL_ISSUER; // it says nothing of issuers
+      if (error.status === 404) return USUAL_ISSUER; // it has no issuer metadata
       throw new DependencyDown('discovery', isForbidden(error) ? ROLE_MISSING : error.message);
     }
   }

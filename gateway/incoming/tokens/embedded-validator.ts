@@ -10,7 +10,7 @@ import type {
   ValidatorDeps,
 } from '../token-validator.ts';
 
-/** Access tokens of the authorization server in this process, while their login lives. @see RFC 9068 §4 */
+/** Validates access tokens of the embedded authorization server while their login is valid. @see RFC 9068 §4 */
 export function createEmbeddedValidator(
   config: IncomingConfig,
   embedded: EmbeddedIssuer,
@@ -59,7 +59,7 @@ async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise
   }
 }
 
-/** The signature says who it was; the login may have ended since. */
+/** Checks the login: it may have ended after the token was issued. */
 function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise<Identity> {
   const { tsid, subject: userId, clientId } = identity;
   if (tsid === undefined || clientId === undefined) throw new TokenRefused('login_missing');

@@ -1,8 +1,8 @@
 const MAX_ENTRIES = 10_000;
 
 /**
- * What was found out about tokens, for a while. Entries leave in the order in which they came: they live about equally
- * long, so a hit has nothing to write.
+ * Cache of results about tokens. Evicts the oldest entry first: all entries live about equally
+ * long, so a hit writes nothing.
  */
 export class ExpiringCache<Value> {
   readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>();

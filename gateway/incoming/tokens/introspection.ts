@@ -13,7 +13,7 @@ import type { Logger } from '../../contract/logger.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 
 export interface IntrospectionOptions {
-  /** When undefined the issuer's metadata names the endpoint. */
+  /** Introspection endpoint; undefined means that of the issuer's metadata. */
   readonly endpoint: string | undefined;
   readonly discovery: Discovery;
   readonly clientId: string;
@@ -21,7 +21,7 @@ export interface IntrospectionOptions {
   readonly outbound: Outbound;
   readonly readSecret: (file: string) => string;
   readonly rules: ClaimRules;
-  /** How long good answers are kept, ms. */
+  /** Time for which positive replies are cached, ms. */
   readonly cacheMs: number;
   readonly now: () => number;
   readonly log: Logger;
@@ -34,27 +34,27 @@ interface Endpoint {
 }
 
 const REFUSED_MS = 10_000;
-/** An answer this old is asked for again before a stream goes on by it. */
+/** Age at which a reply is refreshed before a stream continues. */
 const BELIEVED_MS = 5_000;
 const FAULT_LOG_MS = 60_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 const TIMEOUT_MS = 10_000;
-/** More tokens than this are not asked about at once. */
+/** Most concurrent introspection requests. */
 const MAX_FLIGHTS = 1_000;
-/** The same while the endpoint does not answer in time: they find out when it does, the others get 503 at once. */
+/** Most concurrent requests while the endpoint times out: they probe it, other tokens get 503 at once. */
 const MAX_FLIGHTS_WHILE_HANGING = 8;
 const BEARER_TYPES = ['bearer', 'access_token'];
 
 /**
- * Asks the issuer about opaque tokens. Answers are kept, good ones for min(exp, `cacheMs`) and bad ones for 10 s; requests
- * with one token share a flight. @see RFC 7662
+ * Introspects opaque tokens. Caches positive replies for min(exp, `cacheMs`) and negative ones for 10 s; concurrent requests
+ * with one token share one introspection. @see RFC 7662
  */
 export class Introspection {
   readonly #options: IntrospectionOptions;
   readonly #accepted = new ExpiringCache<Identity>();
-  readonly #refused = new ExpiringCache<TokenRefused>(); // apart, so that junk drives out no good token
+  readonly #refused = new ExpiringCache<TokenRefused>(); // separate, so that invalid tokens evict no valid one
   readonly #flights = new Map<string, Promise<Identity>>();
-  /** Time of the answer behind an identity, ms since the epoch. */
+  /** Time of the reply behind an identity, ms since the epoch. */
   readonly #answeredAt = new WeakMap<Identity, number>();
   #faultLoggedAt = -Infinity;
   #isHanging = false;
@@ -74,7 +74,7 @@ export class Introspection {
     return this.#fly(token, digest);
   }
 
-  /** Judges an admitted caller by an answer of the last 5 s, else by a new one; undefined for identities of others. */
+  /** Checks an accepted identity with a reply of the last 5 s or a new one. Returns undefined for identities of other validators. */
   liveness(identity: Identity): Liveness | undefined {
     if (!this.#answeredAt.has(identity)) return undefined;
     const { now, rules } = this.#options;
@@ -142,7 +142,7 @@ export class Introspection {
     }
   }
 
-  /** A connection that was just being closed costs one more try: asking twice is harmless. */
+  /** Retries once when the connection was closing: introspection is idempotent. */
   async #post(token: string, endpoint: Endpoint): Promise<OutboundReply> {
     try {
       return await this.#send(token, endpoint);
@@ -199,7 +199,7 @@ export class Introspection {
     }
   }
 
-  /** Somebody must mend the configuration; said once a minute. */
+  /** Logs a configuration error at most once a minute. */
   #fault(message: string): DependencyDown {
     const now = this.#options.now();
     if (now - this.#faultLoggedAt >= FAULT_LOG_MS) {
@@ -217,7 +217,7 @@ const refusedOrDown = (error: unknown): boolean => {
 
 const down = (message: string): DependencyDown => new DependencyDown('introspection', message);
 
-/** A reply without `iss` speaks of tokens of the one issuer that was asked. */
+/** Returns the claims of an active token. A reply without `iss` is about the configured issuer. */
 function acceptedClaims(reply: JsonObject, issuer: string): JsonObject {
   if (reply['active'] !== true) throw new TokenRefused('inactive');
   const type = reply['token_type'];
@@ -235,7 +235,7 @@ function objectOf(body: string): JsonObject | undefined {
   }
 }
 
-/** Both parts form-encoded. @see RFC 6749 §2.3.1 */
+/** Builds Basic credentials with both parts form-encoded. @see RFC 6749 §2.3.1 */
 function basic(clientId: string, secret: string): string {
   const encode = (part: string) => new URLSearchParams({ '': part }).toString().slice(1);
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;

@@ -7,7 +7,7 @@ import { RemoteKeys } from '../keys/remote-keys.ts';
 import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
 
-/** Tokens of an external issuer: JWTs by its key set, opaque ones by introspection when there is a client secret. */
+/** Validates tokens of an external issuer: JWTs with its key set, opaque tokens by introspection when a client secret is set. */
 export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
   const oidc = oidcOf(config);
   const { issuer, jwksurl } = oidc;

@@ -6,30 +6,30 @@ import type { KeySet, KeySource } from '../keys/key-set.ts';
 import { TokenRefused, type RefusalReason } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
-/** Of signatures that are believed: asymmetric ones only. @see RFC 8725 §3.1 */
+/** Accepted signature algorithms: asymmetric only. @see RFC 8725 §3.1 */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-/** JWTs that are made to be shown to somebody else than a resource server. */
+/** Types of JWTs that are not meant for a resource server. */
 const FOREIGN_TYPES = ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'oauth-id-jag+jwt'];
 
 const MAX_KID_LENGTH = 1024;
 
 export interface HeaderRules {
-  /** Else a token may go without where the key set has exactly one key that fits. */
+  /** False: a token may omit `kid` when exactly one key matches. */
   readonly requireKid: boolean;
-  /** The only `typ`; when undefined every one but those of other purposes. */
+  /** The only accepted `typ`; undefined accepts all except types for other purposes. */
   readonly type?: string | undefined;
 }
 
 export interface VerifiedJwt {
   readonly identity: Identity;
-  /** In which the key was found. */
+  /** Key set that contains the key. */
   readonly keySet: KeySet;
 }
 
 /**
- * Verifies a JWT with the keys of its issuer. What needs no key is checked first, so that junk costs no request for keys.
- * Header members that bring or name keys (`jwk`, `jku`, `x5c`, `x5u`) are never looked at. Throws or rejects with
+ * Verifies a JWT with the keys of its issuer. Checks that need no key come first, so that invalid tokens cause no fetch.
+ * Ignores header members that contain or name keys (`jwk`, `jku`, `x5c`, `x5u`). Throws or rejects with
  * `TokenRefused` or `DependencyDown`. @see RFC 7515 §4, RFC 8725 §3
  */
 export function verifyJwt(
@@ -48,7 +48,7 @@ export function verifyJwt(
 
 function checkHeader(header: JwtParts['header'], { requireKid, type }: HeaderRules): void {
   if (!ALGORITHMS.includes(header.alg)) throw new TokenRefused('algorithm');
-  if (header['crit'] !== undefined) throw new TokenRefused('critical_header'); // none is understood here
+  if (header['crit'] !== undefined) throw new TokenRefused('critical_header'); // no extension is supported
   const kid = header['kid'];
   if (kid === undefined ? requireKid : typeof kid !== 'string' || kid.length > MAX_KID_LENGTH)
     throw new TokenRefused('kid');
@@ -62,7 +62,7 @@ function checkType(typ: unknown, required: string | undefined): void {
     throw new TokenRefused('token_type');
 }
 
-/** The set in which the key was found. Rejects with `TokenRefused` and with what `keys` rejects with. */
+/** Returns the set that contains the key. Rejects with `TokenRefused`, or like `keys`. */
 export async function verifySignature(
   token: string,
   header: JsonObject,
@@ -78,12 +78,12 @@ export async function verifySignature(
   return renewed;
 }
 
-/** A key that is not there, or a key without name that does not fit, may have come after this set was fetched. */
+/** Returns true when a newer set may verify the token: its key is missing, or it names no key. */
 function mayBeNewer({ kid }: JsonObject, set: KeySet, refusal: RefusalReason): boolean {
   return typeof kid === 'string' ? !set.kids.has(kid) : refusal === 'kid' || refusal === 'signature';
 }
 
-/** Undefined: the signature is good. */
+/** Verifies the signature. Returns undefined when it is valid. */
 async function attempt(token: string, header: JsonObject, { find }: KeySet): Promise<RefusalReason | undefined> {
   try {
     await compactVerify(token, find, { algorithms: ALGORITHMS });
@@ -94,7 +94,7 @@ async function attempt(token: string, header: JsonObject, { find }: KeySet): Pro
   }
 }
 
-/** Several keys under one `kid`: any of them. */
+/** Tries each of several keys with one `kid`. */
 async function attemptEach(token: string, keys: AsyncIterable<CryptoKey>): Promise<RefusalReason | undefined> {
   for await (const key of keys) {
     try {
@@ -107,7 +107,7 @@ async function attemptEach(token: string, keys: AsyncIterable<CryptoKey>): Promi
   return 'signature';
 }
 
-/** What jose has against a token. Other errors are faults of ours and pass. */
+/** Returns the reason for an error of jose. Rethrows other errors. */
 function refusalOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWKSNoMatchingKey) return 'kid';
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) return 'algorithm';

@@ -16,7 +16,7 @@ interface KnownIssuer {
   find(): Promise<string>;
 }
 
-/** Service account tokens of a cluster: JWTs only, with a `kid`. */
+/** Validates service account tokens of a cluster: JWTs with a `kid` only. */
 export function createServiceAccountValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
   const cluster = new Cluster(config, deps);
   const issuer = cluster.issuer();
@@ -37,7 +37,7 @@ export function createServiceAccountValidator(config: IncomingConfig, deps: Vali
   });
 }
 
-/** Made once the issuer is known. */
+/** Creates the rules once the issuer is known. */
 function rulesOf(config: IncomingConfig, issuer: KnownIssuer): () => TokenRules | Promise<TokenRules> {
   const { incoming, namespace: ownNamespace } = config.vmcp;
   const { service_account: serviceAccount, namespace } = incoming;
@@ -50,12 +50,12 @@ function rulesOf(config: IncomingConfig, issuer: KnownIssuer): () => TokenRules 
   };
 }
 
-/** What one configuration asks of its cluster. */
+/** Requests of one configuration to its cluster. */
 class Cluster {
   readonly #config: IncomingConfig;
   readonly #deps: ValidatorDeps;
   readonly #guards: Guards;
-  /** With the CA file and the token of the pod. */
+  /** True: use the CA file and the token of the pod. */
   readonly #authenticated: boolean;
 
   constructor(config: IncomingConfig, deps: ValidatorDeps) {
@@ -93,7 +93,7 @@ class Cluster {
     );
   }
 
-  /** The API server's address is the cluster's own and no user's: it may be private, and nobody else gets the token. */
+  /** Returns a fetcher for the API server: its address may be private, and only it gets the token of the pod. */
   #get({ url: apiServerUrl, tokenFile, caFile }: ApiServer, dependency: 'keys' | 'discovery'): JsonGet {
     const policy = { ...policyFor(apiServerUrl, { allowPrivateIPs: true }), allowApiServer: true };
     const outbound = this.#guards.with(policy, this.#authenticated ? caFile : undefined);
