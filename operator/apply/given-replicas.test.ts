@@ -21,7 +21,7 @@ it('keeps the applied number for this version of the object only', () => {
 
 it.each([
   ['another manager', { manager: 'hpa', operation: 'Update', subresource: 'scale', fieldsV1 }],
-  ['the second manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],
+  ['the replicas manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],
   ['nobody', { manager: 'ours', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:template': {} } } }],
 ])('returns undefined when %s owns the field', (_, entry) => {
   expect(replicasToKeep(live(entry), 'ours')).toBeUndefined();

@@ -18,11 +18,11 @@ it('is rolled out when all pods are new and available, or with 0 replicas', () =
 });
 
 it.each([
-  ['nothing is known', undefined],
+  ['there is no status', undefined],
   ['the status is of an earlier spec', { ...DONE, observedGeneration: 2 }],
-  ['old pods are there', { ...DONE, replicas: 3 }],
+  ['old pods exist', { ...DONE, replicas: 3 }],
   ['new pods are missing', { ...DONE, updatedReplicas: 1 }],
-  ['a pod does not serve', { ...DONE, availableReplicas: 1 }],
-])('is not while %s', (_, status) => {
+  ['a pod is not available', { ...DONE, availableReplicas: 1 }],
+])('is not rolled out while %s', (_, status) => {
   expect(workload(status)).toBe(false);
 });

@@ -182,8 +182,8 @@ describe('WrittenObjects and lists', () => {
   });
 
   it.each([
-    ['brings the result', at('10')],
-    ['lacks it already', undefined],
+    ['includes the result', at('10')],
+    ['no longer includes the result', undefined],
   ])('reports a write as a change when a list during it %s', async (_what, listed) => {
     const { written, news } = setUp();
     await written.write(TYPE, at(''), () => {

@@ -14,27 +14,23 @@ const except =
 describe('choosePorts', () => {
   it.each([
     ['gives the base port to the first and the next ones in order', {}, [4483, 4484, 4485]],
-    ['passes over busy ports', { isFree: except(4484) }, [4483, 4485, 4486]],
-    ['moves from a busy base port that is only the default', { isFree: except(4483) }, [4484, 4485, 4486]],
-    ['keeps what each had, whoever is first now', { kept: { 'b/x': 4483, 'a/y': 4490 } }, [4484, 4490, 4483]],
+    ['skips busy ports', { isFree: except(4484) }, [4483, 4485, 4486]],
+    ['skips a busy default base port', { isFree: except(4483) }, [4484, 4485, 4486]],
+    ['keeps earlier ports, independent of the order', { kept: { 'b/x': 4483, 'a/y': 4490 } }, [4484, 4490, 4483]],
+    ['reuses the port of a removed server', { kept: { 'a/x': 4483, 'gone/x': 4484, 'b/x': 4485 } }, [4483, 4484, 4485]],
+    ['keeps the earlier port of a single server', { names: ['a/x'], kept: { 'a/x': 4490 } }, [4490]],
     [
-      'fills the gap of a server that is gone',
-      { kept: { 'a/x': 4483, 'gone/x': 4484, 'b/x': 4485 } },
-      [4483, 4484, 4485],
-    ],
-    ['lets a lone server keep a port beside the base', { names: ['a/x'], kept: { 'a/x': 4490 } }, [4490]],
-    [
-      'gives an explicit base port to the first although it had another',
+      'assigns an explicit base port to the first server',
       { names: ['a/x'], kept: { 'a/x': 4490 }, explicit: true },
       [4483],
     ],
     [
-      'leaves an explicit base port with the one that had it',
+      'keeps an explicit base port with the server that had it',
       { kept: { 'a/y': 4483 }, explicit: true },
       [4484, 4483, 4485],
     ],
-    ['resolves a port that was kept twice', { kept: { 'a/x': 4484, 'a/y': 4484 } }, [4484, 4483, 4485]],
-    ['has nothing to do for no server', { names: [] }, []],
+    ['resolves a port that is stored twice', { kept: { 'a/x': 4484, 'a/y': 4484 } }, [4484, 4483, 4485]],
+    ['assigns nothing without servers', { names: [] }, []],
   ])('%s', async (_what, more, expected) => {
     expect(Object.values((await choosePorts({ ...request, ...more })).ports)).toEqual(expected);
   });
@@ -57,9 +53,9 @@ describe('choosePorts', () => {
 
 describe('chooseManagementPort', () => {
   it.each([
-    ['takes the one asked for', 8080, true, [], [], 8080],
-    ['moves the default on', 8080, false, [8080], [], 8081],
-    ['keeps away from public ports that are not open yet', 8080, false, [], [8080, 8081], 8082],
+    ['uses the given port', 8080, true, [], [], 8080],
+    ['skips a busy default port', 8080, false, [8080], [], 8081],
+    ['avoids public ports that are not open yet', 8080, false, [], [8080, 8081], 8082],
   ])('%s', async (_what, port, explicit, busy, taken, expected) => {
     expect(await chooseManagementPort(port, explicit, taken, except(...busy))).toBe(expected);
   });

@@ -61,7 +61,7 @@ describe.each(KINDS)('a %s that would run as the operator', (_, make, ownAccount
       'spec.podTemplateSpec.spec.serviceAccountName',
     ],
     [
-      'by a patch that takes the account away',
+      'by a patch that removes the account',
       patch({ serviceAccountName: null }),
       'default',
       'spec.podTemplateSpec.spec.serviceAccountName',

@@ -138,7 +138,7 @@ describe('vmcp gateway on a laptop', { timeout: 60_000 }, () => {
     ['0.0.0.0 without --host', [], '0.0.0.0', '127.0.0.1'],
     ['the loopback address', ['--host', '127.0.0.1'], '127.0.0.1', '127.0.0.1'],
     ['every IPv6 address', ['--host', '::'], '[::]', '[::1]'],
-  ])('logs the bound address %s and a working URL', async (_what, host, bound, named) => {
+  ])('logs the bound address and a working URL for %s', async (_what, host, bound, named) => {
     const running = await gateway({}, {}, host);
     const url = new URL(await running.url);
     expect(url.hostname).toBe(named);

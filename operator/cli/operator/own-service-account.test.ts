@@ -19,8 +19,8 @@ describe('ownServiceAccount', () => {
     ['nothing', undefined],
     ['a password', 'Basic dXNlcjpwYXNz'],
     ['an opaque token', 'Bearer opaque'],
-    ['no JSON', 'Bearer e30.e30x.signature'],
-    ['a token of somebody else', bearer({ sub: 'ann' })],
+    ['invalid JSON', 'Bearer e30.e30x.signature'],
+    ['a token without a ServiceAccount', bearer({ sub: 'ann' })],
     ['an account of another namespace', bearer({ 'kubernetes.io': { ...account, namespace: 'other' } })],
   ])('returns undefined for %s', (_what, authorization) => {
     expect(ownServiceAccount(authorization, 'vmcp-system')).toBeUndefined();

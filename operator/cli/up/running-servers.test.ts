@@ -54,9 +54,9 @@ describe('the plan after an edit', () => {
     const after = await plan([...tools('one'), wrong, other], before.servers);
     expect(names(after.kept)).toEqual(['default/desk']);
     expect(after.servers).toEqual(before.servers);
-    const mended = await plan([...tools('one'), desk(', config: {metadata: {a: b}}'), other], after.servers);
-    expect(mended.kept).toEqual([]);
-    expect(mended.servers[0]?.config.vmcp.metadata).toEqual({ a: 'b' });
+    const corrected = await plan([...tools('one'), desk(', config: {metadata: {a: b}}'), other], after.servers);
+    expect(corrected.kept).toEqual([]);
+    expect(corrected.servers[0]?.config.vmcp.metadata).toEqual({ a: 'b' });
   });
 
   it('has one version of a process that a valid and a kept server share', async () => {

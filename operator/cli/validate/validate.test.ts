@@ -311,33 +311,33 @@ const RANDOM = randomBytes(48).toString('base64');
 
 describe('keys of an authorization server', () => {
   it.each<[string, string, string]>([
-    ['that can be used', LOGIN(privateKey(), RANDOM), ''],
+    ['valid keys', LOGIN(privateKey(), RANDOM), ''],
     [
-      'that are encrypted',
+      'an encrypted key',
       LOGIN(privateKey({ cipher: 'aes-256-cbc', passphrase: 'canary' }), RANDOM),
       `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": the key is encrypted`,
     ],
     [
-      'that are weak',
+      'a weak key',
       LOGIN(pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 })), RANDOM),
       `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": the RSA key has less than 2048`,
     ],
     [
-      'that are none',
+      'an invalid key',
       LOGIN('canary', RANDOM),
       `InvalidKeyFile ${AUTH}.signingKeySecretRefs[0].key: key "signing" of Secret "keys": there is no private key in PEM`,
     ],
     [
-      'with a short secret',
+      'a short secret',
       LOGIN(privateKey(), 'canary'),
       `InvalidKeyFile ${AUTH}.hmacSecretRefs[0].key: key "hmac" of Secret "keys": the secret has 6 bytes: use at least 32`,
     ],
     [
-      'with an empty client secret',
+      'an empty client secret',
       LOGIN(privateKey(), RANDOM, '\n'),
       `SecretEmpty ${AUTH}.upstreamProviders[0].oidcConfig.clientSecretRef.key: key "client" of Secret "keys": it is empty`,
     ],
-  ])('reports %s at the field that uses them', async (_name, manifests, expected) => {
+  ])('checks %s', async (_name, manifests, expected) => {
     await write('a.yaml', manifests);
     const { servers, problems } = await examine([dir], { needsFiles: true }, '/state');
     const said = problems.map(({ reason, path, message }) => `${reason} ${path}: ${message}`);

@@ -141,20 +141,20 @@ describe('a patch of a pod template', () => {
   });
 
   it.each([
-    ['no object', '[]', 'spec.podTemplateSpec: must be an object'],
+    ['a value that is not an object', '[]', 'spec.podTemplateSpec: must be an object'],
     [
       'an unknown member',
       'replicas: 3',
       'spec.podTemplateSpec.replicas: PodTemplateSpec has no such field: correct the name or remove it',
     ],
     [
-      'metadata that means nothing',
+      'metadata without effect',
       'metadata: { ownerReferences: [] }',
       'spec.podTemplateSpec.metadata.ownerReferences: ObjectMeta has no such field: correct the name or remove it',
     ],
     ['null in a list', 'spec: { tolerations: [null] }', 'spec.podTemplateSpec.spec.tolerations[0]: must be an object'],
     [
-      'two items of one key',
+      'two items with one key',
       'spec: { volumes: [{ name: b }, { name: b }] }',
       'spec.podTemplateSpec.spec.volumes[1]: has the same name as an item before it: remove one',
     ],
@@ -169,28 +169,28 @@ describe('a patch of a pod template', () => {
       'spec.podTemplateSpec.spec.$deleteFromPrimitiveList/volumes: the items of this list are objects: write {$patch: delete} into the item instead',
     ],
     [
-      'a directive that is no list',
+      'a directive that is not a list',
       'spec: { $retainKeys: a }',
       'spec.podTemplateSpec.spec.$retainKeys: must be a list',
     ],
     [
-      'a directive that names no field',
+      'a directive that names an unknown field',
       'spec: { $retainKeys: [volume] }',
       'spec.podTemplateSpec.spec.$retainKeys[0]: must name a field',
     ],
     ['an unknown directive', 'spec: { $merge: a }', 'spec.podTemplateSpec.spec.$merge: must be a list'],
     [
-      'a map with a directive that says nothing',
+      'a map with an invalid directive',
       'spec: { nodeSelector: { $patch: no } }',
       'spec.podTemplateSpec.spec.nodeSelector.$patch: must be delete, replace or merge',
     ],
     [
-      'a label of the selector taken away with all others',
+      'a patch that removes all labels',
       'metadata: { labels: { $patch: replace, a: b } }',
       'spec.podTemplateSpec.metadata.labels.app: cannot be changed or removed, it selects the pods: remove it from the patch',
     ],
     [
-      'everything taken away',
+      'a patch that removes everything',
       '$patch: delete',
       'spec.podTemplateSpec.metadata.labels.app: cannot be changed or removed, it selects the pods: remove it from the patch',
       'spec.podTemplateSpec.spec.containers: container "mcp" cannot be removed: correct the patch',

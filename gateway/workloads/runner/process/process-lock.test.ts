@@ -44,8 +44,8 @@ describe('tryLock', () => {
   });
 
   it.each([
-    ['a process that was given the same id later', JSON.stringify({ pid: process.pid, startTime: 'earlier' })],
-    ['a crash in the middle of writing', '{"pid":'],
+    ['a later process with the same id', JSON.stringify({ pid: process.pid, startTime: 'earlier' })],
+    ['a crash during a write', '{"pid":'],
   ])('takes over after %s', (_what, content) => {
     writeFileSync(path, content);
     expect(tryLock(path).held).toBe(true);
