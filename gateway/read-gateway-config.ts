@@ -58,8 +58,8 @@ export function checkGatewayConfig(json: unknown): Read {
   const strategies = readStrategies(read.config);
   const problems = [
     ...gatewayConfigProblems(read.config, policyMembers),
-    ...strategies.problems,
     ...incomingProblems(read.config),
+    ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS, hasUsers(read.config.vmcp.incoming.type)),
     ...authServerProblems(read.config),
     ...policyProblems(read.config),
