@@ -37,7 +37,7 @@ export function incomingRegistry(modes: readonly AnyMode[]) {
     issuerOf: (config: GatewayConfig): string | undefined => named(config.vmcp.incoming.type).issuer?.(config),
 
     /** Lists the problems of `vmcp.incoming` that the schema of the document cannot find. Paths start at the document. */
-    incomingProblems(config: GatewayConfig): Problem[] {
+    incomingProblems: (config: GatewayConfig): Problem[] => {
       const { type, config: own = {} } = config.vmcp.incoming;
       const mode = byType.get(type);
       if (!mode) {
@@ -54,13 +54,13 @@ export function incomingRegistry(modes: readonly AnyMode[]) {
     },
 
     /** Resolves `incomingAuth`. Paths of problems start at the member that the type names. */
-    resolveMode(spec: { readonly type: string }, scope: ModeScope): ResolvedMode {
+    resolveMode: (spec: { readonly type: string }, scope: ModeScope): ResolvedMode => {
       const member: unknown = (spec as Readonly<Record<string, unknown>>)[spec.type];
       return named(spec.type).resolve(member as never, scope);
     },
 
     /** Returns undefined when clients are anonymous. Throws an Error for a configuration that cannot be enforced. */
-    createValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator | undefined {
+    createValidator: (config: IncomingConfig, deps: ValidatorDeps): IssuerValidator | undefined => {
       const { type, config: own = {} } = config.vmcp.incoming;
       return named(type).create(own as never, { ...deps, document: config });
     },

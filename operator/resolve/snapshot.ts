@@ -1,5 +1,4 @@
 import type { MCPExternalAuthConfig } from '../../crds/kinds/mcp-external-auth-config.ts';
-import type { MCPGroup } from '../../crds/kinds/mcp-group.ts';
 import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
@@ -7,7 +6,7 @@ import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
 import type { ObjectOf } from '../../crds/kinds/schema/kind.ts';
 
-export type { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
+export type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
 
 type OwnKind = (typeof KINDS)[number];
 

@@ -37,8 +37,8 @@ const at = (prefix: string, problem: Problem): Problem => ({ ...problem, path: `
  * Functions over the registered stores; the first one is the default. All casts are here: resources and configurations
  * are checked against the schemas of the store before.
  */
-export function storeRegistry<const Stores extends readonly [AnyStore, ...AnyStore[]]>(stores: Stores) {
-  const [byDefault] = stores as readonly [AnyStore, ...AnyStore[]];
+export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
+  const [byDefault] = stores;
   const named = (type: string): AnyStore | undefined =>
     stores.find((store) => store.type === type || store.aliases?.includes(type) === true);
 
