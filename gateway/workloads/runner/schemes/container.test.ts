@@ -166,10 +166,10 @@ describe('the client of a container engine', () => {
   });
 
   it.each([
-    ['a value with a line break', { KEY: 'canary-1\ncanary-2' }, /^environment variable KEY holds a line break/],
-    ['a value with a carriage return', { KEY: 'canary-1\r' }, /^environment variable KEY holds a line break/],
+    ['a value with a line break', { KEY: 'canary-1\ncanary-2' }, /^environment variable KEY contains a line break/],
+    ['a value with a carriage return', { KEY: 'canary-1\r' }, /^environment variable KEY contains a line break/],
     ['a name that reads as a comment', { '#KEY': 'canary-1' }, /^"#KEY" cannot name an environment variable/],
-    ['a name that would hold another line', { 'A=1\nB': 'canary-1' }, /cannot name an environment variable/],
+    ['a name with a line break in it', { 'A=1\nB': 'canary-1' }, /cannot name an environment variable/],
     [
       'a value longer than a line may be',
       { KEY: 'x'.repeat(65_536) },
