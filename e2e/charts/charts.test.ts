@@ -101,10 +101,14 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
   });
 
   test.each([
-    ['namespace with no namespace', [], 'name the namespaces'],
-    ['namespace with its own one', ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'], 'is the operator'],
-    ['namespace with all', ['operator.rbac.allowedNamespaces={all}'], 'all is what scope cluster does'],
-    ['cluster with namespaces', ['operator.rbac.allowedNamespaces={team-a}'], 'scope cluster is every namespace'],
+    ['namespace with no namespace', [], 'needs the namespaces to watch'],
+    [
+      'namespace with its own one',
+      ['operator.rbac.allowedNamespaces={team-a,vmcp-system}'],
+      'is the namespace of the operator',
+    ],
+    ['namespace with all', ['operator.rbac.allowedNamespaces={all}'], 'needs scope cluster'],
+    ['cluster with namespaces', ['operator.rbac.allowedNamespaces={team-a}'], 'scope cluster covers every namespace'],
   ])('rejects scope %s', async (what, values, why) => {
     const [scope] = what.split(' ');
     const { code, stderr } = await template('vmcp', [`operator.rbac.scope=${scope}`, ...values]);

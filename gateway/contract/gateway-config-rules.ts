@@ -137,7 +137,7 @@ function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
     problems.push({ reason: 'MissingField', path: 'vmcp.namespace', message });
   }
   if (!cluster) return problems;
-  const message = `with vmcp.cluster this stands in ConfigMap ${cluster.backends_config_map}: remove it here`;
+  const message = `with vmcp.cluster this is read from ConfigMap ${cluster.backends_config_map}: remove it here`;
   if (backends.length > 0) problems.push({ reason: 'RuleViolated', path: 'vmcp.backends', message });
   if (credentials !== undefined) problems.push({ reason: 'RuleViolated', path: 'vmcp.outgoing_auth', message });
   return problems;

@@ -43,7 +43,7 @@ export const Backend = Closed({
   isolation: Type.Optional(
     Type.Enum(['principal', 'session', 'shared'], {
       default: 'principal',
-      description: 'stdio: who shares one child process.',
+      description: 'stdio: sessions that share one child process.',
     }),
   ),
   max_processes: Type.Optional(
@@ -91,7 +91,7 @@ const WorkloadTools = Closed({
 
 export const Aggregation = Closed({
   conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
-    description: 'How equal tool names are told apart.',
+    description: 'Strategy for tools of different backends with the same name.',
   }),
   prefix_format: Type.String({ description: 'Put before the name; `{workload}` is the backend.' }),
   priority_order: Type.Optional(Strings('Backends, the first wins a name.')),
@@ -143,7 +143,7 @@ const Introspection = Closed(
     ),
     allow_missing_audience: Bool('Accept answers without `aud`.'),
     subject_claim: Type.Optional(
-      Type.String({ minLength: 1, default: 'sub', description: 'Member of the answer that says who the user is.' }),
+      Type.String({ minLength: 1, default: 'sub', description: 'Member of the answer that identifies the user.' }),
     ),
   },
   { description: 'inline: how answers about opaque tokens are judged.' },

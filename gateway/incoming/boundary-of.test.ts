@@ -20,5 +20,5 @@ it.each([
   testScope().defer(() => {
     boundary.close();
   });
-  expect(lines).toEqual([`${level} anonymous access: whoever reaches the listener may call`]);
+  expect(lines).toEqual([`${level} anonymous access: every client that reaches the listener can call tools`]);
 });

@@ -46,7 +46,7 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
   });
   if (!validator) {
     const level = deps.exposed ? 'warn' : 'info';
-    log[level]('anonymous access: whoever reaches the listener may call', { url: mcpUrl });
+    log[level]('anonymous access: every client that reaches the listener can call tools', { url: mcpUrl });
     return createBoundary({ log, now, onOutcome });
   }
   validator.warmUp();

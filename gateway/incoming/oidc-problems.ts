@@ -14,7 +14,7 @@ const SERVICE_ACCOUNT = ['service_account', 'namespace', 'use_cluster_auth'] as 
 export function oidcProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
   const { incoming } = vmcp;
   if (!oidc) {
-    const message = 'vmcp.incoming.type oidc needs oidc_config: say whose tokens are accepted';
+    const message = 'vmcp.incoming.type oidc needs oidc_config, which names the issuer of the accepted tokens: set it';
     return [{ reason: 'MissingField', path: 'oidc_config', message }];
   }
   return [

@@ -179,7 +179,7 @@ export class Reflector<T extends KubeObject> {
     const { log, type, namespace = 'all' } = this.#options;
     const fields = { kind: type.kind, namespace, reason, status, error: message };
     if (reason === 'Expired' || reason === this.#complained) log.debug('a watch ended', fields);
-    else log.warn('objects cannot be watched: what is known stands until they can', fields);
+    else log.warn('objects cannot be watched: the last known state stays in use until then', fields);
     if (reason !== 'Expired') this.#complained = reason;
   }
 

@@ -181,7 +181,7 @@ describe('no reply', () => {
     const origin = `http://127.0.0.1:${String(free.port)}`;
     await expect(outbound().request({ ...GET, url: `${origin}/path?token=secret` })).rejects.toMatchObject({
       kind: 'unreachable',
-      message: `${origin} cannot be asked (ECONNREFUSED)`,
+      message: `${origin} cannot be reached (ECONNREFUSED)`,
     });
   });
 

@@ -176,7 +176,7 @@ class Exchange {
     const code = codeOf(error);
     if (TIMEOUT_CODES.has(code)) return new OutboundError('timeout', `${origin} does not answer in time (${code})`);
     if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundError('too_large', `headers of ${origin} are too long`);
-    return new OutboundError('unreachable', `${origin} cannot be asked (${code})`);
+    return new OutboundError('unreachable', `${origin} cannot be reached (${code})`);
   }
 }
 

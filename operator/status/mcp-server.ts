@@ -147,6 +147,6 @@ function authCondition(
 function stdioCondition(replicas: number): ConditionState {
   const type = 'StdioReplicaCapped';
   if (replicas <= 1) return falseCondition(type, 'StdioReplicaCapNotActive', 'spec.replicas is at most 1');
-  const message = `a stdio server runs in one pod, whatever spec.replicas says (${String(replicas)}): set spec.replicas: 1`;
+  const message = `a stdio server runs in one pod, not in spec.replicas (${String(replicas)}): set spec.replicas: 1`;
   return warningCondition(type, 'StdioTransportCapAt1', message);
 }

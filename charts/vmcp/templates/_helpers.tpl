@@ -32,13 +32,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "vmcp.namespaces" -}}
 {{- $namespaces := .Values.operator.rbac.allowedNamespaces }}
 {{- if not $namespaces }}
-{{- fail "operator.rbac.allowedNamespaces: with scope namespace, name the namespaces that the operator is to watch" }}
+{{- fail "operator.rbac.allowedNamespaces: scope namespace needs the namespaces to watch: list them" }}
 {{- end }}
 {{- if has "all" $namespaces }}
-{{- fail "operator.rbac.allowedNamespaces: all is what scope cluster does: set operator.rbac.scope=cluster, or name the namespaces" }}
+{{- fail "operator.rbac.allowedNamespaces: all needs scope cluster: set operator.rbac.scope=cluster, or list the namespaces" }}
 {{- end }}
 {{- if has .Release.Namespace $namespaces }}
-{{- fail (printf "operator.rbac.allowedNamespaces: %s is the operator's own namespace: who may write resources in it could take its account, so run them in others" .Release.Namespace) }}
+{{- fail (printf "operator.rbac.allowedNamespaces: %s is the namespace of the operator: users who can create pods in it could use its service account, so list other namespaces" .Release.Namespace) }}
 {{- end }}
 {{- $namespaces | uniq | sortAlpha | toJson }}
 {{- end }}

@@ -75,7 +75,11 @@ async function findMetadata(issuer: string, get: JsonGet): Promise<IssuerMetadat
     }
   }
   if (keyless) return keyless;
-  throw failures.find(({ reason }) => reason === 'IssuerMismatch') ?? failures[0] ?? new Error('no URL to ask');
+  throw (
+    failures.find(({ reason }) => reason === 'IssuerMismatch') ??
+    failures[0] ??
+    new Error('no URL of a discovery document')
+  );
 }
 
 /** Merges two documents of one issuer: one may name the key set, the other the introspection endpoint. */

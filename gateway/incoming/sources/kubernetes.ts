@@ -50,13 +50,14 @@ export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope):
     insecureAllowHTTP: spec.insecureAllowHTTP === true,
   };
   if (scope.mode === 'local' && (issuer === undefined || jwksUrl === undefined)) {
-    const message = 'there is no cluster here to ask for its issuer: set kubernetes.issuer and kubernetes.jwksUrl';
+    const message =
+      'vmcp does not run in a cluster, so the issuer is unknown: set kubernetes.issuer and kubernetes.jwksUrl';
     scope.problem({ reason: 'ClusterIssuerUnknown', path: '', message });
   }
   if (jwksUrl === undefined && !clusterAuth) scope.checkUrl(issuer, 'issuer', flags);
   if (!clusterAuth || !isApiServer(jwksUrl)) scope.checkUrl(jwksUrl, 'jwksUrl', flags);
   if (introspectionUrl !== undefined) {
-    const message = 'service account tokens are JWTs, and no endpoint is asked about them: remove this field';
+    const message = 'service account tokens are JWTs, which are not introspected: remove this field';
     scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
   }
   return {

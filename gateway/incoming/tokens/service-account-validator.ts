@@ -88,9 +88,7 @@ class Cluster {
   #apiServer(): ApiServer {
     const { apiServer } = this.#deps;
     if (apiServer) return apiServer;
-    throw new Error(
-      'there is no cluster here to ask: set oidc_config.issuer, oidc_config.jwksurl and use_cluster_auth',
-    );
+    throw new Error('vmcp does not run in a cluster: set oidc_config.issuer, oidc_config.jwksurl and use_cluster_auth');
   }
 
   /** Returns a fetcher for the API server: its address may be private, and only it gets the token of the pod. */

@@ -57,7 +57,7 @@ function checkTransportFields({ transport, proxyMode, mcpPort }: MCPServer['spec
     return;
   }
   if (proxyMode !== undefined && proxyMode !== DEFAULT_PROXY_MODE && proxyMode !== transport) {
-    const message = `proxyMode selects how a stdio server is exposed, and this one speaks ${transport ?? 'stdio'}: remove it`;
+    const message = `proxyMode selects how a stdio server is exposed, and the transport of this server is ${transport ?? 'stdio'}: remove it`;
     report.problem('StdioOnly', 'spec.proxyMode', message);
   }
 }

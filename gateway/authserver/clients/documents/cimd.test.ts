@@ -207,7 +207,7 @@ describe('a document is rejected', () => {
     ['that is not found', 'answered with 404', answer(same, 404)],
     ['of status 201', 'answered with 201', answer(same, 201)],
     ['of another client', 'another client_id', answer(() => describing('https://client.example/client.json'))],
-    ['whose host closes the connection', 'cannot be asked', (req) => req.socket.destroy()],
+    ['whose host closes the connection', 'cannot be reached', (req) => req.socket.destroy()],
   ])('%s', async (_, reason, onRequest) => {
     const { result } = await answered(onRequest);
     expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringContaining(reason) });
