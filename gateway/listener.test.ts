@@ -27,7 +27,7 @@ function client(port: number): Socket {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-it('cuts a client that reads nothing of a long answer', async () => {
+it('disconnects a client that does not read a long answer', async () => {
   const closed = Promise.withResolvers<boolean>();
   const port = await serve((_req, res) => {
     res.on('close', () => {
@@ -39,7 +39,7 @@ it('cuts a client that reads nothing of a long answer', async () => {
   expect(await closed.promise).toBe(false);
 });
 
-it('leaves a client alone that reads slowly, for longer than the limit', async () => {
+it('keeps a client that reads slowly for longer than the limit', async () => {
   const startedAt = performance.now();
   const port = await serve((_req, res) => {
     res.end(Buffer.alloc(20_000_000));
@@ -55,7 +55,7 @@ it('leaves a client alone that reads slowly, for longer than the limit', async (
   expect(performance.now() - startedAt).toBeGreaterThan(UNREAD_MS * 2);
 });
 
-it('waits for a slow answer, and keeps a stream that has nothing to say', async () => {
+it('waits for a slow answer and keeps an idle stream', async () => {
   const port = await serve((_req, res) => {
     res.write('begin');
     setTimeout(() => {
@@ -77,7 +77,7 @@ it('names the port that is in use', async () => {
   await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(`port ${String(port)}`);
 });
 
-it('closes connections above its limit at once, and says so', async () => {
+it('closes connections above its limit at once and reports them', async () => {
   let refused = 0;
   const onRefused = (): void => {
     refused += 1;

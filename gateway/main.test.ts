@@ -112,7 +112,7 @@ async function client(
 }
 
 describe('a swap of the configuration', () => {
-  it('lets calls that run on a replaced backend end, and sends new ones to its successor', async () => {
+  it('finishes running calls on a replaced backend, and sends new calls to its successor', async () => {
     const asked = Promise.withResolvers<undefined>();
     const release = Promise.withResolvers<undefined>();
     const old = await backend('a', {
@@ -133,7 +133,7 @@ describe('a swap of the configuration', () => {
     expect(await running).toMatchObject({ result: { from: 'old' } });
   });
 
-  it('lets calls of a server that is gone end before the gateway stops', async () => {
+  it('finishes calls of a removed virtual server before the gateway stops', async () => {
     const asked = Promise.withResolvers<undefined>();
     const release = Promise.withResolvers<undefined>();
     const { config } = await backend('a', {
@@ -159,7 +159,7 @@ describe('a swap of the configuration', () => {
     await stopped;
   });
 
-  it('says that a backend is gone when the lists before a conflict go on and still name it', async () => {
+  it('reports a removed backend as unavailable while a conflict keeps the previous lists active', async () => {
     const backends = [await backend('a', { tools: ['t'] }), await backend('b', { tools: ['t'] })].map(
       ({ config }) => config,
     );
@@ -176,7 +176,7 @@ describe('a swap of the configuration', () => {
     expect(await ask('resources/read', { uri: 'x://d' })).toMatchObject({ error: { message: gone } });
   });
 
-  it('takes another list of origins at once', async () => {
+  it('applies a new list of allowed origins at once', async () => {
     const { config } = await backend('a', { tools: ['t'] });
     const { gateway, url } = await start(spec([config], { origins: ['https://before.example'] }));
     const statusOf = async (origin: string): Promise<number> =>
@@ -194,7 +194,7 @@ describe('the metadata of a protected resource', () => {
     return { ...where, config: { ...config, name, oidc_config, vmcp: { ...config.vmcp, incoming: { type: 'oidc' } } } };
   };
 
-  it('stands at the bare path where no other server of the process shares the origin', async () => {
+  it('is served at the bare path when no other virtual server of the process shares the origin', async () => {
     const [a, b] = [guarded('a', 'https://mcp.example/a/mcp'), guarded('b', 'https://mcp.example/b/mcp')];
     const { gateway } = await start(a, b, guarded('c', 'https://other.example/mcp'));
     const statusAt = async (path: string) => {
@@ -209,8 +209,8 @@ describe('the metadata of a protected resource', () => {
   });
 });
 
-describe('a backend that asks before its channel is open', () => {
-  it('gets an answer', async () => {
+describe('a backend that sends a request before its channel is open', () => {
+  it('receives an answer', async () => {
     const answered: unknown[] = [];
     let stream: ServerResponse | undefined;
     const say = (message: object): void => {
@@ -260,7 +260,7 @@ describe('the public listener', () => {
     expect(status).toBe(405);
   });
 
-  it('refuses a body that is too long so that the client, still sending, gets to read it', async () => {
+  it('refuses a body that is too long with a response that the client can read while it sends', async () => {
     const { url } = await start(spec([]));
     const chunk = new Uint8Array(100_000);
     for (let attempt = 0; attempt < 5; attempt += 1) {

@@ -43,7 +43,7 @@ describe('networks of trusted proxies', () => {
   const proxies = (...trusted_proxies: string[]): string[] =>
     refusalsOf({ incoming: { type: 'anonymous', trusted_proxies } });
 
-  it('are needed where headers of proxies are trusted', () => {
+  it('are required when proxy headers are trusted', () => {
     expect(refusals({ ...base, trust_proxy_headers: true })).toEqual(['MissingField vmcp.incoming.trusted_proxies']);
     expect(proxies('10.0.0.0/8', '192.0.2.7/32', 'fd00::/8', '::1/128', '::ffff:10.0.0.0/104')).toEqual([]);
   });
@@ -58,11 +58,11 @@ describe('networks of trusted proxies', () => {
     'proxy/8',
     '1.2.3.4/',
     '/8',
-  ])('are not %s', (network) => {
+  ])('are refused when one is %s', (network) => {
     expect(proxies('10.0.0.0/8', network)).toEqual(['InvalidNetwork vmcp.incoming.trusted_proxies[1]']);
   });
 
-  it.each(['0.0.0.0/0', '::/0'])('are not everybody: %s', (network) => {
+  it.each(['0.0.0.0/0', '::/0'])('are refused when one covers all addresses: %s', (network) => {
     expect(proxies(network)).toEqual(['InvalidNetwork vmcp.incoming.trusted_proxies[0]']);
   });
 });
@@ -82,18 +82,18 @@ describe('a member of the Run configuration', () => {
   const valueOf = (name: string): unknown => sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
 
   it.each(Object.keys(RunConfig.properties).filter((name) => !CHECKED.includes(name)))(
-    '%s is acted on, or refused even when it asks for little',
+    '%s is either supported or refused, even with a minimal value',
     (name) => {
       const expected = ACCEPTED.includes(name) ? [] : [`NotSupportedYet ${name}`];
       expect(refusals({ ...base, [name]: valueOf(name) })).toEqual(expected);
     },
   );
 
-  it('that is null counts as absent', () => {
+  it('is treated as absent when it is null', () => {
     expect(refusals({ ...base, oidc_config: null, audit_config: null })).toEqual([]);
   });
 
-  it('is refused beside others, all at once', () => {
+  it('is refused together with all other unsupported members', () => {
     expect(refusals({ ...base, telemetry_config: {}, tools_filter: ['a'] })).toEqual([
       'NotSupportedYet telemetry_config',
       'NotSupportedYet tools_filter',
@@ -135,7 +135,7 @@ describe('a header', () => {
     ['RestrictedHeader', 'Content-Type'],
     ['InvalidValue', 'X Y'],
     ['InvalidValue', ''],
-  ])('is refused (%s) where it is %s', (reason, name) => {
+  ])('is refused (%s) when its name is %s', (reason, name) => {
     expect(refusalsOf({ passthrough_headers: ['x-ok', name] })).toEqual([`${reason} vmcp.passthrough_headers[1]`]);
     const forward = 'vmcp.backends[0].header_forward';
     expect(refusalsOf(withBackend({ header_forward: { add_plaintext_headers: { [name]: 'v' } } }))).toEqual([
@@ -146,7 +146,7 @@ describe('a header', () => {
     ]);
   });
 
-  it('of a credential stands in a file, or nowhere', () => {
+  it('with a credential is accepted only from a file', () => {
     const refused = (member: string, value: string) =>
       refusalsOf(withBackend({ header_forward: { [member]: { Authorization: value } } }));
     const path = 'vmcp.backends[0].header_forward.add_plaintext_headers.Authorization';
@@ -157,13 +157,13 @@ describe('a header', () => {
     expect(refused('add_headers_from_file', '/f')).toEqual([]);
   });
 
-  it('is refused where HTTP cannot carry its value', () => {
+  it('is refused when HTTP cannot carry its value', () => {
     expect(refusalsOf(withBackend({ header_forward: { add_plaintext_headers: { 'X-Key': 'a\nb' } } }))).toEqual([
       'InvalidHeaderValue vmcp.backends[0].header_forward.add_plaintext_headers.X-Key',
     ]);
   });
 
-  it('of another name passes', () => {
+  it('with another name is accepted', () => {
     expect(refusalsOf({ ...withBackend({ header_forward: { add_plaintext_headers: { 'X-Key': 'a b' } } }) })).toEqual(
       [],
     );
@@ -201,23 +201,23 @@ describe('backends and aggregation', () => {
     ],
     ['http that is allowed', withBackend({ url: 'http://alpha.example/mcp', insecure_allow_http: true }), []],
     ['http to this machine', withBackend({ url: 'http://127.0.0.1:3000/mcp' }), []],
-    ['text that is no URL', withBackend({ url: 'https://[' }), ['InvalidUrl vmcp.backends[0].url']],
+    ['text that is not a URL', withBackend({ url: 'https://[' }), ['InvalidUrl vmcp.backends[0].url']],
     ['stdio without a process', withBackend({ transport: 'stdio' }), ['MissingField vmcp.backends[0].process']],
     [
       'HTTP without a URL',
       { backends: [{ name: 'a', transport: 'sse', process: { image: 'npx://a' } }] },
       ['MissingField vmcp.backends[0].url'],
     ],
-  ])('%s', (_, change, expected) => {
+  ])('are checked with %s', (_, change, expected) => {
     expect(refusalsOf(change)).toEqual(expected);
   });
 });
 
-describe('who may come in', () => {
+describe('incoming authentication', () => {
   it.each<[string, Partial<typeof oidc>, Partial<Vmcp['incoming']>, string[]]>([
     ['an issuer and an audience', {}, {}, []],
     [
-      'everything that tokens can be asked for',
+      'all requirements for tokens',
       { clientID: 'desk', clientSecretFile: '/secret', scopes: ['a'], resourceURL: 'https://desk.example/mcp' },
       { source: 'inline', required_scopes: ['a'], clock_skew_seconds: 0, require_client_id: true },
       [],
@@ -225,7 +225,7 @@ describe('who may come in', () => {
     ['no audience', { audience: '' }, {}, ['MissingField oidc_config.audience']],
     ['no issuer', { issuer: '' }, {}, ['MissingField oidc_config.issuer']],
     [
-      'service account tokens, whose issuer is found',
+      'service account tokens with a discovered issuer',
       { issuer: '' },
       { source: 'kubernetes', service_account: 'agent', namespace: 'team-a', use_cluster_auth: true },
       [],
@@ -257,18 +257,18 @@ describe('who may come in', () => {
     ],
     ['introspection without secret', {}, { introspection: {} }, ['RuleViolated vmcp.incoming.introspection']],
     [
-      'answers that are kept too long',
+      'introspection results that are cached for too long',
       { clientID: 'a', clientSecretFile: '/secret' },
       { introspection: { cache_ttl: '301s' } },
       ['InvalidDuration vmcp.incoming.introspection.cache_ttl'],
     ],
     ['a secret without client', { clientSecretFile: '/secret' }, {}, ['MissingField oidc_config.clientID']],
-    ['a required client that nobody names', {}, { require_client_id: true }, ['MissingField oidc_config.clientID']],
+    ['a required client id that is missing', {}, { require_client_id: true }, ['MissingField oidc_config.clientID']],
     ['an issuer over http', { issuer: 'http://idp.example' }, {}, ['InsecureUrl oidc_config.issuer']],
     ['an issuer over http that is allowed', { issuer: 'http://idp.example', insecureAllowHTTP: true }, {}, []],
     ['an issuer on this machine', { issuer: 'http://localhost:9000' }, {}, []],
     [
-      'an issuer beside this machine',
+      'an issuer on a host that looks like this machine',
       { issuer: 'http://127.0.0.1.evil.example' },
       {},
       ['InsecureUrl oidc_config.issuer'],
@@ -280,7 +280,7 @@ describe('who may come in', () => {
       {},
       ['InsecureUrl oidc_config.introspectionURL'],
     ],
-    ['an issuer that is no URL', { issuer: 'idp.example' }, {}, ['InvalidUrl oidc_config.issuer']],
+    ['an issuer that is not a URL', { issuer: 'idp.example' }, {}, ['InvalidUrl oidc_config.issuer']],
     ['keys in a file', { jwksurl: 'file:///keys' }, {}, ['InvalidUrl oidc_config.jwksurl']],
     ['keys behind a password', { jwksurl: 'https://a:b@idp.example' }, {}, ['CredentialsInUrl oidc_config.jwksurl']],
     ['a resource over http', { resourceURL: 'http://desk.example/mcp' }, {}, []],
@@ -291,15 +291,15 @@ describe('who may come in', () => {
       ['InvalidUrl oidc_config.resourceURL'],
     ],
     ['a resource that is a name', { resourceURL: 'desk' }, {}, ['InvalidUrl oidc_config.resourceURL']],
-  ])('%s', (_, change, incoming, expected) => {
+  ])('is checked with %s', (_, change, incoming, expected) => {
     expect(refusalsOfOidc(change, incoming)).toEqual(expected);
   });
 
-  it('is not said by a mode alone', () => {
+  it('requires oidc_config in mode oidc', () => {
     expect(refusalsOf({ incoming: { type: 'oidc' } })).toEqual(['MissingField oidc_config']);
   });
 
-  it('is everybody, and then nothing may look like access control', () => {
+  it('refuses access control settings in anonymous mode', () => {
     expect(refusals({ ...base, oidc_config: oidc })).toEqual(['RuleViolated oidc_config']);
     const controls: Partial<Vmcp['incoming']> = {
       source: 'inline',
@@ -316,7 +316,7 @@ describe('who may come in', () => {
     );
   });
 
-  it('is never said with a secret', () => {
+  it('reports problems without secrets', () => {
     const read = readGatewayConfig(
       JSON.stringify({
         ...base,
@@ -345,23 +345,27 @@ describe('a credential for a backend', () => {
   });
 
   it.each<[string, unknown, string[]]>([
-    ['of no type', {}, ['MissingField vmcp.outgoing_auth.alpha.type']],
+    ['without a type', {}, ['MissingField vmcp.outgoing_auth.alpha.type']],
     ['of an unknown type', { type: 'tokenExchange' }, [`InvalidValue ${ENTRY}.type`]],
-    ['without what it needs', { type: 'token_exchange' }, [`MissingField ${ENTRY}.token_url`]],
-    ['with a member that nobody reads', { ...exchange, tokenurl: 'x' }, [`UnknownField ${ENTRY}.tokenurl`]],
+    ['without a required field', { type: 'token_exchange' }, [`MissingField ${ENTRY}.token_url`]],
+    ['with an unknown member', { ...exchange, tokenurl: 'x' }, [`UnknownField ${ENTRY}.tokenurl`]],
     ['with a member of another type', { ...exchange, scopes: 'read' }, [`InvalidType ${ENTRY}.scopes`]],
     ['in a header of the protocol', { ...key, header_name: 'Content-Type' }, [`RestrictedHeader ${ENTRY}.header_name`]],
     ['in a header of the connection', { ...key, header_name: 'Host' }, [`RestrictedHeader ${ENTRY}.header_name`]],
-    ['in no header', { ...key, header_name: 'X Y' }, [`InvalidValue ${ENTRY}.header_name`]],
+    ['in a header with an invalid name', { ...key, header_name: 'X Y' }, [`InvalidValue ${ENTRY}.header_name`]],
     [
       'from an endpoint over http',
       { ...exchange, token_url: 'http://idp.example' },
       [`InsecureUrl ${ENTRY}.token_url`],
     ],
-    ['from nowhere', { ...exchange, token_url: 'idp' }, [`InvalidUrl ${ENTRY}.token_url`]],
-    ['of a login that is not there', inject, [`OutgoingAuthNeedsAuthServer ${ENTRY}.provider_name`]],
+    ['from an invalid URL', { ...exchange, token_url: 'idp' }, [`InvalidUrl ${ENTRY}.token_url`]],
     [
-      'for a login that is not there',
+      'of an upstream provider without an authorization server',
+      inject,
+      [`OutgoingAuthNeedsAuthServer ${ENTRY}.provider_name`],
+    ],
+    [
+      'exchanged for an upstream token without an authorization server',
       { ...exchange, subject_provider_name: 'corp' },
       [`OutgoingAuthNeedsAuthServer ${ENTRY}.subject_provider_name`],
     ],
@@ -369,12 +373,12 @@ describe('a credential for a backend', () => {
     expect(of(entry)).toEqual(expected);
   });
 
-  it('needs a caller where it is the caller’s own', () => {
+  it('requires authenticated users when it is issued per user', () => {
     expect(anonymous(exchange)).toEqual([`OutgoingAuthNeedsUser ${ENTRY}.type`]);
     expect(anonymous(key)).toEqual([]);
   });
 
-  it('comes from a provider that the embedded authorization server knows', () => {
+  it('requires a provider that the embedded authorization server knows', () => {
     const corp = { issuer_url: 'https://idp.example', client_id: 'desk' };
     const config = {
       issuer: 'https://desk.example',
@@ -391,7 +395,7 @@ describe('a credential for a backend', () => {
     expect(of(exchange, keptIn)).toEqual([]);
   });
 
-  it('is for a backend that is there and that has requests', () => {
+  it('requires a known backend that receives HTTP requests', () => {
     const outgoing = (entries: object) =>
       refusalsOf({ backends, outgoing_auth: entries as Vmcp['outgoing_auth'] & {} });
     expect(outgoing({ alpah: key })).toEqual(['UnknownBackend vmcp.outgoing_auth.alpah']);
@@ -402,7 +406,7 @@ describe('a credential for a backend', () => {
     ).toEqual(['UnknownBackend vmcp.outgoing_auth.__proto__']);
   });
 
-  it('is read as its strategy reads it', () => {
+  it('is returned without members that are null', () => {
     const outgoing_auth = { alpha: { ...exchange, audience: null } };
     const config = { ...base, oidc_config: oidc, vmcp: { ...vmcp, incoming: { type: 'oidc' }, outgoing_auth } };
     const read = readGatewayConfig(JSON.stringify(config));
@@ -411,7 +415,7 @@ describe('a credential for a backend', () => {
 });
 
 describe('configFiles', () => {
-  it('names every file that is read for callers and credentials', () => {
+  it('lists every file for incoming authentication and backend credentials', () => {
     const config: GatewayConfig = {
       ...base,
       oidc_config: { clientSecretFile: '/secret', authTokenFile: '/token', cacertPath: '/ca' },
@@ -432,7 +436,7 @@ describe('configFiles', () => {
     ]);
   });
 
-  it('names every file that is read for a backend, with the place of its name', () => {
+  it('lists every file of a backend with its path in the configuration', () => {
     const backend: Partial<Backend> = {
       ca_bundle_file: '/ca.crt',
       header_forward: { add_headers_from_file: { 'X-Key': '/key' } },
@@ -446,7 +450,7 @@ describe('configFiles', () => {
     expect(configFiles(base)).toEqual([]);
   });
 
-  it('names every file of the embedded authorization server', () => {
+  it('lists every file of the embedded authorization server', () => {
     const embedded_auth_server_config = {
       signing_key_config: { key_dir: '/keys', signing_key_file: 'new.pem', fallback_key_files: ['old.pem'] },
       hmac_secret_files: ['/hmac'],

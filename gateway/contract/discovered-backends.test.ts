@@ -25,13 +25,13 @@ const startedWith = (vmcp: Partial<GatewayConfig['vmcp']>): string[] =>
 const together = (document: unknown, config = base): Read => withDiscoveredBackends(config, JSON.stringify(document));
 
 describe('a configuration whose backends come from the cluster', () => {
-  it('is right without backends, and holds none itself', () => {
+  it('is valid without backends and refused with backends of its own', () => {
     expect(startedWith({})).toEqual([]);
     expect(startedWith({ backends: [alpha] })).toEqual(['RuleViolated vmcp.backends']);
     expect(startedWith({ outgoing_auth: {} })).toEqual(['RuleViolated vmcp.outgoing_auth']);
   });
 
-  it('names objects of its namespace, and says how often it reports', () => {
+  it('requires a namespace, a virtual server and a positive reporting interval', () => {
     const { namespace: _, ...rest } = base.vmcp;
     expect(refusals(readGatewayConfig(JSON.stringify({ ...base, vmcp: rest })))).toEqual([
       'MissingField vmcp.namespace',
@@ -44,7 +44,7 @@ describe('a configuration whose backends come from the cluster', () => {
     ]);
   });
 
-  it('is whole together with the document that has them, and stays one of the cluster', () => {
+  it('is combined with the document of backends and keeps its cluster settings', () => {
     const outgoing_auth = { alpha: { type: 'unauthenticated' } };
     expect(together({ schema_version: 'v0.1.0', backends: [alpha], outgoing_auth })).toEqual({
       config: { ...base, vmcp: { ...base.vmcp, backends: [alpha], outgoing_auth } },
@@ -67,7 +67,7 @@ describe('a configuration whose backends come from the cluster', () => {
       'UnknownBackend vmcp.outgoing_auth.gone',
     ],
     [[], 'InvalidType '],
-  ])('is refused by the rules of a whole one: %j', (document, refusal) => {
+  ])('is refused when the document of backends is invalid: %j', (document, refusal) => {
     expect(refusals(together(document))).toContain(refusal);
   });
 
@@ -85,7 +85,7 @@ describe('a configuration whose backends come from the cluster', () => {
     '/etc/vmcp/secrets-of-others/a',
     'etc/vmcp/secrets/a/b',
     '/proc/self/environ',
-  ])('reads no file outside of the mounted folders: %s', (file) => {
+  ])('is refused when a backend reads a file outside of the mounted folders: %s', (file) => {
     const place = 'PathNotMounted vmcp.backends[0]';
     expect(refusals(together(documentOf(headerFrom(file))))).toEqual([
       `${place}.header_forward.add_headers_from_file.X-Key`,
@@ -97,12 +97,12 @@ describe('a configuration whose backends come from the cluster', () => {
     ]);
   });
 
-  it('reads files that the operator mounts', () => {
+  it('is accepted when a backend reads files that the operator mounts', () => {
     expect(refusals(together(documentOf(headerFrom('/etc/vmcp/secrets/keys/a'))))).toEqual([]);
     expect(refusals(together(documentOf({ ...alpha, ca_bundle_file: '/etc/vmcp/configmaps/ca/ca.crt' })))).toEqual([]);
   });
 
-  it('starts no process and attaches to no pod', () => {
+  it('is refused when a backend starts a process or attaches to a pod', () => {
     const { isolation: _, attach, ...rest } = attached;
     expect(refusals(together(documentOf({ ...rest, process: { image: 'npx://x' } })))).toEqual([
       'RuleViolated vmcp.backends[0].process',
@@ -117,12 +117,12 @@ describe('a configuration whose backends come from the cluster', () => {
   });
 });
 
-describe('a backend that is attached to', () => {
+describe('an attached backend', () => {
   const { cluster: _, ...alone } = base.vmcp;
   const refusalsOf = (change: object, vmcp: object = alone): string[] =>
     refusals(readGatewayConfig(JSON.stringify({ ...base, vmcp: { ...vmcp, backends: [{ ...attached, ...change }] } })));
 
-  it('is a stdio server that all sessions share, in a namespace', () => {
+  it('requires a namespace and shared isolation', () => {
     expect(refusalsOf({})).toEqual([]);
     const { namespace: _namespace, ...nowhere } = alone;
     expect(refusalsOf({}, nowhere)).toEqual(['MissingField vmcp.namespace']);
@@ -141,7 +141,7 @@ describe('a backend that is attached to', () => {
       ['RuleViolated vmcp.backends[0].attach', 'RuleViolated vmcp.backends[0].url'],
     ],
     [{ attach: { pod: 'p' } }, ['MissingField vmcp.backends[0].attach.container']],
-  ])('is nothing else beside: %j', (change, expected) => {
+  ])('is refused with conflicting or missing fields: %j', (change, expected) => {
     expect(refusalsOf(change)).toEqual(expected);
   });
 });

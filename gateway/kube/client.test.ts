@@ -73,7 +73,7 @@ describe('KubeClient', () => {
       'application/json',
     ],
     ['getJson', (it) => it.getJson('/version'), 'GET /version'],
-  ])('%s', async (_what, ask, line, type) => {
+  ])('sends the expected path and content type for %s', async (_what, ask, line, type) => {
     const { server, client } = await started();
     await ask(client);
     const [{ method, path, query, headers } = { query: new URLSearchParams(), headers: {} }] = server.requests;
@@ -81,7 +81,7 @@ describe('KubeClient', () => {
     expect(headers['content-type']).toBe(type);
   });
 
-  it('deletes only the object with a uid', async () => {
+  it('sends the uid as a precondition of a delete', async () => {
     const { server, client } = await started();
     await client.delete(RESOURCES.ConfigMap, 'ns', 'a', { uid: 'u', propagationPolicy: 'Background' });
     expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
@@ -92,7 +92,7 @@ describe('KubeClient', () => {
     });
   });
 
-  it('says of items what they are, and asks for metadata alone when it is enough', async () => {
+  it('adds apiVersion and kind to items, and requests only metadata with metadataOnly', async () => {
     const { server, client } = await started();
     server.put('a');
     const { items } = await client.list(RESOURCES.ConfigMap, { metadataOnly: true });
@@ -104,7 +104,7 @@ describe('KubeClient', () => {
     ]);
   });
 
-  it('takes what is not there for undefined, or for deleted', async () => {
+  it('returns undefined for a missing object, and succeeds when an object to delete is missing', async () => {
     const { server, client } = await started();
     server.nextLists.push(refuse(404, 'NotFound'), refuse(404, 'NotFound'));
     expect(await client.get(RESOURCES.Secret, 'ns', 'a')).toBeUndefined();
@@ -118,14 +118,14 @@ describe('KubeClient', () => {
     [410, 'Gone', 'Expired'],
     [422, 'Invalid', 'Invalid'],
     [500, '', 'InternalError'],
-  ])('a %i %s is an ApiError', async (status, said, reason) => {
+  ])('throws an ApiError with status and reason for %i %s', async (status, said, reason) => {
     const { server, client } = await started();
     server.nextLists.push(refuse(status, said));
     expect(await failure(client.list(RESOURCES.Pod))).toMatchObject({ status, reason, message: `refused: ${said}` });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('takes a reply that is no Status by its number', async () => {
+  it('derives the reason from the HTTP status when the reply is no Status object', async () => {
     const { server, client } = await started();
     server.nextLists.push((_request, response) => response.writeHead(503).end('<html>starting</html>'));
     expect(await failure(client.list(RESOURCES.Pod))).toMatchObject({
@@ -135,7 +135,7 @@ describe('KubeClient', () => {
     });
   });
 
-  it.each([[429], [503]])('sends again what a server too busy refused with %i', async (status) => {
+  it.each([[429], [503]])('retries a write that a busy server refused with %i', async (status) => {
     const { server, client } = await started();
     server.nextLists.push(refuse(status, '', { 'retry-after': '1' }));
     const begun = performance.now();
@@ -144,14 +144,14 @@ describe('KubeClient', () => {
     expect(server.requests.map(({ body }) => body)).toEqual([JSON.stringify(configMap), JSON.stringify(configMap)]);
   });
 
-  it('gives up in the end, and says how long to stay away', async () => {
+  it('gives up after five attempts and reports the time in Retry-After', async () => {
     const { server, client } = await started();
     for (let i = 0; i < 9; i += 1) server.nextLists.push(refuse(429, 'TooManyRequests', { 'retry-after': '0' }));
     expect(await failure(client.list(RESOURCES.Pod))).toMatchObject({ reason: 'TooManyRequests', retryAfterMs: 0 });
     expect(server.requests).toHaveLength(5);
   });
 
-  it('takes a write back: neither one that waits to be sent again nor one under way goes on', async () => {
+  it('stops an aborted write that is running or waits for a retry', async () => {
     const { server, client } = await started();
     const lost = () => new ApiError({ status: 409, reason: 'Conflict', message: 'leads no more' });
     const writes: ((signal: AbortSignal) => Promise<unknown>)[] = [
@@ -177,7 +177,7 @@ describe('KubeClient', () => {
     }
   });
 
-  it('is Unreachable, Timeout or InvalidReply where there is no reply', async () => {
+  it('throws Unreachable, Timeout or InvalidReply without a valid reply', async () => {
     const silent = await started({ requestTimeoutMs: 300 });
     silent.server.nextLists.push(() => undefined);
     expect(await failure(silent.client.list(RESOURCES.Pod))).toMatchObject({ status: 0, reason: 'Timeout' });
@@ -203,7 +203,7 @@ describe('KubeClient', () => {
     expect(new Set(await Promise.all(watches))).toEqual(new Set(['ended']));
   });
 
-  it('reads long and cut lines', async () => {
+  it('reads long watch events that are split across chunks', async () => {
     const { server, client } = await started();
     const end = new AbortController();
     onTestFinished(() => {
@@ -231,11 +231,11 @@ describe('KubeClient', () => {
 describe('inClusterConnection', () => {
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
 
-  it('needs a pod', () => {
+  it('throws outside of a pod', () => {
     expect(() => inClusterConnection({})).toThrow('KUBERNETES_SERVICE_HOST');
   });
 
-  it('follows token and certificates as they rotate', async () => {
+  it('reads token and CA certificate again after they rotate', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-pod-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const connection = inClusterConnection(env, folder);
@@ -251,7 +251,7 @@ describe('inClusterConnection', () => {
     await expect.poll(() => connection.tls().ca, { timeout: 3_000 }).toBe('CA 2');
   });
 
-  it('is asked for the token at each request, and never puts it into an error', async () => {
+  it('reads the token for each request and never includes it in an error', async () => {
     let token = 'canary-1';
     const { server, client } = await started({}, (connection) => ({
       ...connection,
@@ -269,7 +269,7 @@ describe('inClusterConnection', () => {
 });
 
 describe('resources', () => {
-  it('are found by what stands in an object', () => {
+  it('are found by apiVersion and kind of an object', () => {
     for (const type of Object.values(RESOURCES)) {
       const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
       expect(resourceOf({ apiVersion, kind: type.kind })).toBe(type);
@@ -278,7 +278,7 @@ describe('resources', () => {
     expect(() => resourceOf({ apiVersion: 'v2', kind: 'Pod' })).toThrow('v2 Pod');
   });
 
-  it('have paths that hold any name', () => {
+  it('have paths in which names are escaped', () => {
     expect(pathOf(RESOURCES.Pod, { namespace: 'a/b', name: 'c d', subresource: 'attach' })).toBe(
       '/api/v1/namespaces/a%2Fb/pods/c%20d/attach',
     );

@@ -33,7 +33,7 @@ async function silentServer() {
   return { exchange, versions };
 }
 
-it('takes back what is under way and what waits, again and again, and stays alive', async () => {
+it('cancels running and waiting requests repeatedly and stays usable', async () => {
   const { exchange, versions } = await silentServer();
   for (let round = 1; round <= 5; round += 1) {
     const taking = new AbortController();

@@ -54,7 +54,7 @@ async function follow(
 const open = (server: WatchServer): Promise<OpenWatch> => eventually('a watch', () => server.watches[0]);
 
 describe('Reflector', () => {
-  it('lists, then follows the changes', async () => {
+  it('lists objects, then follows their changes', async () => {
     const { server, reflector, changes } = await follow((it) => it.put('a', { x: '1' }));
     await reflector.synced;
     expect(changes).toEqual(['+a']);
@@ -69,7 +69,7 @@ describe('Reflector', () => {
     expect([...reflector.inNamespace('other')]).toEqual([]);
   });
 
-  it('says the version of a list before it tells what differs', async () => {
+  it('reports the version of a list before the changes in it', async () => {
     const told: string[] = [];
     const { server, reflector, changes } = await follow((it) => it.put('a'), {
       onListed: (version) => told.push(`${version} after ${String(changes.length)}`),
@@ -82,7 +82,7 @@ describe('Reflector', () => {
     expect(told).toEqual(['101 after 0', '102 after 1']);
   });
 
-  it('keeps no managedFields, and of an object only what it is told to', async () => {
+  it('stores objects without managedFields and as the transform returns them', async () => {
     const transform = ({ data: _, ...rest }: KubeObject) => rest;
     const { reflector } = await follow((it) => it.put('a', { x: '1' }), { transform });
     await reflector.synced;
@@ -105,7 +105,7 @@ describe('Reflector', () => {
     ]);
   });
 
-  it('lists in one piece when the pages went out of date', async () => {
+  it('lists without pages after a continue token has expired', async () => {
     const { server, reflector } = await follow((it) => {
       it.pageSize = 2;
       for (const name of ['a', 'b', 'c']) it.put(name);
@@ -122,7 +122,7 @@ describe('Reflector', () => {
     expect(server.lists().at(-1)?.query.has('limit')).toBe(false);
   });
 
-  it('asks the server to end each watch, each at another time', async () => {
+  it('requests a random timeout and bookmarks for each watch', async () => {
     const { server } = await follow(undefined, { random: () => 0.5 });
     expect((await open(server)).query.get('timeoutSeconds')).toBe('450');
     expect(server.watches[0]?.query.get('allowWatchBookmarks')).toBe('true');
@@ -130,7 +130,7 @@ describe('Reflector', () => {
 
   it.each<[how: string, stop: (watch: OpenWatch) => void]>([
     [
-      'is ended',
+      'ends',
       (watch) => {
         watch.end();
       },
@@ -166,7 +166,7 @@ describe('Reflector', () => {
         watch.send('ERROR', { kind: 'Status', code: 500, reason: 'InternalError' });
       },
     ],
-  ])('goes on where it was when a watch %s', async (_how, stop) => {
+  ])('resumes from the last version when a watch %s', async (_how, stop) => {
     const { server, reflector, changes } = await follow();
     await reflector.synced;
     const first = await open(server);
@@ -181,7 +181,7 @@ describe('Reflector', () => {
     expect(server.lists()).toHaveLength(1);
   });
 
-  it('takes a bookmark as the place to go on from', async () => {
+  it('resumes from the version of a bookmark', async () => {
     const { server, changes } = await follow();
     const first = await open(server);
     server.bookmark();
@@ -206,7 +206,7 @@ describe('Reflector', () => {
         watch.end();
       },
     ],
-  ])('lists again when %s says that its version is too old, and tells the difference', async (_how, expire) => {
+  ])('lists again and reports the changes when %s reports that the version is too old', async (_how, expire) => {
     const { server, reflector, changes } = await follow((it) => {
       for (const name of ['same', 'changed', 'gone']) it.put(name);
     });
@@ -222,7 +222,7 @@ describe('Reflector', () => {
     expect(names(reflector)).toEqual(['changed', 'new', 'same']);
   });
 
-  it('gives up a watch that says nothing at all', async () => {
+  it('replaces a watch that sends nothing', async () => {
     const { server, changes } = await follow(undefined, { watchIdleMs: 300 });
     const first = await open(server);
     const second = await eventually('another watch', () => server.watches.find((each) => each !== first));
@@ -231,7 +231,7 @@ describe('Reflector', () => {
     expect(server.lists()).toHaveLength(1);
   });
 
-  it('waits as long as a busy server asks for', async () => {
+  it('waits for the time in Retry-After when the server is busy', async () => {
     const started = performance.now();
     const { server, reflector } = await follow((it) => {
       it.nextWatches.push(refuse(429, 'TooManyRequests', { 'retry-after': '1' }));
@@ -244,7 +244,7 @@ describe('Reflector', () => {
     expect(server.lists()).toHaveLength(2);
   });
 
-  it('does not trust its version when watches go on failing', async () => {
+  it('lists again when watches fail repeatedly', async () => {
     const { server, reflector } = await follow((it) => {
       for (let i = 0; i < 4; i += 1) it.nextWatches.push(refuse(504, 'Timeout'));
     });
@@ -253,7 +253,7 @@ describe('Reflector', () => {
     expect(server.lists()).toHaveLength(2);
   });
 
-  it('does not storm a server that ends every watch at once', async () => {
+  it('limits its requests when the server ends every watch at once', async () => {
     const { server } = await follow((it) => {
       for (let i = 0; i < 50; i += 1) it.nextWatches.push((_request, response) => response.end());
     });
@@ -262,7 +262,7 @@ describe('Reflector', () => {
     expect(server.requests.length).toBeLessThan(8);
   });
 
-  it('says once that it is refused, and once that it is not any more', async () => {
+  it('logs a refusal once and its end once', async () => {
     const { reflector, log, server } = await follow((it) => {
       it.nextLists.push(refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), refuse(403, 'Forbidden'));
     });
@@ -273,7 +273,7 @@ describe('Reflector', () => {
     expect(log[1]).toContain('watched again');
   });
 
-  it('survives who cannot take a change', async () => {
+  it('continues and logs the error when onChange throws', async () => {
     const { server, reflector, log } = await follow(undefined, {
       onChange: () => {
         throw new Error('not today');
@@ -286,7 +286,7 @@ describe('Reflector', () => {
     expect(log.join('')).toContain('not today');
   });
 
-  it('ends while it waits, and while it watches', async () => {
+  it('stops on close, both while it waits for a retry and while it watches', async () => {
     const waiting = await follow((it) => it.nextLists.push(refuse(403, 'Forbidden')));
     await eventually('the refusal', () => waiting.log.length === 1);
     await waiting.reflector.close();

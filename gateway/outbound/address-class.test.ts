@@ -21,7 +21,7 @@ describe('classifyHost', () => {
     ['localhost.example.com', 'public'],
     ['127.0.0.1.example.com', 'public'],
     ['metadata.example.com', 'public'],
-  ])('%s is %s', (host, expected) => {
+  ])('classifies %s as %s', (host, expected) => {
     expect(classifyHost(host)).toBe(expected);
   });
 
@@ -48,7 +48,7 @@ describe('classifyHost', () => {
     ['http://0251.0376.0251.0376/', 'forbidden'],
     ['http://[::ffff:169.254.169.254]/', 'forbidden'],
     ['http://0/', 'forbidden'],
-  ])('sees through the spelling %s: %s', (url, expected) => {
+  ])('classifies the spelling %s as %s', (url, expected) => {
     expect(classifyHost(new URL(url).hostname)).toBe(expected);
   });
 });
@@ -109,7 +109,7 @@ describe('classifyAddress', () => {
     ['::127.0.0.1', 'forbidden'],
     ['not an address', 'forbidden'],
     ['', 'forbidden'],
-  ])('%s is %s', (address, expected) => {
+  ])('classifies %s as %s', (address, expected) => {
     expect(classifyAddress(address)).toBe(expected);
   });
 
@@ -131,7 +131,7 @@ describe('classifyAddress', () => {
     ['100.100.100.200', 'forbidden', 'forbidden'],
     ['0.0.0.0', 'forbidden', 'forbidden'],
   ])(
-    '%s inside of NAT64, 6to4 or a translated address is %s, inside of a NAT64 prefix of one’s own %s',
+    'classifies %s inside NAT64, 6to4 or a translated address as %s, inside a local NAT64 prefix as %s',
     (v4, well, own) => {
       const { nat64 = '', sixToFour = '', translated = '', localNat64 = '' } = inside(v4);
       expect([nat64, sixToFour, translated].map(classifyAddress)).toEqual([well, well, well]);

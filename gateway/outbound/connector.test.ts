@@ -28,14 +28,14 @@ async function get(origin: string, policy: OutboundPolicy, options: Partial<Conn
 }
 
 describe('guardedConnector', () => {
-  it('dials the address that it looked up, once', async () => {
+  it('connects to the address of a single DNS lookup', async () => {
     const { port } = await serve((_, res) => res.end('here'));
     const lookup = resolver(['127.0.0.1']);
     expect(await get(`http://backend.example:${String(port)}`, LOOPBACK, { lookup })).toBe('200 here');
     expect(lookup.asked).toEqual(['backend.example']);
   });
 
-  it('is not moved by a name that changes between look-up and connection', async () => {
+  it('ignores a DNS change between lookup and connection', async () => {
     const first = await serve((_, res) => res.end('first'));
     const second = await serve((_, res) => res.end('second'), { host: '127.0.0.2', port: first.port });
     const lookup = resolver(['127.0.0.1'], ['127.0.0.2']);
@@ -43,7 +43,7 @@ describe('guardedConnector', () => {
     expect([lookup.asked.length, second.connections()]).toEqual([1, 0]);
   });
 
-  it('judges the name anew at each connection', async () => {
+  it('checks the addresses of a name at each connection', async () => {
     const { port, connections } = await serve((_, res) => res.setHeader('connection', 'close').end());
     const lookup = resolver(['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']);
     const connect = guardedConnector(LOOPBACK, { timeoutMs: 2_000, lookup });
@@ -79,7 +79,7 @@ describe('guardedConnector', () => {
     expect(connections()).toBe(0);
   });
 
-  it('refuses a name of which a single address is not allowed', async () => {
+  it('refuses a name when one of its addresses is not allowed', async () => {
     const { port, connections } = await serve((_, res) => res.end());
     const lookup = resolver(['127.0.0.1', '10.0.0.1']);
     expect(await get(`http://both.example:${String(port)}`, LOOPBACK, { lookup })).toMatch(/^refused: .*10\.0\.0\.1/u);
@@ -87,7 +87,7 @@ describe('guardedConnector', () => {
   });
 
   it.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '017700000001', 'localhost'])(
-    'refuses the literal host %s before anything is dialled or looked up',
+    'refuses the literal host %s without a connection or a DNS lookup',
     async (host) => {
       const { port, connections } = await serve((_, res) => res.end());
       const lookup = resolver(['127.0.0.1']);
@@ -98,7 +98,7 @@ describe('guardedConnector', () => {
     },
   );
 
-  it('refuses http where TLS is asked for', async () => {
+  it('refuses http to a public host when the policy requires TLS', async () => {
     const { port, connections } = await serve((_, res) => res.end());
     const policy = { ...LOOPBACK, allowHttp: false };
     const lookup = resolver(['127.0.0.1']);
@@ -108,7 +108,7 @@ describe('guardedConnector', () => {
     expect(await get(`http://localhost:${String(port)}`, policy, { lookup })).toBe('200 ');
   });
 
-  it('takes a look-up that fails or finds nothing for what it is', async () => {
+  it('reports ENOTFOUND when a DNS lookup fails or returns no address', async () => {
     const failing: LookupFunction = (_name, _options, callback) => {
       callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
     };
@@ -116,7 +116,7 @@ describe('guardedConnector', () => {
     expect(await get('http://nowhere.example', LOOPBACK, { lookup: resolver([]) })).toBe('ENOTFOUND');
   });
 
-  it('gives up a look-up that hangs', async () => {
+  it('times out when a DNS lookup hangs', async () => {
     const started = performance.now();
     const hanging: LookupFunction = () => undefined;
     expect(await get('http://slow.example', LOOPBACK, { lookup: hanging, timeoutMs: 300 })).toBe(
@@ -139,14 +139,14 @@ describe('TLS', () => {
   };
   const lookup = resolver(['127.0.0.1']);
 
-  it('trusts a certificate authority that it is given, for the name and for an address', async () => {
+  it('trusts a configured certificate authority for a name and for an address', async () => {
     const port = await serveTls('DNS:issuer.example,IP:127.0.0.1');
     const ca = [stranger.cert, authority.cert];
     expect(await get(`https://issuer.example:${String(port)}`, LOOPBACK, { lookup, ca })).toBe('200 sealed');
     expect(await get(`https://127.0.0.1:${String(port)}`, LOOPBACK, { ca })).toBe('200 sealed');
   });
 
-  it('trusts nobody else', async () => {
+  it('rejects other authorities and certificates for other names', async () => {
     const port = await serveTls('DNS:issuer.example');
     const origin = `https://issuer.example:${String(port)}`;
     expect(await get(origin, LOOPBACK, { lookup })).toMatch(/SELF_SIGNED|UNABLE_TO/u);
@@ -155,7 +155,7 @@ describe('TLS', () => {
     expect(await get(other, LOOPBACK, { lookup, ca: [authority.cert] })).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('speaks TLS 1.2 and later', async () => {
+  it('requires TLS 1.2 or later', async () => {
     const ca = [authority.cert];
     const weak = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
     const old = await serveTls('IP:127.0.0.1', weak);
@@ -164,12 +164,12 @@ describe('TLS', () => {
     expect(await get(`https://127.0.0.1:${String(modern)}`, LOOPBACK, { ca })).toBe('200 sealed');
   });
 
-  it('gives up a handshake that hangs', async () => {
+  it('times out when a handshake hangs', async () => {
     const silent = await serveRaw(() => undefined);
     expect(await get(`https://${silent}`, LOOPBACK, { timeoutMs: 300 })).toBe('UND_ERR_CONNECT_TIMEOUT');
   });
 
-  it('follows a bundle that changes on disk, keeps the last good one, and says so once', async () => {
+  it('reloads a changed CA bundle, or keeps the last valid one and warns once', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'vmcp-bundle-'));
     onEnd(() => rmSync(dir, { recursive: true }));
     const caFile = join(dir, 'ca.crt');

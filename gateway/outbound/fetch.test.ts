@@ -32,7 +32,7 @@ async function ask(
 }
 
 describe('a reply', () => {
-  it('comes with status, headers, media type, text and address', async () => {
+  it('contains status, headers, media type, text and URL', async () => {
     const reply = await ask((req, res) => {
       res.writeHead(418, { 'Content-Type': 'Application/JSON; charset=utf-8', 'x-twice': ['1', '2'] });
       res.end(JSON.stringify([req.method, req.url, req.headers['x-own'], req.headers['accept-encoding'], 'ü']));
@@ -42,7 +42,7 @@ describe('a reply', () => {
     expect(reply.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\?b=c$/u);
   });
 
-  it('to a POST comes whatever its status, a redirect too', async () => {
+  it('to a POST is returned with any status, including a redirect', async () => {
     const request = { method: 'POST', body: 'a=b', followRedirects: true } as const;
     const answer: RequestListener = (req, res) => {
       void text(req).then((body) => res.writeHead(307, { location: '/elsewhere' }).end(`${req.method ?? ''} ${body}`));
@@ -60,14 +60,14 @@ describe('a reply', () => {
     ['GZIP', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('packed by %s, though that was not asked for, is unpacked', async (encoding, pack) => {
+  ])('compressed with %s is decompressed although no compression was requested', async (encoding, pack) => {
     const body = pack(Buffer.from('{"keys":[]}'));
     expect(await ask((_, res) => res.writeHead(200, { 'content-encoding': encoding }).end(body))).toMatchObject({
       body: '{"keys":[]}',
     });
   });
 
-  it('comes over a connection that is used again', async () => {
+  it('arrives over a reused connection', async () => {
     const { port, connections } = await serve((_, res) => res.end('again'));
     const guard = outbound();
     for (let call = 0; call < 5; call += 1) await guard.request({ ...GET, url: `http://127.0.0.1:${String(port)}` });
@@ -75,10 +75,10 @@ describe('a reply', () => {
   });
 });
 
-describe('too much', () => {
+describe('the size limit', () => {
   const big = Buffer.alloc(MAX_BYTES + 1, 'a');
 
-  it('is what is longer than maxBytes, announced or not', async () => {
+  it('rejects a reply longer than maxBytes, with or without Content-Length', async () => {
     const exact = await ask((_, res) => res.end(big.subarray(1)));
     expect(exact.body.length).toBe(MAX_BYTES);
     await expect(
@@ -92,7 +92,7 @@ describe('too much', () => {
     });
   });
 
-  it('is counted behind the unpacking', async () => {
+  it('applies to decompressed bytes', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(MAX_BYTES);
     const before = process.memoryUsage().rss;
@@ -102,7 +102,7 @@ describe('too much', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('is counted before the unpacking too', async () => {
+  it('applies to compressed bytes too', async () => {
     const nothing = gzipSync(Buffer.alloc(0));
     const empties = Buffer.concat(Array.from({ length: 20_000 }, () => nothing));
     const onRequest: RequestListener = (_, res) => {
@@ -112,7 +112,7 @@ describe('too much', () => {
     await expect(ask(onRequest)).rejects.toMatchObject({ kind: 'too_large' });
   });
 
-  it('are endless headers', async () => {
+  it('applies to headers', async () => {
     const flood = await serveRaw((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(64 * 1024)}\r\n\r\n`);
     });
@@ -122,7 +122,7 @@ describe('too much', () => {
   });
 });
 
-describe('too slow', () => {
+describe('the time limit', () => {
   /** A byte each 20 ms; one that was packed never ends. */
   const drip =
     (bytes: Buffer, encoding: string): RequestListener =>
@@ -142,17 +142,17 @@ describe('too slow', () => {
   };
 
   it.each<[string, RequestListener]>([
-    ['nothing at all', () => undefined],
-    ['a body that drips', drip(endless, 'identity')],
-    ['a body that drips in gzip', drip(gzipSync(randomBytes(1_000)), 'gzip')],
+    ['a silent server', () => undefined],
+    ['a body that arrives byte by byte', drip(endless, 'identity')],
+    ['a gzip body that arrives byte by byte', drip(gzipSync(randomBytes(1_000)), 'gzip')],
     ['half a body', (_, res) => res.writeHead(200, { 'content-length': 10 }).write('half')],
-  ])('is %s', async (_, onRequest) => {
+  ])('applies to %s', async (_, onRequest) => {
     const { kind, ms } = await refusal(onRequest);
     expect(kind).toBe('timeout');
     expect(ms).toBeLessThan(5_000);
   });
 
-  it('is a look-up that hangs, and a chain of redirects as a whole', async () => {
+  it('applies to a DNS lookup that hangs and to a chain of redirects as a whole', async () => {
     const hanging: LookupFunction = () => undefined;
     const guard = outbound({ lookup: hanging });
     await expect(guard.request({ ...GET, url: 'https://slow.example', timeoutMs: 200 })).rejects.toMatchObject({
@@ -163,7 +163,7 @@ describe('too slow', () => {
     await expect(ask(slow, { followRedirects: true, timeoutMs: 300 })).rejects.toMatchObject({ kind: 'timeout' });
   });
 
-  it('is not the same as given up by the caller', async () => {
+  it('is distinguished from an abort by the caller', async () => {
     const reason = new Error('the client has gone');
     const abort = new AbortController();
     const asked = ask(() => {
@@ -174,8 +174,8 @@ describe('too slow', () => {
   });
 });
 
-describe('no reply', () => {
-  it('comes from a port where nobody listens', async () => {
+describe('a failed request', () => {
+  it('is unreachable when the port is closed', async () => {
     const free = await serve(() => undefined);
     await free.close();
     const origin = `http://127.0.0.1:${String(free.port)}`;
@@ -186,15 +186,15 @@ describe('no reply', () => {
   });
 
   it.each([
-    ['no HTTP', 'secret nonsense\r\n\r\n'],
+    ['text that is not HTTP', 'secret nonsense\r\n\r\n'],
     ['nothing', ''],
     ['half a header', 'HTTP/1.1 200 OK\r\nx: secret'],
-    ['less than was announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsecret'],
+    ['fewer bytes than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsecret'],
     ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n'],
     ['broken gzip', 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n\r\nsecret'],
-    ['packing of another kind', 'HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\nContent-Length: 6\r\n\r\nsecret'],
-    ['packing in two layers', 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: 6\r\n\r\nsecret'],
-  ])('comes from a server that sends %s, and nothing of it is told', async (_, bytes) => {
+    ['an unsupported compression', 'HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\nContent-Length: 6\r\n\r\nsecret'],
+    ['two layers of compression', 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: 6\r\n\r\nsecret'],
+  ])('is unreachable when the server sends %s, and its error contains nothing of the reply', async (_, bytes) => {
     const raw = await serveRaw((socket) => {
       socket.once('data', () => socket.end(bytes));
     });
@@ -206,7 +206,7 @@ describe('no reply', () => {
     expect((error as Error).cause).toBeUndefined();
   });
 
-  it('comes behind close()', async () => {
+  it('is unreachable during and after close()', async () => {
     const guard = outbound();
     const { port } = await serve(() => undefined);
     const running = guard.request({ ...GET, url: `http://127.0.0.1:${String(port)}` });
@@ -218,7 +218,7 @@ describe('no reply', () => {
   });
 
   it.each(['https://169.254.169.254/latest/meta-data', 'http://example.com/', 'https://10.0.0.1/', 'ftp://127.0.0.1/'])(
-    'comes from %s, which is never asked',
+    'is refused for %s without a DNS lookup',
     async (url) => {
       const lookup = resolver(['127.0.0.1']);
       await expect(outbound({ lookup }).request({ ...GET, url })).rejects.toMatchObject({ kind: 'refused' });
@@ -226,7 +226,7 @@ describe('no reply', () => {
     },
   );
 
-  it('comes from a public name that leads inside', async () => {
+  it('is refused when a public name resolves to a loopback address', async () => {
     const { port, connections } = await serve((_, res) => res.end('inside'));
     const policy = policyFor('https://issuer.example', { insecureAllowHTTP: true });
     const guard = outbound({ policy, lookup: resolver(['127.0.0.1']) });
@@ -248,14 +248,14 @@ describe('redirects', () => {
       else res.writeHead(status, { location: target }).end();
     };
 
-  it.each([301, 302, 303, 307, 308])('of status %i are followed where that is asked for', async (status) => {
+  it.each([301, 302, 303, 307, 308])('with status %i are followed only with followRedirects', async (status) => {
     const onRequest = to((step) => (step < 3 ? `/${String(step + 1)}` : undefined), status);
     const reply = await ask(onRequest, follow);
     expect([reply.status, reply.body, new URL(reply.url).pathname]).toEqual([200, 'end', '/3']);
     expect(await ask(onRequest)).toMatchObject({ status, body: '' });
   });
 
-  it('are followed three times', async () => {
+  it('are followed at most three times', async () => {
     const seen: unknown[] = [];
     const endless: RequestListener = (req, res) => {
       seen.push(req.url);
@@ -271,19 +271,19 @@ describe('redirects', () => {
     ['a private address', () => 'http://10.0.0.1/'],
     ['the metadata service', () => 'http://169.254.169.254/'],
     ['another scheme', () => 'file:///etc/passwd'],
-    ['no URL', () => 'http://['],
+    ['an invalid URL', () => 'http://['],
   ])('to %s are not followed', async (_, location) => {
     await expect(ask(to(location), follow)).rejects.toMatchObject({ kind: 'redirect' });
   });
 
-  it('are judged by the policy, and their credentials are not sent', async () => {
+  it('to a URL with credentials are refused', async () => {
     const answer: RequestListener = (req, res) => {
       res.writeHead(302, { location: `http://user:pass@${req.headers.host ?? ''}/` }).end();
     };
     await expect(ask(answer, follow)).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  it('lead from http to https of the same host and never back, and take no credential to another port', async () => {
+  it('are followed from http to https of one host but not back, and drop the credential on another port', async () => {
     const authority = createAuthority('own');
     const dir = mkdtempSync(join(tmpdir(), 'vmcp-fetch-'));
     onEnd(() => rmSync(dir, { recursive: true }));
@@ -305,7 +305,7 @@ describe('redirects', () => {
     await expect(guard.request({ ...request, url: `${origin}/back` })).rejects.toMatchObject({ kind: 'redirect' });
   });
 
-  it('without a location are no redirects that could be followed', async () => {
+  it('without a Location header are rejected, except 304', async () => {
     await expect(ask((_, res) => res.writeHead(302).end(), follow)).rejects.toMatchObject({ kind: 'redirect' });
     expect(await ask((_, res) => res.writeHead(304).end(), follow)).toMatchObject({ status: 304 });
   });

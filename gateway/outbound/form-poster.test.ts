@@ -23,7 +23,7 @@ const form = (url: string, more: Partial<FormPost> = {}): FormPost => ({
 });
 
 describe('createFormPoster', () => {
-  it('posts a form and gives the reply', async () => {
+  it('posts a form and returns the reply', async () => {
     const seen: [IncomingHttpHeaders, string][] = [];
     const onRequest: RequestListener = (req, res) => {
       void text(req).then((body) => {
@@ -55,7 +55,7 @@ describe('createFormPoster', () => {
     expect(other.connections()).toBe(0);
   });
 
-  it('keeps the flags of one block from opening anything for another', async () => {
+  it('applies the flags of a request to that request only', async () => {
     const { port, connections } = await serve((_, res) => res.end());
     const post = poster();
     const url = `http://127.0.0.1:${String(port)}/`;
@@ -67,7 +67,7 @@ describe('createFormPoster', () => {
     expect(connections()).toBe(1);
   });
 
-  it('holds the reply to its limits', async () => {
+  it('limits the size and the time of the reply', async () => {
     const { port } = await serve((_, res) => res.end('a'.repeat(1_001)));
     const url = `http://127.0.0.1:${String(port)}/`;
     await expect(poster()(form(url))).rejects.toMatchObject({ kind: 'too_large' });

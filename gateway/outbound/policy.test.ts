@@ -15,11 +15,11 @@ describe('policyFor', () => {
     ['https://localhost.example.com/', false],
     ['https://10.0.0.1/', false],
     ['no url', false],
-  ])('opens loopback for %s: %s', (url, allowLoopback) => {
+  ])('allows loopback for %s: %s', (url, allowLoopback) => {
     expect(policyFor(url, {})).toEqual({ allowPrivate: false, allowLoopback, allowHttp: false });
   });
 
-  it('takes the two flags as they are', () => {
+  it('copies both flags', () => {
     expect(policyFor(new URL('https://example.com'), { allowPrivateIPs: true, insecureAllowHTTP: true })).toEqual({
       allowPrivate: true,
       allowLoopback: false,
@@ -47,25 +47,25 @@ describe('checkOutboundUrl', () => {
     ['gopher://example.com/', 'InvalidUrl', 'InvalidUrl'],
     ['example.com', 'InvalidUrl', 'InvalidUrl'],
     ['', 'InvalidUrl', 'InvalidUrl'],
-  ])('%s: %s closed, %s open', (url, closed, open) => {
+  ])('checks %s: %s under a closed policy, %s under an open one', (url, closed, open) => {
     expect([verdict(url, CLOSED), verdict(url, OPEN)]).toEqual([closed, open]);
   });
 
-  it('needs no allowHttp for a loopback URL and lets loopback alone through', () => {
+  it('allows loopback URLs without allowHttp, but no private address and no other http URL', () => {
     const local = policyFor('http://127.0.0.1:1/', {});
     expect(verdict('http://localhost:2/', local)).toBe('ok');
     expect(verdict('http://10.0.0.1/', local)).toBe('PrivateAddress');
     expect(verdict('http://example.com/', local)).toBe('InsecureUrl');
   });
 
-  it('opens the API server by its names where the policy says so', () => {
+  it('allows the names of the API server when the policy permits them', () => {
     const cluster = { ...CLOSED, allowPrivate: true, allowApiServer: true };
     expect(verdict('https://kubernetes.default.svc/', cluster)).toBe('ok');
     expect(verdict('https://metadata.google.internal/', cluster)).toBe('ForbiddenAddress');
     expect(verdict('https://kubernetes.default.svc/', { ...CLOSED, allowApiServer: true })).toBe('PrivateAddress');
   });
 
-  it('names the host, and neither path nor query', () => {
+  it('names the host in its message, but neither path nor query', () => {
     const { message } = checkOutboundUrl('https://10.0.0.1/secret-path?token=secret', CLOSED) ?? {};
     expect(message).toBe('"10.0.0.1" is a private address: set allowPrivateIPs to allow it');
   });
@@ -77,11 +77,11 @@ describe('checkAddress', () => {
     ['10.0.0.1', 'PrivateAddress'],
     ['127.0.0.1', 'LoopbackAddress'],
     ['64:ff9b::7f00:1', 'ForbiddenAddress'],
-  ])('a public name that resolves to %s: %s', (address, reason) => {
+  ])('checks a public name that resolves to %s: %s', (address, reason) => {
     expect(checkAddress(address, 'example.com', CLOSED)?.reason).toBe(reason);
   });
 
-  it('refuses a loopback name that leads elsewhere, whatever is allowed', () => {
+  it('refuses a loopback name that resolves to another address under any policy', () => {
     expect(checkAddress('10.0.0.1', 'localhost', OPEN)?.reason).toBe('ForbiddenAddress');
     expect(checkAddress('93.184.215.14', 'api.localhost', OPEN)?.reason).toBe('ForbiddenAddress');
     expect(checkAddress('::1', 'localhost', OPEN)).toBeUndefined();

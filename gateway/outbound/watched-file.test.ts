@@ -33,7 +33,7 @@ describe('WatchedFile', () => {
     expect(new WatchedFile(path).text()).toBe(text);
   });
 
-  it('looks at the file at most once a second and then sees a change', () => {
+  it('reads the file at most once a second and then detects a change', () => {
     const path = join(folder(), 'key');
     writeFileSync(path, 'old');
     const { file, pass } = watch(path);
@@ -45,7 +45,7 @@ describe('WatchedFile', () => {
     expect(file.text()).toBe('new');
   });
 
-  it('sees a change that keeps size and time', () => {
+  it('detects a change that keeps size and modification time', () => {
     const path = join(folder(), 'key');
     const { file, pass } = watch(path);
     for (const content of ['aaa', 'bbb']) {
@@ -56,7 +56,7 @@ describe('WatchedFile', () => {
     }
   });
 
-  it('follows a mounted Secret through the swap that the kubelet makes', () => {
+  it('follows a mounted Secret when the kubelet swaps its symbolic link', () => {
     const dir = folder();
     const project = (version: string, content: string): void => {
       mkdirSync(join(dir, version));
@@ -74,7 +74,7 @@ describe('WatchedFile', () => {
     expect(file.text()).toBe('other');
   });
 
-  it('throws with name and code while the file is not there, and reads it as soon as it is', () => {
+  it('throws an error with path and code while the file is missing, and reads the file once it exists', () => {
     const path = join(folder(), 'key');
     const { file, pass } = watch(path);
     const fault = expect.objectContaining({ code: 'ENOENT', message: `${path} cannot be read (ENOENT)` });
@@ -87,14 +87,14 @@ describe('WatchedFile', () => {
     expect(() => file.text()).toThrow(fault);
   });
 
-  it('does not take a folder for a file', () => {
+  it('rejects a folder', () => {
     const dir = folder();
     expect(() => new WatchedFile(dir).text()).toThrow(`${dir} cannot be read (EISDIR)`);
   });
 });
 
 describe('readSecretFile', () => {
-  it('reads each path once in a second, whoever asks', () => {
+  it('reads each path at most once a second', () => {
     const [one, two] = [join(folder(), 'key'), join(folder(), 'key')];
     writeFileSync(one, 'one\n');
     writeFileSync(two, 'two\n');

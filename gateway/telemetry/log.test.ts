@@ -21,7 +21,7 @@ describe('createLog', () => {
     expect(Date.parse(String(line?.['timestamp']))).not.toBeNaN();
   });
 
-  it('is silent below its level', () => {
+  it('writes nothing below its level', () => {
     expect(lines((log) => log.debug('x'))).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('createLog', () => {
     expect(reads).toBeGreaterThan(0);
   });
 
-  it('cuts secrets out of fields, nested fields and texts', () => {
+  it('redacts secrets in fields, nested fields and texts', () => {
     const canary = 'canary-7f3a';
     const text = JSON.stringify(
       lines((log) => {
@@ -77,8 +77,8 @@ describe('createLog', () => {
     ['an encrypted JWT', `eyJhbGciOiJkaXIifQ..${RANDOM}.${RANDOM}.${RANDOM}`],
     ['a cookie header', `Cookie: a=1; session=${RANDOM}`],
     ['a cookie of a page', `sent __Host-vmcp-consent-abc=1700000000.${RANDOM}; vmcp-flow-x=${RANDOM}`],
-    ['credentials of a header', `authorization: basic ${RANDOM}`],
-  ])('cuts %s out of a text', (_what, secret) => {
+    ['credentials in a header', `authorization: basic ${RANDOM}`],
+  ])('redacts %s in a text', (_what, secret) => {
     const text = JSON.stringify(lines((log) => log.info(secret, { list: [{ error: secret }] })));
     expect(text).not.toContain(RANDOM);
     expect(text).toContain('[redacted]');
@@ -93,16 +93,16 @@ describe('createLog', () => {
     'client_secret',
     'set-cookie',
     'client_assertion',
-  ])('cuts what stands under %s', (name) => {
+  ])('redacts the value of %s', (name) => {
     expect(JSON.stringify(lines((log) => log.info('x', { deep: { [name]: 'canary' } })))).not.toContain('canary');
   });
 
-  it('cuts what lies deeper than anybody looks', () => {
+  it('redacts values beyond the maximum depth', () => {
     const deep = { a: { b: { c: { d: { e: { f: { g: { code: 'canary' } } } } } } } };
     expect(JSON.stringify(lines((log) => log.info('x', deep)))).not.toContain('canary');
   });
 
-  it('leaves plain facts alone', () => {
+  it('leaves plain facts unchanged', () => {
     const facts = { client_id: 'vcl_abc', path: '/oauth/token', reason: 'code_replayed', error: 'decode=1, estate=2' };
     expect(lines((log) => log.info('x', facts))[0]).toMatchObject(facts);
   });

@@ -28,7 +28,7 @@ describe('redactText', () => {
     '=',
     '"',
     ' ',
-  ])('takes linear time for a text of %j only', (piece) => {
+  ])('takes linear time for a text that repeats %j', (piece) => {
     for (const end of ['', '\n', '!']) {
       const text = piece.repeat(LENGTH / piece.length) + end;
       const startedAt = performance.now();
@@ -49,7 +49,7 @@ describe('redact', () => {
     ['a member of JSON', '{"refresh_token":"', '"}'],
     ['a cookie of a page', 'vmcp-flow-x=', ''],
     ['a header', 'Authorization: Bearer ', ''],
-  ])('leaves nothing of %s that the end of a truncated value cuts in two', (_what, before, after) => {
+  ])('redacts %s that the truncation of a value would split', (_what, before, after) => {
     const secret = 'Zm9v'.repeat(40);
     const value = redact(`${'-'.repeat(4_096 - before.length - 60)} ${before}${secret}${after}`);
     expect(value).not.toContain('Zm9vZm9v');

@@ -15,7 +15,7 @@ function logAt(level: 'debug' | 'info') {
 const refusal = (kind: string, id: number) =>
   ({ kind, level: 'info', message: 'request refused', facts: { request_id: String(id) } }) as const;
 
-it('logs some refusals of each kind, then the number of the others, and begins anew', async () => {
+it('logs a limited number of refusals per kind, then the count of the others, and starts over', async () => {
   const { log, lines } = logAt('info');
   const refusals = new RefusalLog(log, 200);
   for (let id = 0; id < 1_000; id += 1) refusals.write(refusal('401 expired', id));

@@ -47,7 +47,7 @@ describe('Sessions', () => {
     expect(sessions.find(id, 'alice')).toBeUndefined();
   });
 
-  it('ends the least recently used session when there are too many', () => {
+  it('ends the least recently used session when the limit is exceeded', () => {
     const { state, sessions } = fixture(2);
     const first = sessions.create('a', CLIENT);
     const second = sessions.create('a', CLIENT);
@@ -58,7 +58,7 @@ describe('Sessions', () => {
     expect(sessions.size).toBe(2);
   });
 
-  it('ends idle sessions before those that wait for a reply when there are too many', () => {
+  it('ends idle sessions before those that wait for a reply when the limit is exceeded', () => {
     const { state, sessions } = fixture(2);
     const busy = sessions.create('a', CLIENT);
     busy.running.add({ id: '1', cancel: () => undefined });

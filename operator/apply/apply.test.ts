@@ -194,7 +194,7 @@ describe('Applier', () => {
     expect(await writesOf([CONFIG])).toMatchObject({ waiting: true, writes: [], problems: [] });
   });
 
-  it('deletes unwanted objects, but nothing while there are problems', async () => {
+  it('deletes unwanted objects, but none while problems exist', async () => {
     const { server, writesOf } = setUp();
     await writesOf(ALL);
     server.refusals.set('ConfigMap', { status: 403, reason: 'Forbidden', message: 'exceeded quota: compute' });
@@ -214,7 +214,7 @@ describe('Applier', () => {
     [413, 'limit is 3145728', 'ApplyTooLarge', ''],
     [422, 'ConfigMap "c" is invalid: []: Too long: may not be more than 1048576 bytes', 'ApplyTooLarge', ''],
   ])(
-    'turns a refusal with %i (%s) into the problem %s, and the old workload goes on',
+    'turns a refusal with %i (%s) into the problem %s, and keeps the old workload',
     async (status, message, reason) => {
       const { server, writesOf } = setUp();
       await writesOf(ALL);

@@ -51,57 +51,61 @@ function live(change: (object: typeof desired) => void = () => undefined): unkno
 const container = (object: typeof desired) => object.spec.template.spec.containers.find(({ name }) => name === 'vmcp')!;
 
 describe('drift', () => {
-  it('ignores defaults of the API server and fields of others', () => {
+  it('ignores defaults of the API server and fields of other managers', () => {
     expect(paths(desired, live())).toEqual([]);
   });
 
   it.each<[string, (object: typeof desired) => void, string]>([
-    ['an image', (object) => (container(object).image = 'evil:1'), 'spec.template.spec.containers[vmcp].image'],
+    ['a changed image', (object) => (container(object).image = 'evil:1'), 'spec.template.spec.containers[vmcp].image'],
     [
-      'a value of the environment',
+      'a changed value of an environment variable',
       (object) => (container(object).env.find(({ name }) => name === 'VMCP_NAME')!.value = 'b'),
       'spec.template.spec.containers[vmcp].env[VMCP_NAME].value',
     ],
     [
-      'a variable that is gone',
+      'a missing environment variable',
       (object) => (container(object).env = [{ name: 'INJECTED', value: 'x' }]),
       'spec.template.spec.containers[vmcp].env[VMCP_NAME]',
     ],
     [
-      'an argument too many',
+      'an extra argument',
       (object) => container(object).args.push('--debug'),
       'spec.template.spec.containers[vmcp].args',
     ],
-    ['another argument', (object) => (container(object).args[2] = '80'), 'spec.template.spec.containers[vmcp].args[2]'],
     [
-      'a port',
+      'a changed argument',
+      (object) => (container(object).args[2] = '80'),
+      'spec.template.spec.containers[vmcp].args[2]',
+    ],
+    [
+      'a changed port name',
       (object) => (container(object).ports[0]!.name = 'web'),
       'spec.template.spec.containers[vmcp].ports[4483].name',
     ],
     [
-      'a switch of security',
+      'a changed security setting',
       (object) => (container(object).securityContext.runAsNonRoot = false),
       'spec.template.spec.containers[vmcp].securityContext.runAsNonRoot',
     ],
     [
-      'a block that is gone',
+      'a missing block',
       (object) => delete (container(object) as Partial<ReturnType<typeof container>>).securityContext,
       'spec.template.spec.containers[vmcp].securityContext',
     ],
     [
-      'an item of a list that counts as a whole',
+      'an extra item of a list that is compared as a whole',
       (object) => object.spec.template.spec.tolerations.push({ key: 'b', operator: 'Exists' }),
       'spec.template.spec.tolerations',
     ],
     [
-      'a key of a mounted Secret',
+      'a changed name of a mounted Secret',
       (object) =>
         (object.spec.template.spec.volumes.find(({ name }) => name === 'config')!.projected.sources[0]!.secret.name =
           'x'),
       'spec.template.spec.volumes[config].projected.sources[0].secret.name',
     ],
-    ['a label', (object) => (object.metadata.labels.app = 'b'), 'metadata.labels.app'],
-    ['the owner', (object) => object.metadata.ownerReferences.splice(0), 'metadata.ownerReferences[u]'],
+    ['a changed label', (object) => (object.metadata.labels.app = 'b'), 'metadata.labels.app'],
+    ['a missing owner reference', (object) => object.metadata.ownerReferences.splice(0), 'metadata.ownerReferences[u]'],
   ])('finds %s', (_, change, path) => {
     expect(paths(desired, live(change))).toEqual([path]);
   });

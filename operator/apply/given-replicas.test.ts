@@ -10,7 +10,7 @@ const live = (...managedFields: object[]): KubeObject => ({
 });
 const fieldsV1 = { 'f:spec': { 'f:replicas': {} } };
 
-it('keeps the applied number for this version of the object only', () => {
+it('keeps the applied replicas for the current version of the object only', () => {
   expect(replicasToKeep(live({ manager: 'ours', operation: 'Apply', fieldsV1 }), 'ours')).toEqual({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -22,7 +22,7 @@ it('keeps the applied number for this version of the object only', () => {
 it.each([
   ['another manager', { manager: 'hpa', operation: 'Update', subresource: 'scale', fieldsV1 }],
   ['the replicas manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],
-  ['nobody', { manager: 'ours', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:template': {} } } }],
+  ['no manager', { manager: 'ours', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:template': {} } } }],
 ])('returns undefined when %s owns the field', (_, entry) => {
   expect(replicasToKeep(live(entry), 'ours')).toBeUndefined();
 });

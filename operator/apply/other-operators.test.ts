@@ -47,7 +47,7 @@ const LEFT = { writes: [], reasons: ['AnotherOperator'] };
 const BOTH = ['apply ConfigMap/mcp-web', 'apply Deployment/mcp-web'];
 
 describe('OtherOperators', () => {
-  it('lets the first operator keep its objects', async () => {
+  it('keeps the objects of the first operator', async () => {
     const { operator, pass } = setUp();
     const first = operator('a/vmcp-operator', wants('a:1'));
     const second = operator('b/vmcp-operator', wants('b:1'));
@@ -69,7 +69,7 @@ describe('OtherOperators', () => {
     }
   });
 
-  it('takes over all objects of an operator that is gone, and keeps them', async () => {
+  it('takes over all objects of an operator that no longer runs, and keeps them', async () => {
     const { server, operator, pass } = setUp();
     await operator('a/vmcp-operator', wants('a:1'))();
     const renamed = operator('b/vmcp-operator', wants('b:1'));
@@ -140,7 +140,7 @@ describe('OtherOperators', () => {
     expect(await second()).toMatchObject({ writes: ['apply Deployment/mcp-web'], reasons: [] });
   });
 
-  it('does not overwrite an operator that was faster', async () => {
+  it('does not overwrite the objects of an operator that wrote first', async () => {
     const { server, operator } = setUp();
     server.holdWatch();
     await operator('a/vmcp-operator', wants('a:1'))();

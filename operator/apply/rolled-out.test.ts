@@ -18,7 +18,7 @@ it('is rolled out when all pods are new and available, or with 0 replicas', () =
 });
 
 it.each([
-  ['there is no status', undefined],
+  ['the status is missing', undefined],
   ['the status is of an earlier spec', { ...DONE, observedGeneration: 2 }],
   ['old pods exist', { ...DONE, replicas: 3 }],
   ['new pods are missing', { ...DONE, updatedReplicas: 1 }],

@@ -116,7 +116,7 @@ describe('WrittenObjects', () => {
     expect(latest(undefined)).toBeUndefined();
   });
 
-  it('forgets after a minute, because a list can miss a created and deleted object', async () => {
+  it('forgets a write after a minute, because a list can miss a created and deleted object', async () => {
     const { wrote, latest, pass } = setUp();
     await wrote(at('10'));
     pass(60_001);
@@ -156,7 +156,7 @@ describe('WrittenObjects and lists', () => {
     return { written, news, wrote: (object: KubeObject) => written.write(TYPE, object, () => Promise.resolve(object)) };
   }
 
-  it('reports writes before a list as changes, because it may include an edit by another', async () => {
+  it('reports writes before a list as changes, because the list may include an edit by another client', async () => {
     const { written, news, wrote } = setUp();
     await wrote(at('10'));
     written.listed(TYPE, undefined, '12');

@@ -92,14 +92,14 @@ describe('events', () => {
       trueCondition('B', 'Good', 'm'),
       [{ type: 'Normal', reason: 'Good', message: 'm' }],
     ],
-    ['no event for a condition that is true from the start', trueCondition('Z', 'Good', 'm'), []],
+    ['nothing for a condition that is true from the start', trueCondition('Z', 'Good', 'm'), []],
     [
       'Ready that is true for the first time',
       trueCondition('Ready', 'Ready', 'm'),
       [{ type: 'Normal', reason: 'Ready', message: 'm' }],
     ],
-    ['no event for another reason of a false condition', failedCondition('B', 'Worse', 'm'), []],
-    ['no event for an unknown condition', unknownCondition('A', 'Unknown', 'm'), []],
+    ['nothing for another reason of a false condition', failedCondition('B', 'Worse', 'm'), []],
+    ['nothing for an unknown condition', unknownCondition('A', 'Unknown', 'm'), []],
     [
       'a warning that begins',
       warningCondition('B', 'Careful', 'm'),
@@ -110,11 +110,11 @@ describe('events', () => {
       warningCondition('DeletionBlocked', 'X', 'm'),
       [{ type: 'Warning', reason: 'DeletionBlocked', message: 'm' }],
     ],
-  ])('%s', (_, condition, events) => {
+  ])('report %s', (_, condition, events) => {
     expect(eventsOf(object, [condition])).toEqual(events);
   });
 
-  it('of config kinds have reasons of their own', () => {
+  it('of config kinds have their own reasons', () => {
     const config = live(
       'MCPOIDCConfig',
       'own',
@@ -227,7 +227,7 @@ describe('digests', () => {
     expect(statusFor({ objects: [object] }).status).toMatchObject({ oidcConfigHash: 'old', secretHash: 's' });
   });
 
-  it('change when the Secret does', () => {
+  it('include a hash of the Secret', () => {
     const input = VMCP_CASES['authorization server'];
     if (!input) throw new Error('no such case');
     const { secretHash } = statusFor(input).status;

@@ -143,7 +143,7 @@ const catalogue = Object.entries(CONTRACT).flatMap(([kind, types]) =>
 );
 
 describe('conditions', () => {
-  it.each(catalogue)('a case covers %s', (entry) => {
+  it.each(catalogue)('are covered by a case: %s', (entry) => {
     expect([...observed]).toContain(entry);
   });
 
@@ -157,12 +157,12 @@ describe.each(all)('$kind: $name', ({ kind, name, input }) => {
   if (!object) throw new Error('a case needs an object');
   const first = statusFor(input);
 
-  it('has this status', async () => {
+  it('has the status of its snapshot file', async () => {
     const file = `./testdata/${kind}.out/${name.replaceAll(/[ ,]+/gu, '-')}.yaml`;
     await expect(stringify(first, { lineWidth: 0 })).toMatchFileSnapshot(file);
   });
 
-  it('is valid by the schema', () => {
+  it('has a status that is valid by the schema', () => {
     const problemsOf = (status: object) =>
       validateObject(object.kind, { ...object, status }).filter(({ path }) => path.startsWith('status'));
     expect(problemsOf(first.status)).toEqual([]);

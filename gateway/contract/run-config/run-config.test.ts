@@ -342,13 +342,13 @@ describe('the schema of the Run configuration', () => {
     expect(declared).toContain(line);
   });
 
-  it('has nothing else but the listed additions', () => {
+  it('has no other fields except the listed additions', () => {
     const known = new Set([...lines(SPECIFICATION), ...lines(ADDITIONS)]);
     expect(declared.filter((line) => !known.has(line))).toEqual([]);
     expect(declared).toHaveLength(known.size);
   });
 
-  it('is closed everywhere but in the parameters of a middleware, and requires only schema_version', () => {
+  it('allows unknown fields only in middleware parameters, and requires only schema_version', () => {
     const open: string[] = [];
     const visit = (shape: Shape, path: string) => {
       if (shape.type === 'object' && !shape.patternProperties && shape.additionalProperties !== false) open.push(path);
@@ -363,18 +363,18 @@ describe('the schema of the Run configuration', () => {
 });
 
 describe('import and export', () => {
-  it('are a fixed point for a document with every field', () => {
+  it('preserve a document with every field', () => {
     const document = full();
     const once = exportRunConfig(accepted(document));
     expect(once).toEqual(document);
     expect(JSON.stringify(exportRunConfig(accepted(once)))).toBe(JSON.stringify(once));
   });
 
-  it('are a fixed point for the smallest document', () => {
+  it('preserve the smallest document', () => {
     expect(exportRunConfig(accepted({ schema_version: SCHEMA_VERSION }))).toEqual({ schema_version: SCHEMA_VERSION });
   });
 
-  it('write the members in one order, whatever the order read', () => {
+  it('write members in a fixed order', () => {
     const reversed = Object.fromEntries(Object.entries(full()).toReversed());
     expect(JSON.stringify(exportRunConfig(accepted(reversed)))).toBe(JSON.stringify(exportRunConfig(accepted(full()))));
   });
@@ -394,7 +394,7 @@ describe('import and export', () => {
     [{ minutes: 2, milliseconds: 1 }, '2m0.001s'],
     [{ duration: '30s' }, '30s'],
     [{ duration: 1_000_000_000 }, '1s'],
-  ])('read the duration %j as %s, wherever one stands', (written, text) => {
+  ])('read the duration %j as %s in every duration field', (written, text) => {
     const config = accepted({
       schema_version: SCHEMA_VERSION,
       rate_limit_config: {
@@ -420,7 +420,7 @@ describe('import and export', () => {
     },
   );
 
-  it('take null for absent, but leave it inside the parameters of a middleware', () => {
+  it('treat null as absent, except in middleware parameters', () => {
     const config = accepted({
       schema_version: SCHEMA_VERSION,
       scaling_config: { backend_replicas: null },
@@ -435,7 +435,7 @@ describe('import and export', () => {
     });
   });
 
-  it('hand out neither secrets by value nor members of a larger document', () => {
+  it('omit secret values and members of a larger document', () => {
     const config = {
       ...accepted({
         schema_version: SCHEMA_VERSION,
@@ -452,14 +452,14 @@ describe('import and export', () => {
     expect(exported.token_exchange_config).toEqual({});
   });
 
-  it('leave what they are given as it was', () => {
+  it('leave the input unchanged', () => {
     const document = { schema_version: SCHEMA_VERSION, remote_auth_config: { timeout: 5_000_000_000 } };
     accepted(document);
     expect(document.remote_auth_config.timeout).toBe(5_000_000_000);
   });
 });
 
-describe('what import refuses', () => {
+describe('import', () => {
   it.each<[string, unknown, string[]]>([
     ['an unknown version', { schema_version: 'v9.0.0' }, ['UnknownSchemaVersion schema_version']],
     [
@@ -468,7 +468,7 @@ describe('what import refuses', () => {
       ['UnknownSchemaVersion embedded_auth_server_config.schema_version'],
     ],
     ['a missing version', { name: 'a' }, ['MissingField schema_version']],
-    ['a version that is no text', { schema_version: 1 }, ['InvalidValue schema_version']],
+    ['a version that is not a string', { schema_version: 1 }, ['InvalidValue schema_version']],
     ['an unknown field', { schema_version: SCHEMA_VERSION, nmae: 'a' }, ['UnknownField nmae']],
     [
       'an unknown field deep inside',
@@ -477,12 +477,12 @@ describe('what import refuses', () => {
     ],
     ['a wrong type', { schema_version: SCHEMA_VERSION, port: '80' }, ['InvalidType port']],
     ['a list', [], ['InvalidType ']],
-    ['nothing', null, ['InvalidType ']],
-  ])('is %s, with its path', (_, json, problems) => {
+    ['null', null, ['InvalidType ']],
+  ])('refuses %s and reports its path', (_, json, problems) => {
     expect(refused(json)).toEqual(problems);
   });
 
-  it('is reported all at once', () => {
+  it('reports all problems at once', () => {
     expect(refused({ schema_version: SCHEMA_VERSION, port: 'a', debug: 'b', nope: 1 })).toHaveLength(3);
   });
 });

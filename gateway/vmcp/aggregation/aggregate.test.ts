@@ -47,12 +47,12 @@ describe('names', () => {
       ['assign -> jira/assign', 'create_issue -> github/create_issue', 'search -> jira/search'],
     ],
     [
-      'priority where no owner is listed: nobody gets the name',
+      'priority without a listed owner: the name is not served',
       { conflict_resolution: 'priority', priority_order: ['other'] },
       ['assign -> jira/assign', 'create_issue -> github/create_issue'],
     ],
     [
-      'manual, settled by an override',
+      'manual with an override that resolves the conflict',
       { conflict_resolution: 'manual', tools: hide('jira', { overrides: { search: { name: 'find_tickets' } } }) },
       [
         'assign -> jira/assign',
@@ -62,7 +62,7 @@ describe('names', () => {
       ],
     ],
     [
-      'none, settled by a filter',
+      'none with a filter that resolves the conflict',
       { conflict_resolution: 'none', tools: hide('jira', { filter: ['assign'] }) },
       ['assign -> jira/assign', 'create_issue -> github/create_issue', 'search -> github/search'],
     ],
@@ -76,7 +76,7 @@ describe('names', () => {
         'jira_find -> jira/search',
       ],
     ],
-  ])('%s', (_, changes, expected) => {
+  ])('are resolved by the strategy %s', (_, changes, expected) => {
     const { view, conflicts } = aggregate(both, rules(changes), []);
     expect(conflicts).toEqual([]);
     expect(routes(view, 'tools')).toEqual(expected);
@@ -218,7 +218,7 @@ describe('visibility', () => {
       ['deux'],
       ['three', 'two'],
     ],
-    ['an empty filter is none', { tools: hide('a', { filter: [] }) }, ['one', 'three', 'two'], []],
+    ['an empty filter hides nothing', { tools: hide('a', { filter: [] }) }, ['one', 'three', 'two'], []],
     ['excludeAll', { tools: hide('a', { exclude_all: true, filter: ['one'] }) }, [], ['one', 'three', 'two']],
     ['excludeAllTools', { exclude_all_tools: true }, [], ['one', 'three', 'two']],
     ['default deny', { default_tool_visibility: 'deny' }, [], ['one', 'three', 'two']],
@@ -228,7 +228,7 @@ describe('visibility', () => {
       ['one', 'three', 'two'],
       [],
     ],
-  ])('%s', (_, changes, visible, hidden) => {
+  ])('follows the rule: %s', (_, changes, visible, hidden) => {
     const { view } = shown(changes);
     expect(names(view, 'tools')).toEqual(visible);
     expect([...view.hiddenTools.keys()].sort()).toEqual(hidden);
@@ -302,11 +302,11 @@ describe('overrides', () => {
       { name: 'u', description: 'd', annotations: { title: 'U' } },
       item.replace('"t"', '"u"').replace('"old"', '"d"').replace('"T"', '"U"'),
     ],
-  ])('changes %s and no other byte', (_, override, expected) => {
+  ])('change %s and no other byte', (_, override, expected) => {
     expect(overridden(override)).toBe(expected);
   });
 
-  it('adds missing description and annotations, and replaces annotations that are not an object', () => {
+  it('add missing description and annotations, and replace annotations that are not an object', () => {
     const bare: Catalog = {
       ...source,
       tools: [
@@ -342,7 +342,7 @@ describe('prompts, resources, templates', () => {
       ['a_p -> a/p', 'a_q -> a/q', 'p -> b/p', 'r -> b/r'],
     ],
     ['none', { conflict_resolution: 'none' }, ['p -> a/p', 'q -> a/q', 'r -> b/r']],
-  ])('prompts under %s', (_, changes, expected) => {
+  ])('names prompts under the strategy %s', (_, changes, expected) => {
     expect(routes(aggregate([b, a], rules(changes), []).view, 'prompts')).toEqual(expected);
   });
 
@@ -388,7 +388,7 @@ describe('prompts, resources, templates', () => {
 });
 
 describe('capabilities', () => {
-  it('include what is declared and what is listed', () => {
+  it('include declared capabilities and those of listed items', () => {
     const none = {
       tools: false,
       prompts: false,

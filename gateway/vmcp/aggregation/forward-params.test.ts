@@ -36,7 +36,7 @@ describe('forwardParams', () => {
   });
 
   it.each(['{"name":"echo","arguments":{}}', '{ "name" : "\\u0065cho" , "x": 1.0, "y":[ ] }'])(
-    'hands on the received bytes without a copy when the name stays: %s',
+    'forwards the received bytes without a copy when the name is unchanged: %s',
     (params) => {
       const { body, span, surface } = scan(params);
       const sent = forwardParams(body, span, surface.name!, bare.tools.get('echo')!);
@@ -46,7 +46,7 @@ describe('forwardParams', () => {
     },
   );
 
-  it('works for prompts', () => {
+  it('replaces the name of a renamed prompt', () => {
     const { body, span, surface } = scan('{"name":"a_p","arguments":{"name":"a_p"}}');
     expect(forwardParams(body, span, surface.name!, prefixed.prompts.get('a_p')!).toString()).toBe(
       '{"name":"p","arguments":{"name":"a_p"}}',
@@ -62,7 +62,7 @@ describe('forwardParams', () => {
       '{"argument":{}, "ref":{"uri":"x:{id}","type":"ref/resource"}}',
       '{"argument":{}, "ref":{"uri":"x:{id}","type":"ref/resource"}}',
     ],
-  ])('works for completion references: %s', (params, expected) => {
+  ])('maps the name in a completion reference: %s', (params, expected) => {
     const { body, span, surface } = scan(params);
     const reference = readReference(body, surface.ref!)!;
     const route = routeReference(prefixed, reference)!;

@@ -41,7 +41,7 @@ describe('listPage', () => {
     ['resources', { resources: [{ uri: 'x:1' }] }, '{"resources":[{"uri":"x:1"}]}'],
     ['templates', { templates: [{ uriTemplate: 'x:{y}' }] }, '{"resourceTemplates":[{"uriTemplate":"x:{y}"}]}'],
     ['prompts', { prompts: [{ name: 'p' }] }, '{"prompts":[{"name":"p"}]}'],
-  ])('%s of %j', (kind, offer, expected) => {
+  ])('returns the %s of %j', (kind, offer, expected) => {
     expect(listPage(view(offer), kind)).toEqual(Buffer.from(expected));
   });
 
@@ -66,7 +66,7 @@ describe('listPage', () => {
     [PAGE_SIZE + 1, [PAGE_SIZE, 1]],
     [3 * PAGE_SIZE, [PAGE_SIZE, PAGE_SIZE, PAGE_SIZE]],
     [2500, [PAGE_SIZE, PAGE_SIZE, 500]],
-  ])('%i items come on pages of %j', (count, sizes) => {
+  ])('returns %i items on pages of %j', (count, sizes) => {
     const one = view({ tools: numbered(count) });
     const all = pages(() => one);
     expect(all.sizes).toEqual(sizes);
@@ -77,7 +77,7 @@ describe('listPage', () => {
     ['long keys that differ at the end', numbered(2500, `https://example.org/${'long/'.repeat(300)}`)],
     ['keys beyond ASCII', numbered(2500, 'ü€😀\u0001"\\'.repeat(60))],
     ['keys with lone surrogates', numbered(2500, '\ud800'.repeat(90))],
-  ])('every cursor has at most 512 characters: %s', (_, keys) => {
+  ])('limits every cursor to 512 characters: %s', (_, keys) => {
     const one = view({ tools: keys });
     const all = pages(() => one);
     expect(all.names).toEqual(keys);

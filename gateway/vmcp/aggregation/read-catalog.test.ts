@@ -31,7 +31,7 @@ describe('readItems', () => {
   });
 
   it.each(['null', '[]', '7', '{}', '{"tools":null}', '{"tools":{"name":"x"}}', '{"tools":"x"}'])(
-    'leaves out the page %s and keeps the other ones',
+    'omits the page %s and keeps the others',
     (odd) => {
       const { items, warnings } = read('tools', odd, '{"tools":[{"name":"a"}]}');
       expect(items).toHaveLength(1);
@@ -85,7 +85,7 @@ describe('readItems', () => {
     ['prefixes of 256', 'x:{a:200}{b:56}', true],
     ['prefixes of 257', 'x:{a:200}{b:57}', false],
     ['a huge prefix', 'x:{a:9999}', false],
-  ])('templates: %s', (_, template, kept) => {
+  ])('applies the size limits to a template with %s', (_, template, kept) => {
     const { items, warnings } = read('templates', JSON.stringify({ resourceTemplates: [{ uriTemplate: template }] }));
     expect(items.map((item) => item.key)).toEqual(kept ? [template] : []);
     expect(warnings.map((warning) => warning.reason)).toEqual(kept ? [] : ['TemplateTooLarge']);
@@ -106,7 +106,7 @@ describe('nextCursor', () => {
     ['{"nextCursor":""}', undefined],
     ['{"nextCursor":7}', undefined],
     ['[]', undefined],
-  ])('of %s', (text, expected) => {
+  ])('reads the cursor of %s', (text, expected) => {
     expect(nextCursor(page(text))).toBe(expected);
   });
 });

@@ -62,7 +62,7 @@ describe('matchesTemplate', () => {
     ['x:{a*}', 'x:1,2,3', true],
     ['x:r{/path*}', 'x:r/a/b/c', true],
     ['x:s{?q*}', 'x:s?a=1&b=2', true],
-  ])('%s, %s: %s', (template, uri, expected) => {
+  ])('matches %s with %s: %s', (template, uri, expected) => {
     expect(matches(template, uri)).toBe(expected);
   });
 
@@ -111,11 +111,11 @@ describe('routeResource', () => {
     ['the text of a template', 'x:t/{id}', 'a x:t/{id}'],
     ['the text of a template that cannot be matched', 'x:{', 'a x:{'],
     ['the first backend of equal templates', 'x:item/1', 'a x:item/{other}'],
-    ['a match', 'x:other', 'b x:{any}'],
-    ['nothing', 'y:other', undefined],
+    ['a matching template', 'x:other', 'b x:{any}'],
+    ['nothing for a URI without a match', 'y:other', undefined],
     ['a URI of 2,048 bytes', `x:big/${'a'.repeat(2042)}`, 'a x:big/{+all}'],
-    ['not a URI of 2,049 bytes', `x:big/${'a'.repeat(2043)}`, undefined],
-    ['not a URI of 2,049 bytes in fewer characters', `x:big/${'ä'.repeat(1021)}a`, undefined],
+    ['nothing for a URI of 2,049 bytes', `x:big/${'a'.repeat(2043)}`, undefined],
+    ['nothing for a URI of 2,049 bytes in fewer characters', `x:big/${'ä'.repeat(1021)}a`, undefined],
   ])('finds %s', (_, uri, expected) => {
     expect(to(uri)).toBe(expected);
   });
@@ -163,11 +163,11 @@ describe('completion references', () => {
     ['{"type":"ref/tool","name":"a_p"}', undefined],
     ['{"type":7,"name":"a_p"}', undefined],
     ['"ref/prompt"', undefined],
-  ])('%s', (ref, expected) => {
+  ])('are read and routed: %s', (ref, expected) => {
     expect(route(ref)).toEqual(expected);
   });
 
-  it('rejects a duplicate key', () => {
+  it('are rejected with a duplicate key', () => {
     expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('occurs twice');
   });
 });

@@ -31,7 +31,7 @@ const empty =
   };
 
 it.each([404, 429, 500, 501])(
-  'a list that is answered with %i is empty, warned of and asked for again',
+  'treats a list that is answered with %i as empty and incomplete, with a warning',
   async (code) => {
     const { catalog, warnings, complete } = await discovered({
       'resources/list': status(code),

@@ -135,13 +135,13 @@ describe('a policy', () => {
     }
   });
 
-  it('limits the reply', async () => {
+  it('limits the size of the reply', async () => {
     const { read } = await policedServer(deciding({ verdict: 'allow', maxReplyBytes: 1_000 }), deciding(ALLOW));
     expect(await read('tools/call', BUY)).toMatchObject({ result: { content: [] } });
     expect(await read('tools/call', { name: 'shop_long' })).toMatchObject({ result: { isError: true } });
   });
 
-  it('can take time, and learns that the client left', async () => {
+  it('may decide asynchronously and is aborted when the client disconnects', async () => {
     const asked = Promise.withResolvers<PolicyCall>();
     const policy: Policy = {
       decide: (call) => {
@@ -194,8 +194,8 @@ describe('several policies', () => {
   });
 });
 
-describe('no policies', () => {
-  it('decide nothing, and every call is observed with its outcome', async () => {
+describe('a server without policies', () => {
+  it('serves the shared lists and reports every call with its outcome', async () => {
     const { read, virtual, ended } = await policedServer();
     const list = virtual.views.shared;
     expect(await read('tools/list')).toMatchObject({ result: { tools: [{}, {}, {}] } });

@@ -91,7 +91,7 @@ describe('readEventId', () => {
     ['g.', undefined],
     ['__proto__.1', undefined],
     [`g.${'9'.repeat(11)}`, undefined],
-  ])('reads %j', (text, expected) => {
+  ])('parses %j', (text, expected) => {
     expect(readEventId(text)).toEqual(expected);
   });
 });

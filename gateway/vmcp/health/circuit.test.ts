@@ -56,34 +56,42 @@ describe('failures of a single principal', () => {
   const times = (count: number, step: Step): Step[] => new Array<Step>(count).fill(step);
 
   it.each<[string, Step[], CircuitState['state']]>([
-    ['timeouts of one principal', times(50, 'ann: timeout'), 'closed'],
-    ['garbled replies to one principal', times(50, 'ann: garbage'), 'closed'],
+    ['closed: timeouts of one principal', times(50, 'ann: timeout'), 'closed'],
+    ['closed: garbled replies to one principal', times(50, 'ann: garbage'), 'closed'],
     [
-      'timeouts of one principal between good probes',
+      'closed: timeouts of one principal between good probes',
       ['ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok', 'ann: timeout', 'ok'],
       'closed',
     ],
     [
-      'two timeouts of one principal and a failure that counts',
+      'closed: two timeouts of one principal and a refused connection of another',
       ['ann: timeout', 'ann: timeout', 'bob: unavailable'],
       'closed',
     ],
-    ['three timeouts of two principals', ['ann: timeout', 'ann: timeout', 'bob: timeout'], 'open'],
-    ['two timeouts of two principals', ['ann: timeout', 'bob: timeout'], 'closed'],
+    ['open: three timeouts of two principals', ['ann: timeout', 'ann: timeout', 'bob: timeout'], 'open'],
+    ['closed: two timeouts of two principals', ['ann: timeout', 'bob: timeout'], 'closed'],
     [
-      'timeouts of two principals with a good call between',
+      'closed: timeouts of two principals with a good call between',
       ['ann: timeout', 'ann: timeout', 'cy: ok', 'bob: timeout'],
       'closed',
     ],
-    ['timeouts of one principal, then a failed probe', [...times(3, 'ann: timeout'), 'timeout'], 'open'],
-    ['too few timeouts of one principal, then a failed probe', [...times(2, 'ann: timeout'), 'timeout'], 'closed'],
-    ['a failed probe, then timeouts of one principal', ['unavailable', ...times(3, 'ann: timeout')], 'open'],
-    ['a failed probe and a good one, then timeouts', ['timeout', 'ok', ...times(50, 'ann: timeout')], 'closed'],
-    ['probes that a user’s login would satisfy', ['unauthenticated', ...times(50, 'ann: timeout')], 'closed'],
-    ['probes that were cancelled', ['cancelled', ...times(50, 'ann: timeout')], 'closed'],
-    ['failed probes alone', times(50, 'timeout'), 'closed'],
-    ['refused connections of one principal', times(3, 'ann: unavailable'), 'open'],
-  ])('%s', (_, steps, state) => {
+    ['open: timeouts of one principal, then a failed probe', [...times(3, 'ann: timeout'), 'timeout'], 'open'],
+    [
+      'closed: too few timeouts of one principal, then a failed probe',
+      [...times(2, 'ann: timeout'), 'timeout'],
+      'closed',
+    ],
+    ['open: a failed probe, then timeouts of one principal', ['unavailable', ...times(3, 'ann: timeout')], 'open'],
+    ['closed: a failed probe and a good one, then timeouts', ['timeout', 'ok', ...times(50, 'ann: timeout')], 'closed'],
+    [
+      'closed: probes that only lack a user’s login, then timeouts',
+      ['unauthenticated', ...times(50, 'ann: timeout')],
+      'closed',
+    ],
+    ['closed: cancelled probes, then timeouts', ['cancelled', ...times(50, 'ann: timeout')], 'closed'],
+    ['closed: failed probes alone', times(50, 'timeout'), 'closed'],
+    ['open: refused connections of one principal', times(3, 'ann: unavailable'), 'open'],
+  ])('leave the circuit %s', (_, steps, state) => {
     expect(run(steps)).toBe(state);
   });
 
@@ -106,7 +114,7 @@ describe('failures of a single principal', () => {
   it.each<[string, (circuit: Circuit) => void]>([
     ['the next trial, of another principal, times out too', (one) => one.refuses() ?? one.settled('timeout', 'bob')],
     ['a probe fails', (one) => one.probed('timeout')],
-  ])('opens the circuit again when a trial times out and %s', (_, follow) => {
+  ])('open the circuit again when a trial times out and %s', (_, follow) => {
     const { circuit, call, elapse } = circuitAt();
     for (let n = 0; n < 3; n += 1) call('unavailable');
     elapse(10_000);

@@ -7,7 +7,7 @@ import { failRequest, failToolCall } from './failures.ts';
 it.each([
   ['a tool call', failToolCall],
   ['another request', failRequest],
-])('fails %s without access to the provider and does not ask for a login', async (_, fail) => {
+])('fails %s without access to the provider and requests no login', async (_, fail) => {
   const server = createServer((_req, res) => {
     const challenge = (): void => void res.writeHead(401).end();
     const failure = { kind: 'forbidden', detail: 'for the log', provider: 'github' } as const;

@@ -97,7 +97,7 @@ const failureOf = (opening: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a backend whose file cannot be read', () => {
-  it.each(['streamable-http', 'sse'] as const)('makes a %s backend unavailable, with the reason', async (transport) => {
+  it.each(['streamable-http', 'sse'] as const)('is unavailable over %s and reports the reason', async (transport) => {
     const missing = join(await temporaryFolder(), 'missing');
     const url = 'http://127.0.0.1:9/mcp';
     const bundle = create({ transport, url, ca_bundle_file: missing });
@@ -112,7 +112,7 @@ describe('a backend whose file cannot be read', () => {
     });
   });
 
-  it('opens when the file exists', async () => {
+  it('opens once the file exists', async () => {
     const file = join(await temporaryFolder(), 'key');
     const seen: unknown[] = [];
     const forward = { add_headers_from_file: { 'X-Key': file } };
@@ -177,7 +177,7 @@ describe('a backend’s address', () => {
       { allow_private_ips: true, insecure_allow_http: true },
       'which is never called',
     ],
-  ])('%s with %j is not dialled', async (url, flags, why) => {
+  ])('%s with %j is refused without a connection', async (url, flags, why) => {
     for (const transport of ['streamable-http', 'sse'] as const) {
       const opening = create({ transport, url, ...flags }).open(owner, AbortSignal.timeout(2_000));
       expect(await failureOf(opening)).toMatchObject({ kind: 'unavailable', detail: expect.stringContaining(why) });

@@ -63,8 +63,8 @@ describe('a call', () => {
     ['our id as a string', '{"jsonrpc":"2.0","id":"1","result":{"v":1}}'],
     ['no id', '{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}'],
     ['the id null', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'],
-    ['nothing of JSON', 'Server listening on 3000'],
-    ['half of it', '{"jsonrpc":"2.0","id":1,"resu'],
+    ['text that is not JSON', 'Server listening on 3000'],
+    ['half of a reply', '{"jsonrpc":"2.0","id":1,"resu'],
     ['a nested batch', '[[{"jsonrpc":"2.0","id":1,"result":{"v":1}}]]'],
   ])('is not answered by a message with %s', (_, text) => {
     const { got, lane, call, receive } = connection();
@@ -77,7 +77,7 @@ describe('a call', () => {
   });
 
   it.each([
-    ['twice the same key', '{"jsonrpc":"2.0","id":1,"result":{"v":1},"result":{"v":2}}'],
+    ['a duplicate key', '{"jsonrpc":"2.0","id":1,"result":{"v":1},"result":{"v":2}}'],
     ['keys that differ by case', '{"jsonrpc":"2.0","id":1,"result":{"v":1},"ID":2}'],
     ['neither result nor error', '{"jsonrpc":"2.0","id":1}'],
     ['too much depth', `{"jsonrpc":"2.0","id":1,"result":${'['.repeat(250)}${']'.repeat(250)}}`],
@@ -166,14 +166,14 @@ describe('progress tokens', () => {
     expect(got).toEqual([`x < notifications/progress {"progress":0.50,"progressToken":${token},"more":[]}`]);
   });
 
-  it('are found behind escaped keys too', () => {
+  it('are found under escaped keys too', () => {
     const { sent, lane, call } = connection();
     call(lane('A'), 'x', '{"\\u005fmeta":{"progress\\u0054oken":"t"}}');
     expect(tokenOf(sent[0])).toBe(1);
   });
 
   it.each(['{"name":"_meta"}', '{"_meta":{}}', '{"_meta":null}', '{"arguments":{"_meta":{"progressToken":1}}}', '[]'])(
-    'are not seen where there are none: %s',
+    'are not detected in params without a token: %s',
     (params) => {
       const { sent, lane, call } = connection();
       call(lane('A'), 'x', params);
@@ -201,7 +201,7 @@ describe('messages of the backend', () => {
   const REFUSAL = '{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"Method not found"}}';
   const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 
-  it('go to the call that started last, or to the owner when none runs', () => {
+  it('are delivered to the call that started last, or to the owner when no call runs', () => {
     const { got, lane, call, receive } = connection();
     const a = lane('A');
     receive(LOG);
@@ -223,14 +223,14 @@ describe('messages of the backend', () => {
     ]);
   });
 
-  it('never belong to a ping or the handshake', () => {
+  it('are never delivered to a ping or the handshake', () => {
     const { got, lane, call, receive } = connection();
     call(lane('A'), 'x', undefined, { method: 'ping' });
     receive(LOG);
     expect(got).toEqual(['A < notifications/message']);
   });
 
-  it('about a changed list go to every owner', () => {
+  it('about a changed list are delivered to every owner', () => {
     const { got, lane, call, receive } = connection('shared');
     const a = lane('A');
     lane('B');
@@ -257,7 +257,7 @@ describe('messages of the backend', () => {
     ['principal', 'answered'],
     ['principal', 'left'],
   ])(
-    'with isolation %s never go to a session whose call runs after the call of another session was %s',
+    'with isolation %s are not delivered to a session whose call follows a call of another session: %s',
     async (...given) => {
       const [isolation, end] = given;
       const { peer, got, lane, call, receive } = connection(isolation);
@@ -287,7 +287,7 @@ describe('messages of the backend', () => {
     expect(got).toEqual([]);
   });
 
-  it('go to the only session with isolation principal, however often it reconnects', () => {
+  it('are delivered to the only session with isolation principal, even after it reconnects', () => {
     const { peer, got, lane, call, receive } = connection('principal');
     call(lane(DISCOVERY), 'own', undefined, { method: 'tools/list' });
     const before = lane('A');
@@ -305,7 +305,7 @@ describe('messages of the backend', () => {
     expect(got.filter((line) => line.includes('<'))).toHaveLength(2);
   });
 
-  it('never go to the gateway’s own channel', () => {
+  it('are never delivered to the gateway’s own channel', () => {
     const { sent, got, lane, call, receive } = connection('session');
     call(lane(DISCOVERY), 'x', undefined, { method: 'tools/list' });
     receive(LOG);
@@ -330,7 +330,7 @@ describe('messages of the backend', () => {
     expect(sent).toEqual([REFUSAL]);
   });
 
-  it('may come as a batch', () => {
+  it('may arrive as a batch', () => {
     const { sent, got, lane, call, receive } = connection();
     call(lane('A'), 'x');
     receive(`[${LOG}, {"jsonrpc":"2.0","id":7,"method":"ping"}, {"jsonrpc":"2.0","id":1,"result":{"v":1}}]`);

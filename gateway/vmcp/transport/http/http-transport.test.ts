@@ -173,7 +173,7 @@ describe('httpTransport', () => {
       },
     ],
     [
-      'redirect',
+      'a redirect',
       'garbage',
       (_req, res) => {
         res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
@@ -244,7 +244,7 @@ describe('httpTransport', () => {
       },
     ],
     [
-      'too much',
+      'a reply over the size limit',
       'too_large',
       (_req, res, { id }) => {
         json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(5_000_000) } });
@@ -257,7 +257,7 @@ describe('httpTransport', () => {
         json(res, 404, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } });
       },
     ],
-  ])('fails on %s as %s', async (_name, kind, answer) => {
+  ])('reports %s as %s', async (_name, kind, answer) => {
     const channel = await open(answer, { session: 's' });
     const failure = await failureOf(call(channel, kind === 'timeout' ? 300 : 5_000));
     expect(failure.kind).toBe(kind);

@@ -52,7 +52,7 @@ async function open(retryMs: number, refusals: readonly number[] = []) {
 }
 
 /** @see MCP 2025-11-25, basic/transports, Sending Messages to the Server */
-it('receives the reply of a backend that closes the stream, asks for a long wait and does not keep the reply', async () => {
+it('receives the reply of a backend that closes the stream, requests a long wait and does not store the reply', async () => {
   const { text, resumed } = await open(5_000);
   expect(text).toBe('resumed');
   expect(resumed).toEqual([{ id: 'a::1_b', afterMs: expect.any(Number) as number }]);
@@ -68,7 +68,7 @@ it.each([409, 503])(
   },
 );
 
-it('obeys a short wait', async () => {
+it('waits for a short requested time', async () => {
   const { resumed } = await open(90);
   expect(resumed[0]?.afterMs).toBeGreaterThanOrEqual(85);
 });

@@ -59,7 +59,7 @@ it.each([
   expect(channel.alive).toBe(false);
 });
 
-it('treats a 404 without a session as its body states', async () => {
+it('treats a 404 without a session according to its body', async () => {
   const { server, channel } = await open({ sessions: false });
   let body = (id: unknown): object => error(id, -32001);
   server.intercept = ({ message, res }) => {
@@ -87,7 +87,7 @@ it('reports an unknown method when the repeated request is answered with 404 too
   expect(channel.alive).toBe(true);
 });
 
-it('treats a 404 to a notification as a lost session, and does not wait for one to DELETE', async () => {
+it('treats a 404 to a notification as a lost session, and still closes the channel', async () => {
   const { server, channel } = await open();
   server.sessions.clear();
   channel.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'));

@@ -261,7 +261,7 @@ describe('a bad SSE server', () => {
     expect((await callTool(channel, 'ok')).reply?.result).toEqual({ text: 'fine' });
   });
 
-  it('receives a reply that is cut anywhere, with CRLF and several data lines', async () => {
+  it('may split a reply anywhere, with CRLF and several data lines', async () => {
     const url = await rawServer('/m', ({ id }, stream) => {
       const bytes = Buffer.from(`data: {"jsonrpc":"2.0",\r\ndata: "id":${String(id)},"result":{"text":"€"}}\r\n\r\n`);
       void (async () => {
@@ -282,7 +282,7 @@ describe('a bad SSE server', () => {
     expect(channel.alive).toBe(false);
   });
 
-  it('skips events that are not messages', async () => {
+  it('may send events that are not messages', async () => {
     const url = await rawServer('/m', ({ id }, stream) => {
       stream.write(
         'event: ping\ndata: {}\n\nid: 4\n\ndata: not json\n\nevent: endpoint\ndata: http://evil.example/\n\n',

@@ -15,7 +15,7 @@ describe('createLineSplitter', () => {
     ['{"a":1}\r\n\r\n\n{"é":"€"}\n', ['{"a":1}', '{"é":"€"}']],
     ['unfinished\nrest', ['unfinished']],
     ['a\rb\n', ['a\rb']],
-  ])('cuts %j at every pair of places into the same lines', (text, expected) => {
+  ])('splits %j into the same lines at any chunk boundaries', (text, expected) => {
     const bytes = Buffer.from(text);
     for (let first = 0; first <= bytes.length; first += 1)
       for (let second = first; second <= bytes.length; second += 1)
@@ -46,7 +46,7 @@ describe('createLineSplitter', () => {
 it.each([
   ['{"a":1}', '{"a":1}\n'],
   ['{\r\n "a":\n"b\\n"}', '{   "a": "b\\n"}\n'],
-])('toLine(%j) is one line that means the same', (text, line) => {
+])('toLine(%j) returns one line with the same JSON value', (text, line) => {
   const message = Buffer.from(text);
   expect(toLine(message).toString()).toBe(line);
   expect(message.toString()).toBe(text);

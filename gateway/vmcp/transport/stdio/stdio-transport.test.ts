@@ -181,7 +181,7 @@ describe('isolation', () => {
     ['session', [0, 1, 2, 3]],
     ['principal', [0, 0, 2, 3]],
     ['shared', [0, 0, 0, 0]],
-  ] as const)('%s gives processes to owners', async (isolation, expected) => {
+  ] as const)('%s assigns processes to owners', async (isolation, expected) => {
     const owners = [
       ownerOf('s1', { principal: 'ann' }),
       ownerOf('s2', { principal: 'ann' }),
@@ -196,7 +196,7 @@ describe('isolation', () => {
     ['session', ['elicitation', 'roots', 'sampling']],
     ['principal', []],
     ['shared', []],
-  ] as const)('%s offers what one client alone can answer: %j', async (isolation, expected) => {
+  ] as const)('%s offers the features of a single client: %j', async (isolation, expected) => {
     const channel = await sdk({ isolation }).open(ownerOf('s1'), never);
     const offered = JSON.parse(textOf(await callTool(channel, 'capabilities')) ?? '') as object;
     expect(Object.keys(offered).sort()).toEqual(expected);
@@ -245,7 +245,7 @@ describe('isolation', () => {
   });
 });
 
-describe('a bad server', () => {
+describe('a channel to a faulty server', () => {
   it('skips output that is not JSON and limits its log lines', async () => {
     const channel = await bad().open(ownerOf('s1'), never);
     expect((await callTool(channel, 'garbage')).reply?.result).toEqual({ text: 'after garbage' });
