@@ -86,8 +86,8 @@ interface CrdSchema {
   readonly 'x-kubernetes-validations'?: readonly unknown[];
 }
 
-describe('a mode of one file and one entry in the registry', { timeout: TIMEOUT_MS }, () => {
-  it('is a value of the enum, a member and rules in the CRD', async () => {
+describe('an incoming mode that one file and one registry entry add', { timeout: TIMEOUT_MS }, () => {
+  it('adds an enum value, a member and validation rules to the CRD', async () => {
     const crd = parse(await readFile(join(copy, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
     };
@@ -113,7 +113,7 @@ describe('a mode of one file and one entry in the registry', { timeout: TIMEOUT_
     });
   });
 
-  it('has rows in the reference', async () => {
+  it('adds rows to the reference documentation', async () => {
     const reference = await readFile(join(copy, 'docs', 'reference', 'virtualmcpserver.md'), 'utf8');
     const rows = reference.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' '));
     expect(rows).toContain('| `spec.incomingAuth.password.userName` | string | yes | | User of every client. |');
@@ -121,7 +121,7 @@ describe('a mode of one file and one entry in the registry', { timeout: TIMEOUT_
     expect(reference).toContain('`password`: all clients send one password.');
   });
 
-  it('is validated by its schema, its rules and its own resolve', async () => {
+  it('is validated by its schema, its rules and its own resolve function', async () => {
     const file = await manifest('wrong.yaml', {
       'unknown-member': 'password: { userName: ann, user: b }',
       'broken-rule': 'password: { userName: "a:b" }',

@@ -12,7 +12,7 @@ const anonymous: GatewayConfig = {
 it.each([
   [true, 'warn'],
   [false, 'info'],
-])('anonymous access is said in the log; others reach the listener: %s, level %s', (exposed, level) => {
+])('logs anonymous access; listener exposed: %s, log level: %s', (exposed, level) => {
   const lines: string[] = [];
   const at = (name: string) => (message: string) => void lines.push(`${name} ${message}`);
   const log = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };

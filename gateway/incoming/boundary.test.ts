@@ -106,24 +106,24 @@ const shape = ({ status, headers, body }: Awaited<ReturnType<typeof sendBytes>>)
   error: (JSON.parse(body) as { error?: string }).error,
 });
 
-describe('a request is answered without asking the issuer when its credentials are', () => {
+describe('bearer authentication', () => {
   const header = (value: string) => [`Authorization: ${value}`];
   it.each<[string, string[], number, string | undefined]>([
     ['absent', [], 401, undefined],
     ['empty', header(''), 401, undefined],
     ['of another scheme', header(`Basic ${CANARY}`), 401, undefined],
-    ['of a scheme that begins alike', header(`Bearers ${CANARY}`), 401, undefined],
+    ['of a scheme that starts with Bearer', header(`Bearers ${CANARY}`), 401, undefined],
     [
       'in another header',
       [`X-Authorization: Bearer ${CANARY}`, `Proxy-Authorization: Bearer ${CANARY}`],
       401,
       undefined,
     ],
-    ['a scheme alone', header('Bearer'), 400, 'invalid_request'],
-    ['a scheme and blanks', header('Bearer    '), 400, 'invalid_request'],
+    ['a scheme without a token', header('Bearer'), 400, 'invalid_request'],
+    ['a scheme followed by blanks only', header('Bearer    '), 400, 'invalid_request'],
     ['in two headers', [...header(`Bearer ${CANARY}`), ...header(`Bearer ${CANARY}`)], 400, 'invalid_request'],
     [
-      'in two headers of other case',
+      'in two headers that differ in case',
       [`authorization: Bearer good`, `AUTHORIZATION: Bearer good`],
       400,
       'invalid_request',
@@ -131,15 +131,15 @@ describe('a request is answered without asking the issuer when its credentials a
     ['in two headers, one of them empty', [...header('Bearer good'), ...header('')], 400, 'invalid_request'],
     ['two schemes', header(`Bearer Bearer ${CANARY}`), 400, 'invalid_request'],
     ['two tokens', header(`Bearer good ${CANARY}`), 400, 'invalid_request'],
-    ['behind a tab', header(`Bearer\tgood`), 400, 'invalid_request'],
-    ['a list', header(`Bearer good, Bearer ${CANARY}`), 401, 'invalid_token'],
-    ['a list without blanks', header(`Bearer good,${CANARY}`), 401, 'invalid_token'],
+    ['separated from the scheme by a tab', header(`Bearer\tgood`), 400, 'invalid_request'],
+    ['a comma-separated list', header(`Bearer good, Bearer ${CANARY}`), 401, 'invalid_token'],
+    ['a comma-separated list without blanks', header(`Bearer good,${CANARY}`), 401, 'invalid_token'],
     ['quoted', header(`Bearer "${CANARY}"`), 401, 'invalid_token'],
-    ['padded in front', header(`Bearer =${CANARY}`), 401, 'invalid_token'],
+    ['a token with leading padding', header(`Bearer =${CANARY}`), 401, 'invalid_token'],
     ['not ASCII', header(`Bearer ${CANARY}\xe9`), 401, 'invalid_token'],
-    ['a parameter', header(`Bearer token=${CANARY};x`), 401, 'invalid_token'],
+    ['a name and a value', header(`Bearer token=${CANARY};x`), 401, 'invalid_token'],
     ['longer than 16 KiB', header(`Bearer ${'a'.repeat(16_385)}`), 401, 'invalid_token'],
-  ])('%s', async (_what, lines, status, error) => {
+  ])('rejects credentials that are %s', async (_what, lines, status, error) => {
     const { send, outcomes, boundary, ...run } = await start();
     const answer = await send({ lines });
     const { challenge, ...rest } = shape(answer);
@@ -150,12 +150,12 @@ describe('a request is answered without asking the issuer when its credentials a
     expect(outcomes).toHaveLength(1);
   });
 
-  it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('not when the scheme is written %s', async (scheme) => {
+  it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('accepts the scheme written as %s', async (scheme) => {
     const { send } = await start();
     expect((await send({ lines: [`Authorization: ${scheme}   good`] })).status).toBe(200);
   });
 
-  it('in the query or the form, which do not count', async () => {
+  it('ignores an access token in the query and in the form', async () => {
     const { send } = await start();
     const lines = ['Content-Type: application/x-www-form-urlencoded'];
     const answer = await send({ path: '/mcp?access_token=good', lines, body: 'access_token=good' });
@@ -168,7 +168,7 @@ describe('a request is answered without asking the issuer when its credentials a
 });
 
 describe('a token', () => {
-  it('that is good lets the request in, without a promise', async () => {
+  it('is accepted synchronously when the validator answers at once', async () => {
     const { bearer, sync, outcomes } = await start({ required: ['use'] });
     const { status, body } = await bearer('good');
     expect({ status, body: JSON.parse(body) as unknown }).toEqual({
@@ -178,31 +178,28 @@ describe('a token', () => {
     expect({ sync, outcomes }).toEqual({ sync: [true], outcomes: ['accepted'] });
   });
 
-  it('that must be asked for lets the request in later', async () => {
+  it('is accepted asynchronously when the validator answers later', async () => {
     const { bearer, sync, outcomes } = await start({ required: ['use'] });
     expect((await bearer('slow')).status).toBe(200);
     expect({ sync, outcomes }).toEqual({ sync: [false], outcomes: ['accepted'] });
   });
 
-  it.each(['bad', 'bad-later'])(
-    'that is refused is 401 with a description that says nothing of why: %s',
-    async (token) => {
-      const { bearer, outcomes, lines } = await start({ scopes: ['use', 'offline_access'] });
-      const answer = await bearer(token);
-      const description = 'the token is not valid here: log in again';
-      expect(answer.headers).toMatchObject({
-        'www-authenticate': `Bearer resource_metadata="${METADATA}", scope="use", error="invalid_token", error_description="${description}"`,
-        'cache-control': 'no-store',
-        'access-control-expose-headers': EXPOSED,
-        'content-type': 'application/json; charset=utf-8',
-      });
-      expect(JSON.parse(answer.body)).toEqual({ error: 'invalid_token', error_description: description });
-      expect(outcomes).toEqual(['invalid_token']);
-      expect(lines).toEqual([]); // the line of a refusal is that of `logRefusals`
-    },
-  );
+  it.each(['bad', 'bad-later'])('is rejected with 401 and a description that hides the reason: %s', async (token) => {
+    const { bearer, outcomes, lines } = await start({ scopes: ['use', 'offline_access'] });
+    const answer = await bearer(token);
+    const description = 'the token is not valid here: log in again';
+    expect(answer.headers).toMatchObject({
+      'www-authenticate': `Bearer resource_metadata="${METADATA}", scope="use", error="invalid_token", error_description="${description}"`,
+      'cache-control': 'no-store',
+      'access-control-expose-headers': EXPOSED,
+      'content-type': 'application/json; charset=utf-8',
+    });
+    expect(JSON.parse(answer.body)).toEqual({ error: 'invalid_token', error_description: description });
+    expect(outcomes).toEqual(['invalid_token']);
+    expect(lines).toEqual([]); // the line of a refusal is that of `logRefusals`
+  });
 
-  it('that lacks a scope is 403 with all that are required', async () => {
+  it('gets 403 with all required scopes when it lacks one of them', async () => {
     const { bearer, outcomes } = await start({ required: ['use', 'write'], scopes: ['profile'] });
     const answer = await bearer('narrow');
     expect(shape(answer)).toEqual({
@@ -220,7 +217,7 @@ describe('a token', () => {
   it.each([
     ['down', '7'],
     ['down-later', '5'],
-  ])('that nobody can judge is 503 and no challenge: %s', async (token, retryAfter) => {
+  ])('gets 503 without a challenge when a dependency of the validator is down: %s', async (token, retryAfter) => {
     const { bearer, outcomes, lines } = await start();
     const [answer] = [await bearer(token), await bearer(token), await bearer(token)];
     expect(shape(answer)).toEqual({ status: 503, challenge: undefined, error: 'temporarily_unavailable' });
@@ -229,7 +226,7 @@ describe('a token', () => {
     expect(lines).toEqual([expect.objectContaining({ level: 'warn' })]); // said once, however many requests
   });
 
-  it('that trips a fault of ours is 500, and the log has no message that may quote it', async () => {
+  it('gets 500 on an internal error, whose message is not logged because it may contain the token', async () => {
     const { bearer, lines, outcomes } = await start();
     const answer = await bearer(`bug.${CANARY}`);
     expect(shape(answer)).toEqual({ status: 500, challenge: undefined, error: 'server_error' });
@@ -244,8 +241,8 @@ describe('a token', () => {
   });
 });
 
-describe('a challenge in the middle of a call', () => {
-  it('tells to log in again and cannot be broken out of', async () => {
+describe('a challenge during a call', () => {
+  it('contains the given description with quotes escaped and line breaks removed', async () => {
     const { bearer } = await start({ scopes: ['use'] });
     const answer = await bearer('good', '/lost');
     expect(answer.headers['www-authenticate']).toBe(
@@ -254,7 +251,7 @@ describe('a challenge in the middle of a call', () => {
     expect(shape(answer)).toMatchObject({ status: 401, error: 'invalid_token' });
   });
 
-  it('is not written into an answer that has begun', async () => {
+  it('is not written into a response that has started', async () => {
     const { boundary } = await start();
     let writes = 0;
     const begun = { headersSent: true, destroyed: false, setHeader: () => (writes += 1) } as unknown as ServerResponse;
@@ -272,25 +269,28 @@ describe('protected resource metadata', () => {
     resource_name: 'team',
   };
 
-  it.each([`${WELL_KNOWN}/team/mcp`, WELL_KNOWN, `${WELL_KNOWN}?x=y`])('stands at %s', async (path) => {
-    const { send, outcomes } = await start();
-    const lines = ['X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: ftp', 'Origin: https://anywhere.example'];
-    const answer = await send({ method: 'GET', path, lines, host: 'evil.example' });
-    expect(JSON.parse(answer.body)).toEqual(document);
-    expect(answer).toMatchObject({
-      status: 200,
-      headers: {
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'public, max-age=3600',
-        'access-control-allow-origin': '*',
-      },
-    });
-    expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
-    expect(outcomes).toEqual([]);
-  });
+  it.each([`${WELL_KNOWN}/team/mcp`, WELL_KNOWN, `${WELL_KNOWN}?x=y`])(
+    'is served at %s, independent of the Host header',
+    async (path) => {
+      const { send, outcomes } = await start();
+      const lines = ['X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: ftp', 'Origin: https://anywhere.example'];
+      const answer = await send({ method: 'GET', path, lines, host: 'evil.example' });
+      expect(JSON.parse(answer.body)).toEqual(document);
+      expect(answer).toMatchObject({
+        status: 200,
+        headers: {
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'public, max-age=3600',
+          'access-control-allow-origin': '*',
+        },
+      });
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+      expect(outcomes).toEqual([]);
+    },
+  );
 
   it.each(['XYZ/anything', 'x', '/', '/team', '/team/mcp/', '/team/mcp/x', '/Team/mcp', '//team/mcp', '/team%2fmcp'])(
-    'does not stand at …%s',
+    'is not served at …%s',
     async (suffix) => {
       const { send } = await start();
       const { status, body } = await send({ method: 'GET', path: WELL_KNOWN + suffix });
@@ -298,7 +298,7 @@ describe('protected resource metadata', () => {
     },
   );
 
-  it('stands at the bare path only while the resource is alone at its origin', async () => {
+  it('is served at the bare path only while its origin has no other resource', async () => {
     let alone = false;
     const { send } = await start({ rootAlias: () => alone });
     const statusAt = async (path: string) => (await send({ method: 'GET', path })).status;
@@ -307,12 +307,12 @@ describe('protected resource metadata', () => {
     expect(await statusAt(WELL_KNOWN)).toBe(200);
   });
 
-  it('of a bare origin stands at the bare path whoever else is there', async () => {
+  it('of a bare origin is served at the bare path even if the origin has other resources', async () => {
     const { send } = await start({ resource: 'https://mcp.example', rootAlias: () => false });
     expect((await send({ method: 'GET', path: WELL_KNOWN })).status).toBe(200);
   });
 
-  it('is kept by nobody while the issuer is not known', async () => {
+  it('must not be cached while the issuer is unknown', async () => {
     const found: string[] = [];
     const { send } = await start({ issuer: () => found[0] });
     const { headers, body } = await send({ method: 'GET', path: WELL_KNOWN });
@@ -324,7 +324,7 @@ describe('protected resource metadata', () => {
     expect((await send({ method: 'GET', path: WELL_KNOWN })).headers['cache-control']).toBe('public, max-age=3600');
   });
 
-  it('names the scopes, required ones too, without offline_access', async () => {
+  it('lists the configured and the required scopes without offline_access', async () => {
     const { send } = await start({ scopes: ['use', 'offline_access'], required: ['write', 'use'] });
     const { body } = await send({ method: 'GET', path: WELL_KNOWN });
     expect(JSON.parse(body)).toEqual({ ...document, scopes_supported: ['use', 'write'] });
@@ -343,14 +343,14 @@ describe('protected resource metadata', () => {
       'https://mcp.example/.well-known/oauth-protected-resource/a%20b/mcp',
       `${WELL_KNOWN}/a%20b/mcp`,
     ],
-  ])('of %s keeps it byte for byte', async (resource, url, path) => {
+  ])('contains the resource %s byte for byte', async (resource, url, path) => {
     const { send } = await start({ resource });
     expect((await send({})).headers['www-authenticate']).toBe(`Bearer resource_metadata="${url}"`);
     const { body } = await send({ method: 'GET', path });
     expect(JSON.parse(body)).toMatchObject({ resource });
   });
 
-  it('answers HEAD, OPTIONS and nothing else', async () => {
+  it('supports HEAD and OPTIONS, and rejects POST, PUT and DELETE', async () => {
     const { send } = await start();
     const head = await send({ method: 'HEAD', path: WELL_KNOWN });
     expect(head).toMatchObject({ status: 200, body: '', headers: { 'cache-control': 'public, max-age=3600' } });
@@ -372,7 +372,7 @@ describe('protected resource metadata', () => {
 });
 
 describe('an anonymous boundary', () => {
-  it('lets everybody in as one principal, whatever they present', async () => {
+  it('accepts every request as one principal and ignores credentials', async () => {
     const { send, outcomes, boundary } = await start({ anonymous: true });
     for (const lines of [[], [`Authorization: Bearer ${CANARY}`]]) {
       const { status, body } = await send({ lines });
@@ -382,14 +382,14 @@ describe('an anonymous boundary', () => {
     expect(boundary.status()).toEqual({ ready: true });
   });
 
-  it('has no metadata', async () => {
+  it('serves no metadata', async () => {
     const { send } = await start({ anonymous: true });
     const { status, body } = await send({ method: 'GET', path: '/.well-known/oauth-protected-resource/mcp' });
     expect({ status, body }).toEqual({ status: 404, body: '{"error":"not_found"}' });
   });
 });
 
-it('passes on what the validator says of itself', async () => {
+it('returns the status of the validator', async () => {
   const { boundary } = await start();
   expect(boundary.status()).toEqual({ ready: false, reason: 'KeysUnavailable', message: 'no keys yet' });
 });

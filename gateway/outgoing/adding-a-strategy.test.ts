@@ -98,8 +98,8 @@ interface CrdSchema {
   readonly 'x-kubernetes-validations'?: readonly unknown[];
 }
 
-describe('a strategy of one file and one line in the registry', { timeout: TIMEOUT_MS }, () => {
-  it('is a value of the enum, a member and rules in the CRD', async () => {
+describe('a strategy that one file and one registry line add', { timeout: TIMEOUT_MS }, () => {
+  it('adds an enum value, a member and validation rules to the CRD', async () => {
     const crd = parse(await readFile(join(copy, 'crds', 'mcpexternalauthconfigs.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
     };
@@ -123,7 +123,7 @@ describe('a strategy of one file and one line in the registry', { timeout: TIMEO
     });
   });
 
-  it('has rows in the reference', async () => {
+  it('adds rows to the reference documentation', async () => {
     const reference = await readFile(join(copy, 'docs', 'reference', 'mcpexternalauthconfig.md'), 'utf8');
     const rows = reference.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' '));
     expect(rows).toContain('| `spec.toyLogin.userName` | string | yes | | Who logs in. |');
@@ -131,7 +131,7 @@ describe('a strategy of one file and one line in the registry', { timeout: TIMEO
     expect(reference).toContain('`toyLogin`: User name and password.');
   });
 
-  it('is validated: by its schema, by its rules, by its own resolve, and its Secrets are looked for', async () => {
+  it('is validated by its schema, its rules, its own resolve function and a check of its Secrets', async () => {
     const file = await manifest('wrong.yaml', {
       'unknown-member': 'toyLogin: { userName: ann, user: b }',
       'broken-rule': 'toyLogin: { userName: "a:b" }',
@@ -154,7 +154,7 @@ describe('a strategy of one file and one line in the registry', { timeout: TIMEO
     ]);
   });
 
-  it('is rendered with the path of its secret, and the gateway acts on what was rendered', async () => {
+  it('is rendered with the path of its secret, and the gateway acts on the rendered configuration', async () => {
     const { code, stdout } = await vmcp('render', await manifest('right.yaml', { right: GOOD }));
     expect(code).toBe(0);
     expect(stdout).not.toContain('sesame');

@@ -12,12 +12,12 @@ async function injecting(content: string, header_name = 'X-Api-Key') {
 }
 
 describe('headerInjection', () => {
-  it('sends the content of the file without its line break, under the lower-case name', async () => {
+  it('sends the content of the file without its final line break under the lower-case header name', async () => {
     const { authenticator } = await injecting('key 1\n');
     expect(authenticator.headers(undefined)).toEqual({ 'x-api-key': 'key 1' });
   });
 
-  it('is the same for probes and for every caller, and costs nothing at the second call', async () => {
+  it('returns the same cached headers for probes and for every user', async () => {
     const { authenticator, now } = await injecting('key', 'Authorization');
     expect(authenticator.perUser).toBe(false);
     const headers = authenticator.headers(undefined);
@@ -25,7 +25,7 @@ describe('headerInjection', () => {
     expect(authenticator.headers(callerOf('alice', now()))).toBe(headers);
   });
 
-  it('sends the new content once the file has changed', async () => {
+  it('sends the new content after the file has changed', async () => {
     const { authenticator, file, advance } = await injecting('old');
     expect(authenticator.headers(undefined)).toEqual({ 'x-api-key': 'old' });
     await writeFile(file, 'new');
@@ -33,7 +33,7 @@ describe('headerInjection', () => {
     expect(authenticator.headers(undefined)).toEqual({ 'x-api-key': 'new' });
   });
 
-  it('is tried again after a 401 only if the file has changed since', async () => {
+  it('retries after a 401 only if the file has changed since', async () => {
     const { authenticator, file, advance } = await injecting('old');
     const sent = await authenticator.headers(undefined);
     expect(authenticator.refused(undefined, sent)).toBe(false);
@@ -51,8 +51,8 @@ describe('headerInjection', () => {
     ['NUL', 'a\0b'],
     ['two line breaks at the end', 'a\n\n'],
     ['a space at the end', 'a '],
-    ['a letter that no header can hold', 'aж'],
-    ['nothing', ''],
+    ['a character that is invalid in headers', 'aж'],
+    ['no characters', ''],
   ])('never sends a value with %s', async (_, content) => {
     const { authenticator, file } = await injecting(content);
     const { fault, message } = await credentialError(() => authenticator.headers(undefined));
@@ -61,7 +61,7 @@ describe('headerInjection', () => {
     expect(message).not.toContain('X-Admin');
   });
 
-  it('says which file is missing, and recovers when it is there', async () => {
+  it('reports the path of a missing file, and recovers when the file exists', async () => {
     const { authenticator, file, advance } = await injecting('key');
     await unlink(file);
     const { fault, message } = await credentialError(() => authenticator.headers(undefined));
@@ -72,7 +72,7 @@ describe('headerInjection', () => {
     expect(authenticator.headers(undefined)).toEqual({ 'x-api-key': 'key' });
   });
 
-  it('keeps no older value when the file becomes wrong', async () => {
+  it('does not send the previous value when the file becomes invalid', async () => {
     const { authenticator, file, advance } = await injecting('good');
     expect(authenticator.headers(undefined)).toEqual({ 'x-api-key': 'good' });
     await writeFile(file, 'bad\nvalue');

@@ -6,7 +6,7 @@ import { fileType } from './registry.ts';
 import { strategyWorld } from './testdata/strategy-deps.ts';
 
 describe('the strategies', () => {
-  it('are offered under one name each, and say whether they act for users', () => {
+  it('have one name each and declare whether they are per user and need the authorization server', () => {
     expect(STRATEGIES.map(({ type, perUser, needsAuthServer }) => [type, perUser, needsAuthServer ?? false])).toEqual([
       ['unauthenticated', false, false],
       ['upstreamInject', true, true],
@@ -15,11 +15,11 @@ describe('the strategies', () => {
     ]);
   });
 
-  it('name a member of their own unless the type alone says everything', () => {
+  it('have a member of their own except for unauthenticated', () => {
     expect(STRATEGIES.filter(({ spec }) => spec === undefined).map(({ type }) => type)).toEqual(['unauthenticated']);
   });
 
-  it('are written in snake_case in files', () => {
+  it('have snake_case types in configuration files', () => {
     expect(STRATEGIES.map(({ type }) => fileType(type))).toEqual([
       'unauthenticated',
       'upstream_inject',
@@ -30,7 +30,7 @@ describe('the strategies', () => {
 });
 
 describe('unauthenticated', () => {
-  it('sends nothing, for everybody, and tries nothing again', async () => {
+  it('sends no headers for any user and does not retry', async () => {
     const { deps } = await strategyWorld();
     const authenticator = createAuthenticator({ type: 'unauthenticated' }, deps);
     expect(authenticator.perUser).toBe(false);
@@ -39,7 +39,7 @@ describe('unauthenticated', () => {
   });
 });
 
-it('an unknown strategy is never taken for none', async () => {
+it('an unknown strategy is rejected instead of treated as unauthenticated', async () => {
   const { deps } = await strategyWorld();
   expect(() => createAuthenticator({ type: 'basic' }, deps)).toThrow('no outgoing strategy "basic"');
   expect(() => createAuthenticator({ type: 'headerInjection' }, deps)).toThrow();
@@ -67,7 +67,7 @@ describe('resolve', () => {
     return { config: resolveStrategy(spec, scope), problems, urls };
   }
 
-  it('turns every member of a resource into the file form, secrets into paths', () => {
+  it('converts every member of a resource to the file form, with secrets as paths', () => {
     const valueSecretRef = { name: 's', key: 'k' };
     expect(resolved({ type: 'unauthenticated' }).config).toEqual({ type: 'unauthenticated' });
     const header = { type: 'headerInjection', headerInjection: { headerName: 'X-Key', valueSecretRef } };
@@ -101,7 +101,7 @@ describe('resolve', () => {
   };
   const exchange = (tokenExchange: object) => ({ type: 'tokenExchange', tokenExchange });
 
-  it('turns every member of an exchange into the file form, which the gateway then accepts', () => {
+  it('converts every member of a token exchange to a file form that the gateway accepts', () => {
     const { config, problems, urls } = resolved(exchange(EXCHANGE), ['corp']);
     expect(config).toEqual({
       type: 'token_exchange',
@@ -125,13 +125,13 @@ describe('resolve', () => {
     expect(readOutgoingEntry(config)).toEqual({ config });
   });
 
-  it('leaves out what an exchange does not set', () => {
+  it('omits members that a token exchange does not set', () => {
     const { tokenUrl } = EXCHANGE;
     const off = { tokenUrl, allowPrivateIPs: false, insecureAllowHTTP: false };
     expect(resolved(exchange(off)).config).toEqual({ type: 'token_exchange', token_url: tokenUrl });
   });
 
-  it('reports a header that the protocol itself writes', () => {
+  it('reports a header that is reserved for the protocol', () => {
     const valueSecretRef = { name: 's', key: 'k' };
     const header = { type: 'headerInjection', headerInjection: { headerName: 'Accept', valueSecretRef } };
     const { tokenUrl } = EXCHANGE;
@@ -145,7 +145,7 @@ describe('resolve', () => {
   it.each([
     ['upstreamInject', { upstreamInject: { providerName: 'github' } }, 'providerName'],
     ['tokenExchange', { tokenExchange: { ...EXCHANGE, subjectProviderName: 'github' } }, 'subjectProviderName'],
-  ])('reports a provider that %s names and nobody declares', (type, member, path) => {
+  ])('reports an undeclared provider that %s names', (type, member, path) => {
     expect(resolved({ type, ...member }, ['corp', 'acme']).problems).toEqual([
       {
         reason: 'UpstreamProviderUnknown',
@@ -170,11 +170,11 @@ describe('an entry of the configuration', () => {
     [{ ...EXCHANGE, token_url: 'http://[::1]/token' }],
     [{ ...EXCHANGE, token_url: 'http://login.internal/token', insecure_allow_http: true }],
     [{ ...EXCHANGE, client_id: 'a', client_secret_file: '/s', subject_token_type: 'jwt' }],
-  ])('%j is accepted as it is', (entry) => {
+  ])('%j is accepted unchanged', (entry) => {
     expect(readOutgoingEntry(entry)).toEqual({ config: entry });
   });
 
-  it('may say null for what it does not set', () => {
+  it('may contain null for members that it does not set', () => {
     expect(readOutgoingEntry({ ...EXCHANGE, audience: null, scopes: null })).toEqual({ config: EXCHANGE });
   });
 
@@ -218,7 +218,7 @@ describe('an entry of the configuration', () => {
     [{ ...EXCHANGE, token_url: 'https://u:sesame@a/t' }, 'token_url', 'CredentialsInUrl'],
     [{ ...EXCHANGE, token_url: 'http://login.example.com/t' }, 'token_url', 'InsecureUrl'],
     [{ ...EXCHANGE, token_url: 'http://127.0.0.1.example.com/t' }, 'token_url', 'InsecureUrl'],
-  ])('%j is refused at %s: %s', (entry, path, reason) => {
+  ])('%j is rejected at %s with reason %s', (entry, path, reason) => {
     const read = readOutgoingEntry(entry);
     const problems = 'problems' in read ? read.problems : [];
     expect(problems.map((problem) => [problem.path, problem.reason])).toEqual([[path, reason]]);

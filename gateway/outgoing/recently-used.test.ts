@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RecentlyUsed } from './recently-used.ts';
 
-it('keeps as many values as it may, and lets go of the one whose use is longest ago', () => {
+it('removes the least recently used value when it is full', () => {
   const values = new RecentlyUsed<number>(3);
   for (const [at, key] of ['a', 'b', 'c'].entries()) values.set(key, at, at * 2_000);
   expect(values.get('a', 6_000)).toBe(0);
@@ -9,7 +9,7 @@ it('keeps as many values as it may, and lets go of the one whose use is longest 
   expect(['a', 'b', 'c', 'd'].map((key) => values.get(key, 10_000))).toEqual([0, undefined, 2, 3]);
 });
 
-it('counts a use once a second', () => {
+it('records the use of a value at most once a second', () => {
   const values = new RecentlyUsed<number>(2);
   values.set('a', 1, 0);
   values.set('b', 2, 100);
@@ -18,7 +18,7 @@ it('counts a use once a second', () => {
   expect(['a', 'b', 'c'].map((key) => values.get(key, 1_000))).toEqual([undefined, 2, 3]);
 });
 
-it('replaces a value without making room, as its latest use, and forgets one', () => {
+it('replaces a value without removing another, counts this as its latest use, and deletes a value', () => {
   const values = new RecentlyUsed<number>(2);
   values.set('a', 1, 0);
   values.set('b', 2, 0);

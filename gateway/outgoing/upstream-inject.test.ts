@@ -15,7 +15,7 @@ async function injecting(entry: typeof ENTRY & Record<string, unknown> = ENTRY) 
 }
 
 describe('upstreamInject', () => {
-  it('sends the stored token in place of the caller’s own, at once and without building anything twice', async () => {
+  it('sends the stored token instead of the token of the user, in headers that later calls reuse', async () => {
     const { authenticator, tokens, alice, owner, now } = await injecting();
     tokens.put(owner, 'github', { accessToken: 'upstream', expiresIn: 3_600 });
     expect(authenticator.perUser).toBe(true);
@@ -26,14 +26,14 @@ describe('upstreamInject', () => {
     expect(authenticator.headers(callerOf('alice', now()))).toBe(headers);
   });
 
-  it('puts it into another header when told so, and nothing into Authorization', async () => {
+  it('sends the token in the custom header only, if one is configured', async () => {
     const entry = { ...ENTRY, header_strategy: 'custom', custom_header_name: 'X-Upstream-Token' };
     const { authenticator, tokens, alice, owner } = await injecting(entry);
     tokens.put(owner, 'github', { accessToken: 'upstream' });
     expect(authenticator.headers(alice)).toEqual({ 'x-upstream-token': 'Bearer upstream' });
   });
 
-  it('waits for a refresh, once for all callers of the moment', async () => {
+  it('waits for one refresh that all parallel calls share', async () => {
     const { authenticator, tokens, alice, owner, advance } = await injecting();
     let refreshes = 0;
     const refresh = async () => {
@@ -47,7 +47,7 @@ describe('upstreamInject', () => {
     expect(refreshes).toBe(1);
   });
 
-  it('has another token obtained after a 401, and uses it from then on', async () => {
+  it('obtains another token after a 401 and uses it from then on', async () => {
     const { authenticator, tokens, alice, owner, now } = await injecting();
     const given = ['second', 'third'];
     const refresh = async () => ({ accessToken: given.shift() ?? 'none', expiresIn: 3_600 });
@@ -63,7 +63,7 @@ describe('upstreamInject', () => {
     expect(given).toEqual(['third']);
   });
 
-  it('asks for a login after a 401 that no refresh can mend', async () => {
+  it('requires a login after a 401 when the token cannot be refreshed', async () => {
     const { authenticator, tokens, alice, owner } = await injecting();
     tokens.put(owner, 'github', { accessToken: 'first' });
     authenticator.refused(alice, await authenticator.headers(alice));
@@ -73,14 +73,14 @@ describe('upstreamInject', () => {
     });
   });
 
-  it('does not try again what it has not sent', async () => {
+  it('does not retry with headers that it has not sent', async () => {
     const { authenticator, alice } = await injecting();
     expect(authenticator.refused(alice, { 'x-key': 'Bearer other' })).toBe(false);
     expect(authenticator.refused(alice, { authorization: 'Basic other' })).toBe(false);
     expect(authenticator.refused(undefined, { authorization: 'Bearer other' })).toBe(false);
   });
 
-  it('gives a user nothing of another user’s, even with that user’s login handle', async () => {
+  it('never uses the token of another user or client, even with the tsid of that login', async () => {
     const { authenticator, tokens, owner, now } = await injecting();
     tokens.put(owner, 'github', { accessToken: 'of-alice' });
     const thief = callerOf('bob', now(), { tsid: 'tsid-of-alice' });
@@ -104,7 +104,7 @@ describe('upstreamInject', () => {
     },
   );
 
-  it('refuses an anonymous caller, a token without a login, and a gateway without a store', async () => {
+  it('rejects an anonymous user, a token without a login, and a gateway without a store', async () => {
     const { authenticator, deps, alice, now } = await injecting();
     expect((await credentialError(() => authenticator.headers(undefined))).fault).toBe('misconfigured');
     const delegated = callerOf('alice', now(), { tsid: undefined });
@@ -113,7 +113,7 @@ describe('upstreamInject', () => {
     expect((await credentialError(() => storeless.headers(alice))).fault).toBe('misconfigured');
   });
 
-  it('passes on that the store or the provider cannot be asked', async () => {
+  it('reports that the store or the provider is unavailable', async () => {
     const { authenticator, tokens, alice, owner, deps } = await injecting();
     tokens.put(owner, 'github', { accessToken: 'upstream' });
     tokens.down = true;
@@ -123,7 +123,7 @@ describe('upstreamInject', () => {
     expect((await credentialError(() => waiting.headers(alice))).fault).toBe('unavailable');
   });
 
-  it('sends each user the own token when all of them refresh at once', async () => {
+  it('sends each user’s own token when all users refresh at once', async () => {
     const { authenticator, tokens, now, advance } = await injecting();
     const users = Array.from({ length: 30 }, (_, n) => `user${String(n)}`);
     for (const subject of users) {

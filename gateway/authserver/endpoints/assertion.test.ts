@@ -74,7 +74,7 @@ describe('a client that authenticates with private_key_jwt', () => {
     expect([client.asks('/client.json'), client.asks('/keys')]).toEqual([1, inline ? 0 : 1]);
   });
 
-  it.each(['RS256', 'PS256', 'ES384', 'ES512', 'EdDSA'])('may sign by %s', async (alg) => {
+  it.each(['RS256', 'PS256', 'ES384', 'ES512', 'EdDSA'])('may sign with %s', async (alg) => {
     const server = await open();
     const client = await signingClient(ISSUER, { redirectUri: REDIRECT });
     client.state.keys = [await newKey('other', alg)];
@@ -96,7 +96,7 @@ describe('a client that authenticates with private_key_jwt', () => {
   const soon = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds;
 
   it.each<[string, string, Assertion | ((client: SigningClient) => Promise<Assertion | string>)]>([
-    ['a key of somebody else', 'assertion_signature', async () => ({ key: (await foreign).privateKey })],
+    ['a key of another client', 'assertion_signature', async () => ({ key: (await foreign).privateKey })],
     ['an unknown key', 'assertion_key', { header: { kid: 'k9' } }],
     ['a key for another algorithm', 'assertion_key', { key: rsa.privateKey, header: { alg: 'RS256' } }],
     ['a shared secret', 'assertion_algorithm', { key: randomBytes(32), header: { alg: 'HS256' } }],
@@ -148,7 +148,7 @@ describe('a client that authenticates with private_key_jwt', () => {
     expect(cause(server)).toBe('assertion_algorithm');
   });
 
-  it('row 61: is limited after failures', async () => {
+  it('row 61: gets 429 after too many failures', async () => {
     const server = await open({ settings: { limits: { ...base.limits, failuresPerClient: LIMIT } } });
     const client = await acquainted(server);
     const statuses: number[] = [];
@@ -158,7 +158,7 @@ describe('a client that authenticates with private_key_jwt', () => {
     expect(await redeem(server, client)).toMatchObject({ status: 429 });
   });
 
-  it('logs no assertion', async () => {
+  it('leaves no assertion in logs and events', async () => {
     const server = await open();
     const client = await acquainted(server);
     const assertions = [await client.sign(), await client.sign({ claims: { aud: 'https://other.example' } })];
@@ -242,7 +242,7 @@ describe('keys at jwks_uri', () => {
     expect(await redeem(server, client, { key, header: { kid } })).toMatchObject(INVALID);
   });
 
-  it('stay valid from the cache while their host is down; others get 503', async () => {
+  it('stay valid in the cache while their host is down, and clients without cached keys get 503', async () => {
     const server = await open();
     const [client, unlucky] = [await acquainted(server), await acquainted(server)];
     expect(await redeem(server, client)).toMatchObject({ status: 200 });
@@ -311,7 +311,7 @@ describe('two replicas on one Redis', () => {
     redis = await startRedis(scope);
   });
 
-  it('accept one of 40 parallel uses of an assertion, and forget it when it has expired', async () => {
+  it('accept one of 40 parallel uses of an assertion, and delete its record when it has expired', async () => {
     const secrets = newSecrets();
     const replica = async (): Promise<ClientServer> => {
       const store = await redisStore(settingsOf(single(redis.port)), secrets);

@@ -149,11 +149,11 @@ describe('userinfo', () => {
   });
 
   it.each([
-    ['row 54: a list', 'Bearer a, Bearer b', 401],
+    ['row 54: a list of tokens', 'Bearer a, Bearer b', 401],
     ['row 54: Bearer twice', 'Bearer Bearer a', 400],
     ['no token', 'Bearer ', 400],
     ['another scheme', 'Basic YTpi', 401],
-  ])('answers %s', async (_what, authorization, status) => {
+  ])('rejects an Authorization header with a bad value: %s', async (_what, authorization, status) => {
     const reply = await server.request('/oauth/userinfo', { headers: { authorization } });
     expect(reply.status).toBe(status);
     expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/);

@@ -47,7 +47,7 @@ describe('a registration', () => {
     );
   });
 
-  it('ends a login too that a code creates during the deletion', async () => {
+  it('leaves no login when a code is redeemed while the client is being deleted', async () => {
     const store = memoryStore(Date.now);
     let meanwhile = (): Promise<unknown> => Promise.resolve();
     const create: Store['families']['create'] = async (...args) => {
@@ -139,7 +139,7 @@ describe('a registration', () => {
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-8'])(
-    'of type %s',
+    'is accepted as JSON only: %s',
     async (type) => {
       const reply = await register(await clientServer(), MINIMAL, { 'content-type': type });
       expect(reply.status).toBe(type.startsWith('application/json') ? 201 : 400);
@@ -195,7 +195,7 @@ describe('a flood of registrations', () => {
     expect((await from('203.0.113.2')).status).toBe(429);
   });
 
-  it('counts against the overall limit only if clients may share an address', async () => {
+  it('counts against the overall limit instead of the limit per address if clients may share an address', async () => {
     const server = await clientServer({
       settings: {
         limits: {
@@ -219,7 +219,7 @@ describe('a flood of registrations', () => {
     expect(await statuses(3)).toEqual([made, made, made]);
   });
 
-  it('of many addresses is limited together', async () => {
+  it('from many addresses is limited in total', async () => {
     const server = await clientServer({
       settings: { limits: { ...usual, registrations: { capacity: 20, perSecond: 0.1 } } },
       trustedProxies: ['127.0.0.1'],
@@ -254,7 +254,7 @@ describe('the registration of a client', () => {
   it.each([
     ['without a token', {}, 'Bearer'],
     ['with a wrong token', bearer('vra_x'), 'Bearer error="invalid_token"'],
-  ])('is not shown %s, and an unknown one gets the same answer', async (_what, init, challenge) => {
+  ])('is not returned %s, and an unknown client gets the same answer', async (_what, init, challenge) => {
     const server = await clientServer();
     for (const id of ['vcl_public', 'vcl_nobody', 'a%2Fb', '__proto__']) {
       const reply = await server.request(`/oauth/register/${id}`, init);
@@ -262,7 +262,7 @@ describe('the registration of a client', () => {
     }
   });
 
-  it('is not shown to another client and cannot be replaced', async () => {
+  it('is not returned to another client and cannot be replaced', async () => {
     const server = await clientServer();
     const [one, other] = [await register(server, MINIMAL), await register(server, MINIMAL)];
     const uri = below(one.json['registration_client_uri']);

@@ -188,7 +188,7 @@ describe('a code is rejected', () => {
     expect(server.events).toContainEqual(['code_replay', { client_id: 'vcl_public', family: 'family-1' }]);
   });
 
-  it('100 times in parallel with a wrong verifier, without any token', async () => {
+  it('with a wrong verifier in 100 parallel requests, and cannot be used again', async () => {
     const server = await clientServer();
     const code = await server.code();
     const wrong = { code_verifier: 'w'.repeat(43) };
@@ -323,7 +323,7 @@ describe('client authentication', () => {
     expect(comparable(unknown)).toEqual(comparable(wrong));
   });
 
-  it('rejects two methods at once, and two headers', async () => {
+  it('rejects two authentication methods in one request', async () => {
     const server = await clientServer();
     const both = { ...form, client_id: 'vcl_basic', client_secret: SECRET };
     const reply = await server.post('/oauth/token', both, basic('vcl_basic', SECRET));
@@ -430,7 +430,7 @@ describe('a token request', () => {
     expect(reply.text).not.toContain('redis');
   });
 
-  it('rows 57 and 58: logs no secret', async () => {
+  it('rows 57 and 58: leaves no secret in logs and events', async () => {
     const server = await clientServer();
     const code = await server.code({ tsid: 'tsid-canary' });
     const first = (await server.redeem(code)).json;

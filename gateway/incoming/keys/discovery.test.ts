@@ -15,7 +15,7 @@ async function watcher() {
   return { url: `http://127.0.0.1:${String(port)}/jwks`, state };
 }
 
-describe('where metadata may stand', () => {
+describe('the well-known URLs of metadata', () => {
   it.each([
     ['https://a.example', ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']],
     ['https://a.example/', ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']],
@@ -35,7 +35,7 @@ describe('where metadata may stand', () => {
         '/t/.well-known/openid-configuration',
       ],
     ],
-  ])('%s', (issuer, paths) => {
+  ])('are derived from the issuer %s', (issuer, paths) => {
     expect(wellKnownUrls(issuer)).toEqual(paths.map((path) => new URL(issuer).origin + path));
   });
 });
@@ -49,11 +49,11 @@ describe('discovery', () => {
   });
 
   it.each([
-    ['slash', (url: string) => `${url}/`],
+    ['trailing slash', (url: string) => `${url}/`],
     ['another host', () => 'https://evil.example'],
     ['missing', () => undefined],
     ['list', (url: string) => [url]],
-  ])('stays unready when the document is of another issuer: %s', async (_, other) => {
+  ])('stays unready when the issuer in the document is not the configured one: %s', async (_, other) => {
     const issuer = await start();
     issuer.discoveryOverrides = { issuer: other(issuer.url) };
     const { validator, elapse } = validatorFor(testScope(), issuer.url);
@@ -65,7 +65,7 @@ describe('discovery', () => {
     expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
   });
 
-  it('passes over what is no metadata', async () => {
+  it('skips well-known URLs that do not return metadata', async () => {
     const issuer = await start('/tenant');
     let calls = 0;
     const answers = [
@@ -78,7 +78,7 @@ describe('discovery', () => {
     expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
   });
 
-  it('says so when the metadata names no keys', async () => {
+  it('reports NoKeySet when the metadata has no jwks_uri', async () => {
     const issuer = await start();
     issuer.discoveryOverrides = { jwks_uri: undefined };
     const { validator } = validatorFor(testScope(), issuer.url);
@@ -86,7 +86,7 @@ describe('discovery', () => {
     expect(validator.status()).toMatchObject({ reason: 'NoKeySet' });
   });
 
-  it('looks on for a document that names the keys, and asks for introspection where the other one says', async () => {
+  it('reads the next document when the first lacks jwks_uri, and uses the introspection endpoint of the first', async () => {
     const issuer = await start();
     const answers = [
       { issuer: issuer.url, introspection_endpoint: issuer.introspectionUrl },
@@ -102,7 +102,7 @@ describe('discovery', () => {
     expect([requestsFor(issuer, 'discovery'), requestsFor(issuer, 'introspection')]).toEqual([2, 1]);
   });
 
-  it('is asked again when its key set has moved', async () => {
+  it('is repeated after the key set could not be fetched', async () => {
     const issuer = await start();
     const { validator, elapse } = validatorFor(testScope(), issuer.url);
     issuer.discoveryOverrides = { jwks_uri: `${issuer.url}/nowhere` };
@@ -112,7 +112,7 @@ describe('discovery', () => {
     expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
   });
 
-  it('says no query in the log, which may hold a key', async () => {
+  it('omits the query of the key set URL from logs and status because it may contain an API key', async () => {
     const issuer = await start();
     const jwksurl = `${issuer.jwksUrl}?api_key=s3cret`;
     issuer.behave = { jwks: 'status-404' };
@@ -122,7 +122,7 @@ describe('discovery', () => {
     expect(JSON.stringify([log, validator.status()])).not.toContain('s3cret');
   });
 
-  it('is not asked when the key set is configured', async () => {
+  it('is skipped when the key set URL is configured', async () => {
     const issuer = await start();
     const { validator } = validatorFor(testScope(), issuer.url, { oidc: { jwksurl: issuer.jwksUrl } });
     expect(await verdictOn(validator, issuer.token())).toBe('sub: ann');
@@ -137,7 +137,7 @@ describe('discovery', () => {
     'https://user:pw@127.0.0.1/jwks',
     'file:///etc/passwd',
     'not a url',
-  ])('leads to no address inside: %s', async (jwksUri) => {
+  ])('rejects the unsafe key set URL %s', async (jwksUri) => {
     const issuer = await start();
     issuer.discoveryOverrides = { jwks_uri: jwksUri };
     const { validator } = validatorFor(testScope(), issuer.url);
@@ -145,7 +145,7 @@ describe('discovery', () => {
     expect(validator.status()).toMatchObject({ reason: 'AddressRefused' });
   });
 
-  it('follows no redirect to another origin', async () => {
+  it('does not follow a redirect to another origin', async () => {
     const [issuer, other] = [await start(), await watcher()];
     issuer.behave = { jwks: 'redirect' };
     issuer.redirectTo = other.url;
@@ -156,7 +156,7 @@ describe('discovery', () => {
 });
 
 describe('the token of authTokenFile', () => {
-  it('is sent to configured hosts, as it is at that time, and to no other', async () => {
+  it('is read again for each request and sent to configured hosts only', async () => {
     const [issuer, other] = [await start(), await watcher()];
     const { token: authTokenFile } = await filesIn(testScope(), { token: 'own-token-1\n' });
     const reads: string[] = [];
@@ -175,7 +175,7 @@ describe('the token of authTokenFile', () => {
     expect(other.state.seen.map(({ headers }) => headers.authorization)).toEqual(other.state.seen.map(() => undefined));
   });
 
-  it('is an outage when the file cannot be read', async () => {
+  it('makes discovery unavailable when its file is unreadable', async () => {
     const issuer = await start();
     const { validator } = validatorFor(testScope(), issuer.url, { oidc: { authTokenFile: '/nowhere/token' } });
     expect(await verdictOn(validator, issuer.token())).toBe('down: discovery');
@@ -183,7 +183,7 @@ describe('the token of authTokenFile', () => {
     expect(validator.status().message).toContain('/nowhere/token');
   });
 
-  it('that cannot be read is an outage for opaque tokens too', async () => {
+  it('makes discovery unavailable for opaque tokens too when its file is unreadable', async () => {
     const issuer = await start();
     const { secret: clientSecretFile } = await filesIn(testScope(), { secret: 's3cret' });
     const oidc = { clientID: 'desk', clientSecretFile, authTokenFile: '/nowhere/token' };

@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 describe('a cold start', () => {
-  it('fetches once for 200 tokens at a time', async () => {
+  it('fetches the keys once for 200 parallel tokens', async () => {
     const { issuer, validator } = await begin();
     issuer.delayMs = 50;
     const tokens = Array.from({ length: 200 }, (_, i) => issuer.token({ sub: `user-${String(i % 50)}` }));
@@ -30,7 +30,7 @@ describe('a cold start', () => {
     expect([requestsFor(issuer, 'jwks'), requestsFor(issuer, 'discovery')]).toEqual([1, 1]);
   });
 
-  it('is warmed up in the background', async () => {
+  it('fetches the keys in the background on warm-up', async () => {
     const { issuer, validator } = await begin();
     expect(validator.status()).toMatchObject({ ready: false, reason: 'KeysPending' });
     validator.warmUp();
@@ -39,7 +39,7 @@ describe('a cold start', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(1);
   });
 
-  it('is warmed up as soon as the issuer is there', async () => {
+  it('completes the warm-up as soon as the issuer is reachable', async () => {
     const { issuer, validator } = await begin();
     await issuer.crash();
     validator.warmUp();
@@ -48,7 +48,7 @@ describe('a cold start', () => {
     await expect.poll(() => validator.status(), { timeout: 5_000 }).toEqual({ ready: true });
   });
 
-  it('tries three times before it gives up, and again for the next request', async () => {
+  it('fails after three attempts, and tries again for a request a second later', async () => {
     const { issuer, validator, elapse } = await begin();
     issuer.behave = { jwks: 'status-500' };
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
@@ -61,7 +61,7 @@ describe('a cold start', () => {
     expect(validator.status()).toEqual({ ready: true });
   });
 
-  it('survives two bad answers', async () => {
+  it('succeeds after two bad answers of the issuer', async () => {
     const { issuer, validator } = await begin();
     let calls = 0;
     const good = keysWith(issuer, {});
@@ -70,25 +70,25 @@ describe('a cold start', () => {
   });
 });
 
-describe('an endpoint that misbehaves', () => {
+describe('a faulty key set endpoint', () => {
   const many = Array.from({ length: 101 }, (_, i) => newSigningKey('ES256', `k${String(i)}`).publicJwk);
   const faults: [string, Misbehaviour | (() => { json?: unknown; status?: number }), string][] = [
-    ['500', 'status-500', 'UnexpectedStatus'],
-    ['401', 'status-401', 'UnexpectedStatus'],
-    ['404', 'status-404', 'UnexpectedStatus'],
-    ['reset', 'reset', 'KeysUnavailable'],
+    ['status 500', 'status-500', 'UnexpectedStatus'],
+    ['status 401', 'status-401', 'UnexpectedStatus'],
+    ['status 404', 'status-404', 'UnexpectedStatus'],
+    ['a connection reset', 'reset', 'KeysUnavailable'],
     ['HTML', 'html', 'NotJson'],
     ['half a document', 'garbage', 'NotJson'],
-    ['nothing', 'empty', 'NotJson'],
-    ['2 MB', 'huge', 'ReplyTooLarge'],
-    ['redirect to itself', 'redirect', 'RedirectRefused'],
+    ['an empty reply', 'empty', 'NotJson'],
+    ['a reply of 2 MB', 'huge', 'ReplyTooLarge'],
+    ['a redirect to itself', 'redirect', 'RedirectRefused'],
     ['101 keys', () => ({ json: { keys: many } }), 'BadKeySet'],
     ['no keys', () => ({ json: { keys: [] } }), 'BadKeySet'],
     ['keys that are no list', () => ({ json: { keys: 'none' } }), 'BadKeySet'],
-    ['a list', () => ({ json: [] }), 'BadKeySet'],
+    ['a list instead of an object', () => ({ json: [] }), 'BadKeySet'],
     ['null', () => ({ json: null, body: 'null' }), 'BadKeySet'],
   ];
-  it.each(faults)('%s is an outage, not a bad token', async (_, jwks, reason) => {
+  it.each(faults)('causes an outage instead of a rejected token on %s', async (_, jwks, reason) => {
     const { issuer, validator, log } = await begin();
     issuer.behave = { jwks };
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
@@ -96,7 +96,7 @@ describe('an endpoint that misbehaves', () => {
     expect(JSON.stringify([log, validator.status()])).not.toMatch(/INTERNAL-DETAIL|sign in|padding/);
   });
 
-  it.each(['hang', 'drip'] as const)('%s does not hold a request beyond 10 s', { timeout: 30_000 }, async (jwks) => {
+  it.each(['hang', 'drip'] as const)('delays a request by 10 s at most: %s', { timeout: 30_000 }, async (jwks) => {
     const { issuer, validator } = await begin();
     issuer.behave = { jwks };
     const started = performance.now();
@@ -108,8 +108,8 @@ describe('an endpoint that misbehaves', () => {
   });
 });
 
-describe('a rotation', () => {
-  it('is found by the first token of the new key', async () => {
+describe('a key rotation', () => {
+  it('is detected on the first token of the new key', async () => {
     const { issuer, validator } = await begin();
     await verdictOn(validator, issuer.token());
     issuer.rotate({ keep: true });
@@ -117,7 +117,7 @@ describe('a rotation', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(2);
   });
 
-  it('makes every token be verified again', async () => {
+  it('causes every cached token to be verified again', async () => {
     const { issuer, validator, elapse } = await begin();
     const old = issuer.token();
     await validator.validate(old);
@@ -129,7 +129,7 @@ describe('a rotation', () => {
     expect(await verdictOn(validator, old)).toBe('kid');
   });
 
-  it('of a key without name is found too', async () => {
+  it('is detected on a token without a key id too', async () => {
     const { issuer, validator } = await begin();
     const token = () => issuer.token({}, { header: { kid: undefined } });
     expect(await verdictOn(validator, token())).toBe('sub: ann');
@@ -137,7 +137,7 @@ describe('a rotation', () => {
     expect(await verdictOn(validator, token())).toBe('sub: ann');
   });
 
-  it('under load refuses no valid token', async () => {
+  it('rejects no valid token under load', async () => {
     const { issuer, validator, elapse } = await begin();
     issuer.delayMs = 5;
     const verdicts: string[] = [];
@@ -163,7 +163,7 @@ describe('a rotation', () => {
     expect(requestsFor(issuer, 'jwks')).toBeLessThan(5 + 6 * 2);
   });
 
-  it('is looked for at most once in 30 s', async () => {
+  it('is checked for at most once in 30 s when tokens have unknown key ids', async () => {
     const { issuer, validator, elapse } = await begin();
     await verdictOn(validator, issuer.token());
     const stranger = newSigningKey('ES256', 'x');
@@ -178,7 +178,7 @@ describe('a rotation', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(3);
   });
 
-  it('that cannot be looked for is an outage', async () => {
+  it('causes an outage instead of a rejected token when the keys cannot be fetched', async () => {
     const { issuer, validator } = await begin();
     await verdictOn(validator, issuer.token());
     issuer.rotate({ keep: true });
@@ -188,7 +188,7 @@ describe('a rotation', () => {
     issuer.behave = {};
   });
 
-  it('that hangs holds each of a flood of unknown keys for a second at most, and no token of a known key', async () => {
+  it('delays tokens of unknown keys by a second at most, and no token of a known key, while the fetch hangs', async () => {
     const { issuer, validator } = await begin();
     await verdictOn(validator, issuer.token());
     issuer.behave = { jwks: 'hang' };
@@ -212,7 +212,7 @@ describe('a rotation', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(2);
   });
 
-  it('is not forgotten when a token waits for a fetch that began before it', async () => {
+  it('is detected although a fetch that started earlier returns the old keys', async () => {
     const { issuer, validator, elapse } = await begin();
     await verdictOn(validator, issuer.token());
     elapse(10 * MINUTE + 1);
@@ -233,13 +233,13 @@ describe('a rotation', () => {
   });
 });
 
-describe('the age of keys', () => {
+describe('fetched keys', () => {
   it.each([
-    ['10 minutes when nothing is said', {}, 10 * MINUTE],
-    ['what Cache-Control says', { 'cache-control': 'public, max-age=300' }, 5 * MINUTE],
+    ['10 minutes without Cache-Control', {}, 10 * MINUTE],
+    ['the max-age of Cache-Control', { 'cache-control': 'public, max-age=300' }, 5 * MINUTE],
     ['at least a minute', { 'cache-control': 'max-age=0' }, MINUTE],
     ['at most a day', { 'cache-control': 'max-age=999999999' }, DAY],
-  ])('is %s', async (_, headers, age) => {
+  ])('are renewed after %s', async (_, headers, age) => {
     const { issuer, validator, elapse } = await begin();
     issuer.behave = { jwks: keysWith(issuer, headers) };
     await verdictOn(validator, issuer.token());
@@ -251,7 +251,7 @@ describe('the age of keys', () => {
     await expect.poll(() => requestsFor(issuer, 'jwks')).toBe(2);
   });
 
-  it('that has just passed delays no request', async () => {
+  it('delay no request when they have just become stale', async () => {
     const { issuer, validator, elapse } = await begin();
     await verdictOn(validator, issuer.token());
     elapse(10 * MINUTE + 1);
@@ -261,7 +261,7 @@ describe('the age of keys', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
-  it('that has long passed delays a request by a second at most while the issuer hangs', async () => {
+  it('delay a request by a second at most when they are long stale and the issuer hangs', async () => {
     const { issuer, validator, elapse } = await begin();
     await verdictOn(validator, issuer.token());
     elapse(12 * MINUTE);
@@ -278,7 +278,7 @@ describe('the age of keys', () => {
     expect(Math.max(...after.map(({ ms }) => ms))).toBeLessThan(950);
   });
 
-  it('that has long passed delays nobody once a failure is known', async () => {
+  it('delay no request when they are long stale and a failed fetch is known', async () => {
     const { issuer, validator, elapse } = await begin();
     await verdictOn(validator, issuer.token());
     await issuer.crash();
@@ -293,7 +293,7 @@ describe('the age of keys', () => {
     expect(performance.now() - began).toBeLessThan(950);
   });
 
-  it('that has long passed lets a withdrawn key do nothing', async () => {
+  it('are replaced before use when they are long stale, so that a withdrawn key is rejected', async () => {
     const { issuer, validator, elapse } = await begin();
     const old = issuer.token({ exp: 9e9 });
     await verdictOn(validator, old);
@@ -303,8 +303,8 @@ describe('the age of keys', () => {
   });
 });
 
-describe('an issuer that is killed', () => {
-  it('leaves cached users working and gives the others an outage', async () => {
+describe('an issuer outage', () => {
+  it('does not affect cached tokens, but leaves other tokens without a verdict', async () => {
     const { issuer, validator, elapse } = await begin();
     const known = issuer.token({ sub: 'known' });
     const identity = await validator.validate(known);
@@ -322,7 +322,7 @@ describe('an issuer that is killed', () => {
   it.each([
     ['10 minutes', {}, 10 * MINUTE],
     ['a day', { 'cache-control': 'max-age=86400' }, DAY],
-  ])('leaves its keys in use for 24 hours beyond their age of %s', async (_, headers, age) => {
+  ])('keeps the keys in use for 24 hours beyond their maximum age of %s', async (_, headers, age) => {
     const { issuer, validator, elapse, log } = await begin();
     const token = issuer.token({ exp: 9e9 });
     issuer.behave = { jwks: keysWith(issuer, headers) };
@@ -340,7 +340,7 @@ describe('an issuer that is killed', () => {
     expect(await verdictOn(validator, token)).toBe('sub: ann');
   });
 
-  it('comes back unnoticed while another one asks', async () => {
+  it('does not interrupt requests with valid tokens, and the status is ready afterwards', async () => {
     const { issuer, validator, elapse } = await begin();
     const token = issuer.token({ exp: 9e9 });
     await verdictOn(validator, token);

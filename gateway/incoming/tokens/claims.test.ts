@@ -11,16 +11,16 @@ const rules: ClaimRules = {
 };
 const base = { iss: 'https://a.example', aud: 'vmcp', sub: 'ann', exp: 2_000 };
 
-describe('scopes', () => {
+describe('the scopes of a token', () => {
   it.each([
-    ['scope', { scope: 'a b' }, ['a', 'b']],
-    ['blanks', { scope: ' a  b ' }, ['a', 'b']],
-    ['scp as a list', { scp: ['a', 7, 'b'] }, ['a', 'b']],
-    ['scp as text', { scp: 'a b' }, ['a', 'b']],
-    ['scope wins', { scope: 'a', scp: 'b' }, ['a']],
-    ['none', {}, []],
-    ['object', { scope: { a: true } }, []],
-  ])('%s', (_, claims, scopes) => {
+    ['the scope claim', { scope: 'a b' }, ['a', 'b']],
+    ['a scope claim with extra blanks', { scope: ' a  b ' }, ['a', 'b']],
+    ['an scp list, without members that are not strings', { scp: ['a', 7, 'b'] }, ['a', 'b']],
+    ['an scp string', { scp: 'a b' }, ['a', 'b']],
+    ['scope instead of scp when both are present', { scope: 'a', scp: 'b' }, ['a']],
+    ['missing claims as none', {}, []],
+    ['an object as none', { scope: { a: true } }, []],
+  ])('are read from %s', (_, claims, scopes) => {
     expect([...identify({ ...base, ...claims }, 't', rules, 0).scopes]).toEqual(scopes);
   });
 });
@@ -41,42 +41,42 @@ describe('principals', () => {
   });
 });
 
-describe('times', () => {
+describe('the expiry of a token', () => {
   it.each([
     [2_029_999, true],
     [2_030_000, false],
-  ])('at %i ms a token that ends at 2,000 s is good: %s', (now, good) => {
+  ])('includes 30 s of clock skew: at %i ms a token with exp 2,000 s is accepted: %s', (now, good) => {
     const attempt = () => identify(base, 't', rules, now);
     if (good) expect(attempt().expiresAt).toBe(2_000_000);
     else expect(attempt).toThrow('expired');
   });
 });
 
-describe('what a token is', () => {
+describe('classify', () => {
   const header = Buffer.from('{"alg":"RS256"}').toString('base64url');
   it.each([
-    ['JWT', `${header}.e30.x`, true],
-    ['unsigned JWT', `${header}.e30.`, true],
-    ['empty payload', `${header}..x`, true],
-    ['opaque', 'abc', false],
-    ['three parts of something', 'a.b.c', false],
-    ['header of text', `${Buffer.from('"x"').toString('base64url')}.e30.x`, false],
-    ['header with null', `${Buffer.from('null').toString('base64url')}.e30.x`, false],
-    ['empty', '', false],
-  ])('%s', (_, token, isJwt) => {
+    ['a JWT as a JWT', `${header}.e30.x`, true],
+    ['an unsigned JWT as a JWT', `${header}.e30.`, true],
+    ['a JWT with an empty payload as a JWT', `${header}..x`, true],
+    ['an opaque token as no JWT', 'abc', false],
+    ['three parts without a JSON header as no JWT', 'a.b.c', false],
+    ['a token with a string as header as no JWT', `${Buffer.from('"x"').toString('base64url')}.e30.x`, false],
+    ['a token with null as header as no JWT', `${Buffer.from('null').toString('base64url')}.e30.x`, false],
+    ['an empty token as no JWT', '', false],
+  ])('recognizes %s', (_, token, isJwt) => {
     expect(classify(token) !== undefined).toBe(isJwt);
   });
 });
 
-describe('the cache', () => {
-  it('holds 10,000 at most and lets the oldest go', () => {
+describe('the cache of verified tokens', () => {
+  it('holds 10,000 entries at most and removes the oldest', () => {
     const cache = new ExpiringCache<number>();
     for (let i = 0; i < 10_050; i += 1) cache.set(String(i), i, 100, 0);
     expect(cache.size).toBe(10_000);
     expect([cache.get('49', 0), cache.get('50', 0), cache.get('10049', 0)]).toEqual([undefined, 50, 10_049]);
   });
 
-  it('lets go what has expired, and takes nothing that already has', () => {
+  it('removes expired entries and stores no entry that has already expired', () => {
     const cache = new ExpiringCache<string>();
     cache.set('a', 'a', 100, 0);
     cache.set('b', 'b', 100, 100);

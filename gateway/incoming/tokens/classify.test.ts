@@ -33,12 +33,12 @@ describe('classify', () => {
     ['a line break', `${JWT}\n`],
     ['six parts', `${HEADER}.a.b.c.d.e`],
     ['a fourth part', `${JWT}.c2ln`],
-    ['a dot too many in its middle', `${HEADER}..${PAYLOAD}.c2ln`],
+    ['an extra dot in its middle', `${HEADER}..${PAYLOAD}.c2ln`],
     ['its signature cut off', `${HEADER}.${PAYLOAD}`],
-    ['nothing but a header', HEADER],
-    ['nothing but a header and a dot', `${HEADER}.`],
+    ['a header only', HEADER],
+    ['a header and a dot only', `${HEADER}.`],
     ['characters of plain base64', `${HEADER}.${PAYLOAD}.c2/n+w`],
-    ['characters of no base64', `~${HEADER}.${PAYLOAD}.c2ln`],
+    ['characters that are not base64', `~${HEADER}.${PAYLOAD}.c2ln`],
     ['disclosures of an SD-JWT', `${JWT}~WyJzYWx0IiwiYSIsMV0~`],
   ])('refuses a JWT with %s as malformed', (_what, token) => {
     expect(reasonFor(token)).toBe('malformed');

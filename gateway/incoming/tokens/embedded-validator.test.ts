@@ -47,7 +47,7 @@ describe('tokens of the embedded authorization server', () => {
     tested = validatorFor(testScope(), issuer.url, { deps: { embedded: { keys, liveness } } });
   });
 
-  it('are verified without any request, and at once when all is at hand', async () => {
+  it('are verified without a network request, and synchronously the second time', async () => {
     const token = tokenOf();
     const identity = await tested.validator.validate(token);
     expect(identity.tsid).toBe('t-1');
@@ -66,13 +66,13 @@ describe('tokens of the embedded authorization server', () => {
     ['login_missing', { tsid: undefined }, {}],
     ['login_missing', { tsid: 7 }, {}],
     ['login_missing', { client_id: undefined, azp: undefined }, {}],
-  ])('are refused: %s %j %j', async (verdict, claims, header) => {
+  ])('are rejected with reason %s for claims %j and header %j', async (verdict, claims, header) => {
     expect(await verdictOn(tested.validator, tokenOf(claims, header))).toBe(verdict);
     expect(issuer.seen).toEqual([]);
     expect(asked).toEqual([]);
   });
 
-  it('of a withdrawn key are refused at once', async () => {
+  it('are rejected at once when their key is withdrawn', async () => {
     const token = tokenOf();
     await tested.validator.validate(token);
     issuer.rotate();
@@ -81,7 +81,7 @@ describe('tokens of the embedded authorization server', () => {
     expect(await verdictOn(tested.validator, tokenOf())).toBe('sub: ann');
   });
 
-  it('count at each request only while their login lives, whether that is known at once or later', async () => {
+  it('are accepted only while their login is live, by a synchronous or asynchronous check on each request', async () => {
     const token = tokenOf();
     expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
     expect(asked).toEqual([{ tsid: 't-1', userId: 'ann', clientId: 'test-client' }]);
@@ -93,7 +93,7 @@ describe('tokens of the embedded authorization server', () => {
     expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
   });
 
-  it('row 67: are neither refused nor accepted while nobody can say whether their login lives', async () => {
+  it('row 67: are neither rejected nor accepted while the liveness check of their login fails', async () => {
     const token = tokenOf();
     const down = () => Promise.reject(new Error('the store does not answer'));
     answer = down;
@@ -104,7 +104,7 @@ describe('tokens of the embedded authorization server', () => {
     expect(await verdictOn(tested.validator, token)).toBe('down: logins');
   });
 
-  it('are judged also while nobody can log in, and the status says that', async () => {
+  it('are verified while the identity provider is unavailable, which the status reports', async () => {
     const status = { ready: true, reason: 'IdentityProviderUnavailable', message: 'no login at "corp"' };
     const liveness: LoginLiveness = { isLive: () => true };
     const deps = { embedded: { keys, liveness, status: () => status } };
@@ -113,7 +113,7 @@ describe('tokens of the embedded authorization server', () => {
     expect(await verdictOn(validator, tokenOf())).toBe('sub: ann');
   });
 
-  it('are not asked about at the store when the signature is bad', async () => {
+  it('trigger no liveness check when the signature is invalid', async () => {
     const token = tokenOf();
     expect(await verdictOn(tested.validator, `${token.slice(0, -4)}AAAA`)).toBe('signature');
     expect(asked).toEqual([]);

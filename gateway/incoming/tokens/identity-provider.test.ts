@@ -7,7 +7,7 @@ import { filesIn, validatorFor, verdictOn } from '../testdata/validator-under-te
 const RESOURCE = 'http://127.0.0.1:4483/mcp';
 
 describe('oidc-provider as the issuer', () => {
-  it('signs JWTs that are accepted, and goes on being trusted when it is killed', async () => {
+  it('signs JWTs that are accepted, even after it was killed', async () => {
     const provider = await startIdentityProvider(testScope());
     const { validator } = validatorFor(testScope(), provider.issuer, { oidc: { audience: RESOURCE } });
     const [ann, bob, other] = [
@@ -25,7 +25,7 @@ describe('oidc-provider as the issuer', () => {
     expect(await verdictOn(late.validator, ann)).toBe('down: discovery');
   });
 
-  it('answers about opaque tokens', async () => {
+  it('introspects opaque tokens', async () => {
     const provider = await startIdentityProvider(testScope(), { opaque: true });
     const { secret: clientSecretFile } = await filesIn(testScope(), { secret: GATEWAY_CLIENT.secret });
     const { validator } = validatorFor(testScope(), provider.issuer, {

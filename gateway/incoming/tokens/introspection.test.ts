@@ -43,13 +43,13 @@ describe('an opaque token', () => {
     expect(request?.headers.authorization).toMatch(/^Basic /);
   });
 
-  it('is introspected at the endpoint that is configured, without discovery', async () => {
+  it('is introspected at the configured endpoint without discovery', async () => {
     const { validator } = begin({ oidc: { introspectionURL: issuer.introspectionUrl } });
     expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
     expect(requestsFor(issuer, 'discovery')).toBe(0);
   });
 
-  it('is introspected with the secret in the form where the issuer takes no other', async () => {
+  it('is introspected with the secret in the form when the issuer supports client_secret_post only', async () => {
     issuer.discoveryOverrides = { introspection_endpoint_auth_methods_supported: ['client_secret_post'] };
     const { validator } = begin();
     expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
@@ -58,40 +58,56 @@ describe('an opaque token', () => {
     expect(request?.form.get('client_secret')).toBe(SECRET);
   });
 
-  it('is refused without a request where there is no client secret', async () => {
+  it('is rejected without a request when no client secret is configured', async () => {
     const { validator } = validatorFor(testScope(), issuer.url);
     expect(await verdictOn(validator, issuer.opaqueToken())).toBe('opaque');
     expect(asked()).toBe(0);
   });
 });
 
-describe('what the endpoint says', () => {
+describe('an introspection answer', () => {
   const claims = (more: Claims = {}): Claims => ({ sub: 'ann', aud: AUDIENCE, exp: now() + 600, ...more });
   const rows: [string, () => Claims | unknown[], string][] = [
-    ['active', () => ({ active: true, ...claims() }), 'sub: ann'],
-    ['not active', () => ({ active: false }), 'inactive'],
-    ['not active, with claims', () => ({ active: false, ...claims() }), 'inactive'],
-    ['active as text', () => ({ active: 'true', ...claims() }), 'inactive'],
-    ['active as number', () => ({ active: 1, ...claims() }), 'inactive'],
-    ['active missing', () => claims(), 'inactive'],
-    ['issuer absent', () => ({ active: true, ...claims() }), 'sub: ann'],
-    ['issuer right', () => ({ active: true, ...claims({ iss: issuer.url }) }), 'sub: ann'],
-    ['issuer wrong', () => ({ active: true, ...claims({ iss: 'https://evil.example' }) }), 'issuer'],
-    ['issuer null', () => ({ active: true, ...claims({ iss: null }) }), 'issuer'],
-    ['audience absent', () => ({ active: true, ...claims({ aud: undefined }) }), 'audience'],
-    ['audience of another', () => ({ active: true, ...claims({ aud: 'other' }) }), 'audience'],
-    ['audience in a list', () => ({ active: true, ...claims({ aud: ['other', AUDIENCE] }) }), 'sub: ann'],
-    ['exp absent', () => ({ active: true, ...claims({ exp: undefined }) }), 'expired'],
-    ['exp passed although active', () => ({ active: true, ...claims({ exp: now() - 60 }) }), 'expired'],
-    ['exp as text', () => ({ active: true, ...claims({ exp: '9999999999' }) }), 'malformed'],
-    ['nbf to come', () => ({ active: true, ...claims({ nbf: now() + 60 }) }), 'not_yet_valid'],
-    ['sub absent', () => ({ active: true, ...claims({ sub: undefined, username: 'ann' }) }), 'subject'],
-    ['sub as number', () => ({ active: true, ...claims({ sub: 7 }) }), 'subject'],
-    ['bound to a key', () => ({ active: true, ...claims({ cnf: { jkt: 'x' } }) }), 'sender_constrained'],
-    ['token type DPoP', () => ({ active: true, ...claims({ token_type: 'DPoP' }) }), 'token_type'],
-    ['token type refresh', () => ({ active: true, ...claims({ token_type: 'refresh_token' }) }), 'token_type'],
-    ['token type bearer', () => ({ active: true, ...claims({ token_type: 'bearer' }) }), 'sub: ann'],
-    ['a list', () => [{ active: true, ...claims() }], 'down: introspection'],
+    ['is accepted when active is true', () => ({ active: true, ...claims() }), 'sub: ann'],
+    ['is rejected when active is false', () => ({ active: false }), 'inactive'],
+    ['is rejected when active is false, despite valid claims', () => ({ active: false, ...claims() }), 'inactive'],
+    ['is rejected when active is a string', () => ({ active: 'true', ...claims() }), 'inactive'],
+    ['is rejected when active is a number', () => ({ active: 1, ...claims() }), 'inactive'],
+    ['is rejected without active', () => claims(), 'inactive'],
+    ['is accepted without an issuer', () => ({ active: true, ...claims() }), 'sub: ann'],
+    ['is accepted with the right issuer', () => ({ active: true, ...claims({ iss: issuer.url }) }), 'sub: ann'],
+    ['is rejected with another issuer', () => ({ active: true, ...claims({ iss: 'https://evil.example' }) }), 'issuer'],
+    ['is rejected with null as issuer', () => ({ active: true, ...claims({ iss: null }) }), 'issuer'],
+    ['is rejected without an audience', () => ({ active: true, ...claims({ aud: undefined }) }), 'audience'],
+    ['is rejected with another audience', () => ({ active: true, ...claims({ aud: 'other' }) }), 'audience'],
+    [
+      'is accepted with the audience in a list',
+      () => ({ active: true, ...claims({ aud: ['other', AUDIENCE] }) }),
+      'sub: ann',
+    ],
+    ['is rejected without exp', () => ({ active: true, ...claims({ exp: undefined }) }), 'expired'],
+    [
+      'is rejected with exp in the past, although active',
+      () => ({ active: true, ...claims({ exp: now() - 60 }) }),
+      'expired',
+    ],
+    ['is rejected with exp as a string', () => ({ active: true, ...claims({ exp: '9999999999' }) }), 'malformed'],
+    ['is rejected with nbf in the future', () => ({ active: true, ...claims({ nbf: now() + 60 }) }), 'not_yet_valid'],
+    ['is rejected without sub', () => ({ active: true, ...claims({ sub: undefined, username: 'ann' }) }), 'subject'],
+    ['is rejected with a number as sub', () => ({ active: true, ...claims({ sub: 7 }) }), 'subject'],
+    [
+      'is rejected when the token is bound to a key',
+      () => ({ active: true, ...claims({ cnf: { jkt: 'x' } }) }),
+      'sender_constrained',
+    ],
+    ['is rejected with token type DPoP', () => ({ active: true, ...claims({ token_type: 'DPoP' }) }), 'token_type'],
+    [
+      'is rejected with token type refresh_token',
+      () => ({ active: true, ...claims({ token_type: 'refresh_token' }) }),
+      'token_type',
+    ],
+    ['is accepted with token type bearer', () => ({ active: true, ...claims({ token_type: 'bearer' }) }), 'sub: ann'],
+    ['causes an outage when it is a list', () => [{ active: true, ...claims() }], 'down: introspection'],
   ];
   it.each(rows)('%s', async (_, json, verdict) => {
     const { validator } = begin();
@@ -100,25 +116,25 @@ describe('what the endpoint says', () => {
   });
 });
 
-describe('an endpoint that misbehaves', () => {
+describe('a faulty introspection endpoint', () => {
   const padded = (bytes: number) => (): EndpointReply => ({
     json: { active: true, sub: 'ann', aud: AUDIENCE, exp: now() + 600, padding: 'x'.repeat(bytes) },
   });
   const faults: [string, Misbehaviour | (() => EndpointReply)][] = [
-    ['401', 'status-401'],
-    ['404', 'status-404'],
-    ['500', 'status-500'],
-    ['403', () => ({ status: 403, json: { active: true } })],
-    ['reset', 'reset'],
+    ['status 401', 'status-401'],
+    ['status 404', 'status-404'],
+    ['status 500', 'status-500'],
+    ['status 403', () => ({ status: 403, json: { active: true } })],
+    ['a connection reset', 'reset'],
     ['HTML', 'html'],
     ['half a document', 'garbage'],
-    ['nothing', 'empty'],
+    ['an empty reply', 'empty'],
     ['null', () => ({ body: 'null' })],
-    ['redirect', 'redirect'],
-    ['256 KB', padded(256 * 1024)],
-    ['65 KB', padded(65 * 1024)],
+    ['a redirect', 'redirect'],
+    ['a reply of 256 KB', padded(256 * 1024)],
+    ['a reply of 65 KB', padded(65 * 1024)],
   ];
-  it.each(faults)('%s is an outage, and nothing is remembered', async (_, introspection) => {
+  it.each(faults)('causes an outage on %s, and the failure is not cached', async (_, introspection) => {
     const { validator, log } = begin();
     const token = issuer.opaqueToken();
     issuer.behave = { introspection };
@@ -130,29 +146,33 @@ describe('an endpoint that misbehaves', () => {
     expect(JSON.stringify(log)).not.toContain(SECRET);
   });
 
-  it('hangs: 503 after 10 s, then at once except for eight tokens at a time', { timeout: 40_000 }, async () => {
-    const { validator } = begin();
-    issuer.behave = { introspection: 'hang' };
-    const started = performance.now();
-    expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
-    expect(performance.now() - started).toBeLessThan(12_000);
-    const before = asked();
-    const flood = Array.from({ length: 200 }, (_, i) => verdictOn(validator, `opaque-${String(i)}`));
-    expect(new Set(await Promise.all(flood.slice(8)))).toEqual(new Set(['down: introspection']));
-    expect(performance.now() - started).toBeLessThan(13_000);
-    await expect.poll(asked).toBe(before + 8);
-    await Promise.all(flood);
-    issuer.behave = {};
-    expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
-  });
+  it(
+    'fails a request after about 10 s when it hangs, and later ones at once except for eight at a time',
+    { timeout: 40_000 },
+    async () => {
+      const { validator } = begin();
+      issuer.behave = { introspection: 'hang' };
+      const started = performance.now();
+      expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
+      expect(performance.now() - started).toBeLessThan(12_000);
+      const before = asked();
+      const flood = Array.from({ length: 200 }, (_, i) => verdictOn(validator, `opaque-${String(i)}`));
+      expect(new Set(await Promise.all(flood.slice(8)))).toEqual(new Set(['down: introspection']));
+      expect(performance.now() - started).toBeLessThan(13_000);
+      await expect.poll(asked).toBe(before + 8);
+      await Promise.all(flood);
+      issuer.behave = {};
+      expect(await verdictOn(validator, issuer.opaqueToken())).toBe('sub: ann');
+    },
+  );
 
-  it('says once in the log that our client is refused', async () => {
+  it('is logged once when it rejects the client of the gateway', async () => {
     const { validator, log } = begin({ oidc: { clientID: 'nobody' } });
     for (const token of ['a', 'b', 'c']) expect(await verdictOn(validator, token)).toBe('down: introspection');
     expect(log.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  it('is missing from the metadata: an outage that names the field', async () => {
+  it('causes an outage when it is missing from the metadata, and the log names the field', async () => {
     issuer.discoveryOverrides = { introspection_endpoint: undefined };
     const { validator, log } = begin();
     expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
@@ -160,7 +180,7 @@ describe('an endpoint that misbehaves', () => {
   });
 
   it.each(['http://10.0.0.1/introspect', 'http://169.254.169.254/', 'gopher://127.0.0.1/'])(
-    'stands inside: %s is not asked',
+    'causes an outage at the forbidden address %s',
     async (url) => {
       issuer.discoveryOverrides = { introspection_endpoint: url };
       const { validator } = begin();
@@ -168,21 +188,21 @@ describe('an endpoint that misbehaves', () => {
     },
   );
 
-  it('cannot be found while the issuer is down', async () => {
+  it('cannot be discovered while the issuer is down', async () => {
     const { validator } = begin();
     await issuer.crash();
     expect(await verdictOn(validator, 'opaque')).toBe('down: discovery');
   });
 
-  it('cannot be asked while the secret is not there', async () => {
+  it('causes an outage when the file of the client secret is missing', async () => {
     const { validator, log } = begin({ oidc: { clientSecretFile: '/nowhere/secret' } });
     expect(await verdictOn(validator, 'opaque')).toBe('down: introspection');
     expect(JSON.stringify(log)).toContain('/nowhere/secret');
   });
 });
 
-describe('answers', () => {
-  it('are shared by 200 requests with one token', async () => {
+describe('introspection answers', () => {
+  it('are shared by 200 parallel requests with one token', async () => {
     const { validator } = begin();
     issuer.delayMs = 50;
     const token = issuer.opaqueToken();
@@ -191,14 +211,14 @@ describe('answers', () => {
     expect(asked()).toBe(1);
   });
 
-  it('are kept apart for different tokens', async () => {
+  it('are separate for different tokens', async () => {
     const { validator } = begin();
     const tokens = Array.from({ length: 50 }, (_, i) => issuer.opaqueToken({ sub: `user-${String(i)}` }));
     const verdicts = await Promise.all(tokens.map((token) => verdictOn(validator, token)));
     expect(verdicts).toEqual(tokens.map((_, i) => `sub: user-${String(i)}`));
   });
 
-  it('that are good are kept for 60 s, given at once', async () => {
+  it('are cached for 60 s and returned synchronously when active', async () => {
     const { validator, elapse } = begin();
     const token = issuer.opaqueToken();
     const identity = await validator.validate(token);
@@ -211,7 +231,7 @@ describe('answers', () => {
     expect(asked()).toBe(2);
   });
 
-  it('that are good are not kept beyond the end of the token', async () => {
+  it('are not cached beyond the expiry of the token', async () => {
     const { validator, elapse } = begin();
     const token = issuer.opaqueToken({ exp: now() + 5 });
     await validator.validate(token);
@@ -220,7 +240,7 @@ describe('answers', () => {
     expect(asked()).toBe(2);
   });
 
-  it('that are bad are kept for 10 s', async () => {
+  it('are cached for 10 s when inactive', async () => {
     const { validator, elapse } = begin();
     await verdictOn(validator, 'unknown');
     elapse(9_000);
@@ -231,7 +251,7 @@ describe('answers', () => {
     expect(asked()).toBe(2);
   });
 
-  it('survive their endpoint', async () => {
+  it('stay cached while the endpoint is down', async () => {
     const { validator } = begin();
     const token = issuer.opaqueToken();
     const identity = await validator.validate(token);
@@ -243,7 +263,7 @@ describe('answers', () => {
   });
 });
 
-describe('introspection that is configured', () => {
+describe('configured introspection', () => {
   const withSettings = (introspection: NonNullable<Setup['incoming']>['introspection']) =>
     begin({ incoming: { ...(introspection && { introspection }) } });
 
@@ -252,7 +272,7 @@ describe('introspection that is configured', () => {
     ['5s', 4_000, 1],
     ['5s', 5_000, 2],
     ['5m', 299_000, 1],
-  ])('keeps good answers for %s: after %i ms, asked %i times', async (cacheTtl, ms, times) => {
+  ])('caches active answers for %s: after %i ms it has sent %i requests', async (cacheTtl, ms, times) => {
     const { validator, elapse } = withSettings({ cache_ttl: cacheTtl });
     const token = issuer.opaqueToken();
     await validator.validate(token);
@@ -263,27 +283,42 @@ describe('introspection that is configured', () => {
 
   const claims = (more: Claims): Claims => ({ active: true, aud: AUDIENCE, exp: now() + 600, sub: 'ann', ...more });
   it.each<[string, NonNullable<Setup['incoming']>['introspection'], Claims, string]>([
-    ['an audience may be missing', { allow_missing_audience: true }, { aud: undefined }, 'sub: ann'],
-    ['but not be another one', { allow_missing_audience: true }, { aud: 'other' }, 'audience'],
-    ['or null', { allow_missing_audience: true }, { aud: null }, 'audience'],
-    ['or none of a list', { allow_missing_audience: true }, { aud: [] }, 'audience'],
-    ['the subject is another member', { subject_claim: 'username' }, { username: 'Ann' }, 'sub: Ann'],
-    ['and no other when that is missing', { subject_claim: 'username' }, {}, 'subject'],
-    ['and is text', { subject_claim: 'uid' }, { uid: 7 }, 'subject'],
+    ['accepts a missing audience if that is allowed', { allow_missing_audience: true }, { aud: undefined }, 'sub: ann'],
+    [
+      'rejects another audience even if a missing one is allowed',
+      { allow_missing_audience: true },
+      { aud: 'other' },
+      'audience',
+    ],
+    [
+      'rejects a null audience even if a missing one is allowed',
+      { allow_missing_audience: true },
+      { aud: null },
+      'audience',
+    ],
+    [
+      'rejects an empty list of audiences even if a missing one is allowed',
+      { allow_missing_audience: true },
+      { aud: [] },
+      'audience',
+    ],
+    ['reads the subject from the configured claim', { subject_claim: 'username' }, { username: 'Ann' }, 'sub: Ann'],
+    ['rejects an answer without the configured subject claim', { subject_claim: 'username' }, {}, 'subject'],
+    ['rejects a configured subject claim that is not a string', { subject_claim: 'uid' }, { uid: 7 }, 'subject'],
   ])('%s', async (_, introspection, more, verdict) => {
     const { validator } = withSettings(introspection);
     issuer.behave = { introspection: () => ({ json: claims(more) }) };
     expect(await verdictOn(validator, 'opaque-token')).toBe(verdict);
   });
 
-  it('changes nothing for JWTs', async () => {
+  it('does not apply to JWTs', async () => {
     const { validator } = withSettings({ allow_missing_audience: true, subject_claim: 'username' });
     expect(await verdictOn(validator, issuer.token({ username: 'Ann' }))).toBe('sub: ann');
     expect(await verdictOn(validator, issuer.token({ aud: undefined }))).toBe('audience');
   });
 });
 
-describe('neither stands in for the other', () => {
+describe('the format of a token', () => {
   it('a JWT is never introspected', async () => {
     const { validator } = begin();
     const forged = issuer.token().replace(/.{6}$/, 'AAAAAA');
@@ -306,7 +341,7 @@ describe('neither stands in for the other', () => {
     expect(requestsFor(issuer, 'jwks')).toBe(0);
   });
 
-  it('a JWT with characters added or removed costs no request', async () => {
+  it('a JWT with characters added or removed triggers no request', async () => {
     const { validator } = begin();
     const jwt = issuer.token();
     for (const token of [`${jwt}=`, `${jwt}.`, `.${jwt}`, `${jwt}.x`, jwt.slice(0, jwt.lastIndexOf('.'))]) {

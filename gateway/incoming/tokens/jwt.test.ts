@@ -56,23 +56,20 @@ const byStranger = (header: Claims): string => issuer.token({}, { key: stranger,
 const edited = (token: string, edit: (parts: string[]) => string[]): string => edit(token.split('.')).join('.');
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('JWTs that are accepted', () => {
+describe('a valid JWT', () => {
   const accepted: [string, () => string][] = [
     ...ALGORITHMS.map((alg): [string, () => string] => [alg, () => issuer.token({}, { key: key(alg) })]),
     ['typ JWT', () => issuer.token({}, { header: { typ: 'JWT' } })],
     ['no typ', () => issuer.token({}, { header: { typ: undefined } })],
-    ['typ with the prefix of a media type', () => issuer.token({}, { header: { typ: 'application/at+jwt' } })],
-    ['audience among others', () => issuer.token({ aud: ['other', AUDIENCE] })],
-    ['expired, within the skew', () => issuer.token({ exp: now() - 20 })],
-    ['valid in a moment, within the skew', () => issuer.token({ nbf: now() + 20, iat: now() + 20 })],
-    ['subject of 255 bytes', () => issuer.token({ sub: 'x'.repeat(255) })],
-    [
-      'jku of somebody else beside the right signature',
-      () => issuer.token({}, { header: { jku: 'http://evil.example/' } }),
-    ],
-    ['nonce where no login of our client is meant', () => issuer.token({ nonce: 'n' })],
-    ['fractional exp', () => issuer.token({ exp: now() + 600.5 })],
-    ['cnf without a key', () => issuer.token({ cnf: {} })],
+    ['a typ with the prefix of a media type', () => issuer.token({}, { header: { typ: 'application/at+jwt' } })],
+    ['the audience in a list with others', () => issuer.token({ aud: ['other', AUDIENCE] })],
+    ['exp in the past within the skew', () => issuer.token({ exp: now() - 20 })],
+    ['nbf and iat in the future within the skew', () => issuer.token({ nbf: now() + 20, iat: now() + 20 })],
+    ['a subject of 255 bytes', () => issuer.token({ sub: 'x'.repeat(255) })],
+    ['a foreign jku and a valid signature', () => issuer.token({}, { header: { jku: 'http://evil.example/' } })],
+    ['a nonce when the audience is not the client id', () => issuer.token({ nonce: 'n' })],
+    ['a fractional exp', () => issuer.token({ exp: now() + 600.5 })],
+    ['a cnf claim without a key', () => issuer.token({ cnf: {} })],
     [
       '__proto__ among the claims',
       () =>
@@ -83,12 +80,12 @@ describe('JWTs that are accepted', () => {
         ),
     ],
   ];
-  it.each(accepted)('%s', async (_, token) => {
+  it.each(accepted)('is accepted with %s', async (_, token) => {
     expect(await verdictOn(tested.validator, token())).toMatch(/^sub: (ann|x+)$/);
   });
 });
 
-describe('JWTs that are refused', () => {
+describe('an invalid JWT', () => {
   const kid = (): string => key('RS256').kid;
   const refused: Record<string, [string, () => string][]> = {
     algorithm: [
@@ -103,7 +100,7 @@ describe('JWTs that are refused', () => {
       ['HS384', () => hmac('HS384', publicPem())],
       ['HS512', () => hmac('HS512', publicPem())],
       ['ES256K', () => signed('ES256', { alg: 'ES256K', kid: key('ES256').kid })],
-      ['rs256 in small letters', () => signed('RS256', { alg: 'rs256', kid: kid() })],
+      ['rs256 in lower case', () => signed('RS256', { alg: 'rs256', kid: kid() })],
       ['RSA-OAEP', () => signed('RS256', { alg: 'RSA-OAEP', kid: kid() })],
       ['a name of Object.prototype', () => signed('RS256', { alg: 'constructor', kid: kid() })],
     ],
@@ -126,15 +123,15 @@ describe('JWTs that are refused', () => {
       ['jku of the attacker', () => byStranger({ jku: 'http://127.0.0.1:1/jwks' })],
     ],
     signature: [
-      ['another key under our kid', () => byStranger({ kid: kid() })],
-      ['embedded jwk under our kid', () => byStranger({ kid: kid(), jwk: stranger.publicJwk })],
-      ['jku of the attacker under our kid', () => byStranger({ kid: kid(), jku: 'http://127.0.0.1:1/jwks' })],
+      ['foreign key under a known kid', () => byStranger({ kid: kid() })],
+      ['embedded jwk under a known kid', () => byStranger({ kid: kid(), jwk: stranger.publicJwk })],
+      ['jku of the attacker under a known kid', () => byStranger({ kid: kid(), jku: 'http://127.0.0.1:1/jwks' })],
       [
-        'x5c and x5u under our kid',
+        'x5c and x5u under a known kid',
         () => byStranger({ kid: kid(), x5u: 'http://127.0.0.1:1/', x5c: [stranger.publicJwk['n']] }),
       ],
       ['no signature', () => edited(issuer.token(), ([h = '', p = '']) => [h, p, ''])],
-      ['cut signature', () => edited(issuer.token(), ([h = '', p = '', s = '']) => [h, p, s.slice(0, -8)])],
+      ['truncated signature', () => edited(issuer.token(), ([h = '', p = '', s = '']) => [h, p, s.slice(0, -8)])],
       ['longer signature', () => edited(issuer.token(), ([h = '', p = '', s = '']) => [h, p, `${s}AAAA`])],
       [
         'signature of another token',
@@ -169,22 +166,22 @@ describe('JWTs that are refused', () => {
     ]),
     issuer: [
       ['with a slash', () => issuer.token({ iss: `${issuer.url}/` })],
-      ['in other letters', () => issuer.token({ iss: issuer.url.replace('http', 'HTTP') })],
+      ['in another case', () => issuer.token({ iss: issuer.url.replace('http', 'HTTP') })],
       ['with a blank', () => issuer.token({ iss: ` ${issuer.url}` })],
       ['missing', () => issuer.token({ iss: undefined })],
-      ['somebody else', () => issuer.token({ iss: 'https://evil.example' })],
+      ['another issuer', () => issuer.token({ iss: 'https://evil.example' })],
       ['list', () => issuer.token({ iss: [issuer.url] })],
     ],
     audience: [
       ['missing', () => issuer.token({ aud: undefined })],
       ['null', () => issuer.token({ aud: null })],
-      ['of server A', () => issuer.token({ aud: 'https://a.example/mcp' })],
+      ['of another server', () => issuer.token({ aud: 'https://a.example/mcp' })],
       ['longer', () => issuer.token({ aud: `${AUDIENCE}2` })],
       ['in capitals', () => issuer.token({ aud: AUDIENCE.toUpperCase() })],
       ['empty list', () => issuer.token({ aud: [] })],
       ['list in a list', () => issuer.token({ aud: [[AUDIENCE]] })],
       ['object', () => issuer.token({ aud: { 0: AUDIENCE } })],
-      ['ID token of our client', () => issuer.token({ aud: 'console', nonce: 'n' })],
+      ['ID token of the client', () => issuer.token({ aud: 'console', nonce: 'n' })],
     ],
     id_token: [
       ['nonce', () => issuer.token({ aud: ['console', AUDIENCE], nonce: 'n' })],
@@ -197,8 +194,8 @@ describe('JWTs that are refused', () => {
       ['long ago', () => issuer.token({ exp: -1e300 })],
     ],
     not_yet_valid: [
-      ['nbf', () => issuer.token({ nbf: now() + 40 })],
-      ['iat', () => issuer.token({ iat: now() + 40 })],
+      ['nbf in the future', () => issuer.token({ nbf: now() + 40 })],
+      ['iat in the future', () => issuer.token({ iat: now() + 40 })],
     ],
     malformed: [
       ['padding', () => `${issuer.token()}=`],
@@ -208,7 +205,7 @@ describe('JWTs that are refused', () => {
       ['exp as text', () => issuer.token({ exp: String(now() + 600) })],
       ['exp null', () => issuer.token({ exp: null })],
       [
-        'exp without end',
+        'infinite exp',
         () =>
           signed('RS256', { alg: 'RS256', kid: kid() }, JSON.stringify(claims({ exp: 'E' })).replace('"E"', '1e999')),
       ],
@@ -229,7 +226,7 @@ describe('JWTs that are refused', () => {
       ['null', () => issuer.token({ sub: null })],
       ['list', () => issuer.token({ sub: ['ann'] })],
       ['256 bytes', () => issuer.token({ sub: 'x'.repeat(256) })],
-      ['256 bytes in 128 letters', () => issuer.token({ sub: 'é'.repeat(128) })],
+      ['256 bytes in 128 characters', () => issuer.token({ sub: 'é'.repeat(128) })],
     ],
     sender_constrained: [
       ['DPoP', () => issuer.token({ cnf: { jkt: 'thumbprint' } })],
@@ -246,16 +243,16 @@ describe('JWTs that are refused', () => {
     each.map(([name, token]) => ({ reason, name, token })),
   );
 
-  it.each(rows)('$reason: $name', async ({ reason, token }) => {
+  it.each(rows)('is rejected with reason $reason: $name', async ({ reason, token }) => {
     expect(await verdictOn(tested.validator, token())).toBe(reason);
   });
 
-  it('is a table of more than 60', () => {
+  it('is tested in more than 60 cases', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 });
 
-describe('keys that a token brings', () => {
+describe('key URLs in a token header', () => {
   it('are never fetched', async () => {
     let asked = 0;
     const attacker = createServer((_, res) => {
@@ -272,15 +269,15 @@ describe('keys that a token brings', () => {
   });
 });
 
-describe('what a token costs', () => {
-  it('refuses junk without a request for keys', async () => {
+describe('token verification', () => {
+  it('rejects invalid tokens without a request for keys', async () => {
     const before = requestsFor(issuer, 'jwks');
     for (const token of [unsigned('none'), issuer.token({ aud: 'x' }), issuer.token({ exp: 1 }), 'opaque', 'a.b.c'])
       await verdictOn(tested.validator, token);
     expect(requestsFor(issuer, 'jwks')).toBe(before);
   });
 
-  it('says at once who a token is that was verified before', async () => {
+  it('returns the identity of a verified token synchronously', async () => {
     const token = issuer.token({ scope: 'read write', tsid: 'login-1', groups: ['a'] });
     const identity = await tested.validator.validate(token);
     expect(tested.validator.validate(token)).toBe(identity);
@@ -292,7 +289,7 @@ describe('what a token costs', () => {
     expect(identity.token.reveal()).toBe(token);
   });
 
-  it('takes no other token for one that it knows, though it ends alike', async () => {
+  it('rejects another token with the signature of a cached one', async () => {
     const token = issuer.token();
     await tested.validator.validate(token);
     const forged = edited(token, ([h = '', , sig = '']) => [h, part(claims({ sub: 'admin' })), sig]);
@@ -300,7 +297,7 @@ describe('what a token costs', () => {
     expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
   });
 
-  it('verifies again after 60 s, and not beyond the end of the token', async () => {
+  it('caches a token for 60 s at most, and not beyond its expiry', async () => {
     const short = issuer.token({ exp: now() + 5 });
     const long = issuer.token();
     const [first, second] = [await tested.validator.validate(short), await tested.validator.validate(long)];
@@ -314,8 +311,8 @@ describe('what a token costs', () => {
   });
 });
 
-describe('configuration', () => {
-  it('refuses other clients when it says so', async () => {
+describe('the configuration', () => {
+  it('rejects tokens of other clients when require_client_id is set', async () => {
     const strict = validatorFor(testScope(), issuer.url, {
       oidc: { clientID: 'console' },
       incoming: { require_client_id: true },
@@ -326,14 +323,14 @@ describe('configuration', () => {
     expect(await verdictOn(strict.validator, issuer.token({ client_id: undefined }))).toBe('client');
   });
 
-  it('takes the skew that it says', async () => {
+  it('sets the clock skew', async () => {
     const strict = validatorFor(testScope(), issuer.url, { incoming: { clock_skew_seconds: 0 } });
     expect(await verdictOn(strict.validator, issuer.token({ exp: now() - 2 }))).toBe('expired');
     const lax = validatorFor(testScope(), issuer.url, { incoming: { clock_skew_seconds: 300 } });
     expect(await verdictOn(lax.validator, issuer.token({ exp: now() - 280 }))).toBe('sub: ann');
   });
 
-  it('takes an ID token where the audience is the client itself', async () => {
+  it('allows an ID token when the audience is the client id', async () => {
     const own = validatorFor(testScope(), issuer.url, { oidc: { clientID: AUDIENCE } });
     expect(await verdictOn(own.validator, issuer.token({ nonce: 'n' }))).toBe('sub: ann');
   });
@@ -342,16 +339,16 @@ describe('configuration', () => {
     ['audience', { audience: '' }, {}],
     ['issuer', { issuer: '' }, {}],
     ['clientID', {}, { require_client_id: true }],
-  ])('is refused without %s', (name, oidc, incoming) => {
+  ])('is rejected without %s', (name, oidc, incoming) => {
     expect(() => validatorFor(testScope(), issuer.url, { oidc, incoming })).toThrow(name);
   });
 });
 
-describe('key sets', () => {
+describe('a key set', () => {
   const rsa = (modulusLength: number) =>
     generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' });
 
-  it('lets a token go without kid where exactly one key fits', async () => {
+  it('verifies a token without kid only if exactly one key fits', async () => {
     const one = await startIssuer(testScope(), { algorithms: ['RS256'], audience: AUDIENCE });
     const { validator } = validatorFor(testScope(), one.url);
     expect(await verdictOn(validator, one.token({}, { header: { kid: undefined } }))).toBe('sub: ann');
@@ -360,7 +357,7 @@ describe('key sets', () => {
     expect(await verdictOn(other.validator, two.token({}, { header: { kid: undefined } }))).toBe('kid');
   });
 
-  it('tries every key of one kid', async () => {
+  it('verifies a token with any of several keys that share its kid', async () => {
     const one = await startIssuer(testScope(), { algorithms: ['RS256'], audience: AUDIENCE });
     const own = one.keys[0]?.publicJwk;
     one.behave = { jwks: () => ({ json: { keys: [{ ...rsa(2048), kid: own?.['kid'] }, own] } }) };
@@ -371,7 +368,7 @@ describe('key sets', () => {
     );
   });
 
-  it('leaves out keys that may not sign', async () => {
+  it('ignores keys that are unsuitable for signatures', async () => {
     const one = await startIssuer(testScope(), { algorithms: ['RS256'], audience: AUDIENCE });
     const own = one.keys[0]?.publicJwk;
     const useless = [

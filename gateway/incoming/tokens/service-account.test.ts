@@ -78,7 +78,7 @@ async function cluster({ api, own = ownToken({ iss: ISSUER }), ...setup }: Clust
 }
 
 describe('service account tokens', () => {
-  it('are verified with the keys of the API server, asked with the own token over the cluster’s TLS', async () => {
+  it('are verified with keys that the gateway fetches from the API server with its own token and the cluster CA', async () => {
     const { validator, server, podToken } = await cluster();
     expect(validator.issuer()).toBe(ISSUER);
     const identity = await validator.validate(podToken());
@@ -97,12 +97,12 @@ describe('service account tokens', () => {
     ['service_account', { 'kubernetes.io': { namespace: 'other', serviceaccount: { name: 'vmcp' } } }, {}],
     ['service_account', { 'kubernetes.io': { namespace: 'tools', serviceaccount: { name: 'other' } } }, {}],
     ['service_account', { 'kubernetes.io': 'tools' }, {}],
-  ])('are refused: %s %j %j', async (verdict, claims, header) => {
+  ])('are rejected with reason %s for claims %j and header %j', async (verdict, claims, header) => {
     const { validator, podToken } = await cluster();
     expect(await verdictOn(validator, podToken(claims, header))).toBe(verdict);
   });
 
-  it('that are opaque are refused', async () => {
+  it('are rejected when they are opaque', async () => {
     const { validator } = await cluster();
     expect(await verdictOn(validator, 'opaque')).toBe('opaque');
   });
@@ -121,7 +121,7 @@ describe('service account tokens', () => {
     [undefined, 'other', 'service_account'],
     ['vmcp', 'other', 'service_account'],
   ])(
-    'are held to service account %s and namespace %s: %s',
+    'are checked against service account %s and namespace %s: %s',
     async (serviceAccount, namespace, verdict, own?: string) => {
       const { validator, podToken } = await cluster({
         ...(own !== undefined && { namespace: own }),
@@ -136,44 +136,47 @@ describe('service account tokens', () => {
 });
 
 describe('the issuer of a cluster', () => {
-  it('is the configured one', async () => {
+  it('is the configured issuer', async () => {
     const { validator, podToken } = await cluster({ oidc: { issuer: 'https://said.example' } });
     expect(await verdictOn(validator, podToken({ iss: 'https://said.example' }))).toBe(`sub: ${POD}`);
     expect(await verdictOn(validator, podToken())).toBe('issuer');
   });
 
-  it('is what the API server says where the own token says nothing', async () => {
+  it('comes from the API server when the token of the gateway names none', async () => {
     const { validator, podToken } = await cluster({ own: 'no-jwt', api: { issuer: 'https://api.example' } });
     expect(validator.issuer()).toBeUndefined();
     expect(await verdictOn(validator, podToken({ iss: 'https://api.example' }))).toBe(`sub: ${POD}`);
     expect(validator.issuer()).toBe('https://api.example');
   });
 
-  it('is the usual one where nobody says anything', async () => {
+  it('is https://kubernetes.default.svc when the API server returns an invalid issuer', async () => {
     const { validator, podToken } = await cluster({ own: 'no-jwt', api: { issuer: 7 } });
     expect(await verdictOn(validator, podToken({ iss: 'https://kubernetes.default.svc' }))).toBe(`sub: ${POD}`);
   });
 
-  it('is the usual one where the API server knows of no issuer', async () => {
+  it('is https://kubernetes.default.svc when the API server has no discovery document', async () => {
     const { validator, podToken } = await cluster({ own: 'no-jwt', api: { discoveryStatus: 404 } });
     expect(await verdictOn(validator, podToken({ iss: 'https://kubernetes.default.svc' }))).toBe(`sub: ${POD}`);
   });
 
-  it.each([401, 403])('that the API server does not show (%i) is an outage that names the role', async (status) => {
-    const { validator, podToken } = await cluster({ own: 'no-jwt', api: { discoveryStatus: status } });
-    const refused = await Promise.resolve(validator.validate(podToken())).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ dependency: 'discovery' });
-    expect(String(refused)).toContain('system:service-account-issuer-discovery');
-    expect(validator.issuer()).toBeUndefined();
-  });
+  it.each([401, 403])(
+    'is unavailable when the API server answers %i to discovery, and the error names the required role',
+    async (status) => {
+      const { validator, podToken } = await cluster({ own: 'no-jwt', api: { discoveryStatus: status } });
+      const refused = await Promise.resolve(validator.validate(podToken())).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ dependency: 'discovery' });
+      expect(String(refused)).toContain('system:service-account-issuer-discovery');
+      expect(validator.issuer()).toBeUndefined();
+    },
+  );
 
-  it('is an outage where no token of the pod is mounted', async () => {
+  it('is unavailable when the token of the pod is not mounted', async () => {
     const { validator, tokenFile, podToken } = await cluster({ own: 'no-jwt' });
     await rm(tokenFile);
     expect(await verdictOn(validator, podToken())).toBe('down: discovery');
   });
 
-  it('that cannot be found out is an outage', async () => {
+  it('is unavailable while the API server is down', async () => {
     const { validator, server, podToken } = await cluster({ own: 'no-jwt' });
     await server.close();
     expect(await verdictOn(validator, podToken())).toBe('down: discovery');
@@ -181,7 +184,7 @@ describe('the issuer of a cluster', () => {
 });
 
 describe('the API server', () => {
-  it('is asked with the token as it is then', async () => {
+  it('receives the new token after the token file has changed', async () => {
     const { validator, server, tokenFile, podToken, elapse } = await cluster({
       deps: {},
     });
@@ -196,15 +199,18 @@ describe('the API server', () => {
     ]);
   });
 
-  it.each([401, 403])('that answers %i leaves the gateway unready and names the role', async (status) => {
-    const { validator, podToken } = await cluster({ api: { status } });
-    expect(await verdictOn(validator, podToken())).toBe('down: keys');
-    const { ready, message } = validator.status();
-    expect(ready).toBe(false);
-    expect(message).toContain('system:service-account-issuer-discovery');
-  });
+  it.each([401, 403])(
+    'leaves the validator unready when it answers %i, and the status names the required role',
+    async (status) => {
+      const { validator, podToken } = await cluster({ api: { status } });
+      expect(await verdictOn(validator, podToken())).toBe('down: keys');
+      const { ready, message } = validator.status();
+      expect(ready).toBe(false);
+      expect(message).toContain('system:service-account-issuer-discovery');
+    },
+  );
 
-  it('of another authority is not trusted', async () => {
+  it('is not trusted with a certificate of another authority', async () => {
     const key = newSigningKey('RS256', 'cluster-1');
     const server = await startApiServer(key);
     const files = await filesIn(testScope(), { token: ownToken({ iss: ISSUER }), ca: createAuthority('evil').cert });
@@ -217,7 +223,7 @@ describe('the API server', () => {
     expect(server.tokens).toEqual([]);
   });
 
-  it('stands in the environment of every pod', () => {
+  it('is located by the environment variables of the pod', () => {
     expect(apiServerOf({})).toBeUndefined();
     const found = apiServerOf({ KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' });
     expect(found?.url).toBe('https://[fd00::1]:6443');
@@ -236,19 +242,19 @@ describe('without cluster authentication', () => {
     return { validator, issuer };
   };
 
-  it('keys come by public discovery', async () => {
+  it('the keys are found by public discovery', async () => {
     const { validator, issuer } = await plain(() => ({ incoming: { use_cluster_auth: false } }));
     expect(await verdictOn(validator, issuer.token({ sub: POD }))).toBe(`sub: ${POD}`);
     expect(issuer.seen.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
   });
 
-  it('keys come from the configured URL', async () => {
+  it('the keys are fetched from the configured URL', async () => {
     const { validator, issuer } = await plain(({ jwksUrl }) => ({ oidc: { jwksurl: jwksUrl } }));
     expect(await verdictOn(validator, issuer.token({ sub: POD }))).toBe(`sub: ${POD}`);
     expect(issuer.seen.map(({ endpoint }) => endpoint)).toEqual(['jwks']);
   });
 
-  it('and without a cluster the configuration is refused', () => {
+  it('the configuration is rejected outside of a cluster without an issuer, or with use_cluster_auth and no jwksurl', () => {
     expect(() => validatorFor(testScope(), undefined, { incoming: { source: 'kubernetes' } })).toThrow(
       'oidc_config.issuer',
     );

@@ -36,7 +36,7 @@ const HTML = `<html>${CANARY}</html>`;
 /** The answer of the endpoint, the fault, and how often it is asked. */
 const ANSWERS: readonly (readonly [string, TokenAnswer, string, number])[] = [
   ['HTML', raw(200, { 'content-type': 'text/html' }, HTML), 'misconfigured', 1],
-  ['nothing', raw(200, { 'content-type': 'application/json' }, ''), 'misconfigured', 1],
+  ['an empty reply', raw(200, { 'content-type': 'application/json' }, ''), 'misconfigured', 1],
   [
     'half a document',
     raw(200, { 'content-type': 'application/json' }, `{"access_token":"${CANARY}`),
@@ -48,7 +48,7 @@ const ANSWERS: readonly (readonly [string, TokenAnswer, string, number])[] = [
   ['200 with an error', json({ error: 'invalid_grant', error_description: CANARY }), 'misconfigured', 1],
   ['200 without access_token', good({ access_token: undefined }), 'misconfigured', 1],
   ['an empty access_token', good({ access_token: '' }), 'misconfigured', 1],
-  ['an access_token that is no text', good({ access_token: { CANARY } }), 'misconfigured', 1],
+  ['an access_token that is not a string', good({ access_token: { CANARY } }), 'misconfigured', 1],
   ['no token_type', good({ token_type: undefined }), 'misconfigured', 1],
   ['token_type mac', good({ token_type: 'mac' }), 'misconfigured', 1],
   ['token_type DPoP', good({ token_type: 'DPoP' }), 'misconfigured', 1],
@@ -78,16 +78,16 @@ const ANSWERS: readonly (readonly [string, TokenAnswer, string, number])[] = [
   ['invalid_scope', oauthError(400, 'invalid_scope'), 'misconfigured', 1],
   ['unauthorized_client', oauthError(400, 'unauthorized_client'), 'misconfigured', 1],
   ['unsupported_grant_type', oauthError(400, 'unsupported_grant_type'), 'misconfigured', 1],
-  ['an error nobody knows', oauthError(400, CANARY), 'misconfigured', 1],
-  ['an error that every object has', oauthError(400, 'constructor'), 'misconfigured', 1],
-  ['an error that is no text', oauthError(400, { CANARY }), 'misconfigured', 1],
+  ['an unknown error', oauthError(400, CANARY), 'misconfigured', 1],
+  ['an error with the name of an Object.prototype member', oauthError(400, 'constructor'), 'misconfigured', 1],
+  ['an error that is not a string', oauthError(400, { CANARY }), 'misconfigured', 1],
   ['400 with HTML', raw(400, { 'content-type': 'text/html' }, HTML), 'misconfigured', 1],
   ['access_denied', oauthError(403, 'access_denied'), 'misconfigured', 1],
   ['404', raw(404, {}, CANARY), 'misconfigured', 1],
   ['429', raw(429, { 'retry-after': '1' }, CANARY), 'unavailable', 1],
   ['temporarily_unavailable', oauthError(400, 'temporarily_unavailable'), 'unavailable', 1],
   ['500', raw(500, {}, CANARY), 'unavailable', 2],
-  ['503 with a code of the subject', oauthError(503, 'invalid_grant'), 'unavailable', 2],
+  ['503 with invalid_grant', oauthError(503, 'invalid_grant'), 'unavailable', 2],
   ['a cut connection', (res) => res.destroy(), 'unavailable', 2],
   ['half a reply', (res) => cut(res), 'unavailable', 2],
 ];
@@ -98,8 +98,8 @@ function cut(res: ServerResponse): void {
   setTimeout(() => res.destroy(), 20);
 }
 
-describe('a token endpoint that answers', () => {
-  it.each(ANSWERS)('%s', async (_, answer, fault, asked) => {
+describe('the answer of a token endpoint', () => {
+  it.each(ANSWERS)('fails the exchange without a secret in error or log: %s', async (_, answer, fault, asked) => {
     const { authenticator, endpoint, alice, logged } = await exchanging(answer);
     const error = await credentialError(() => authenticator.headers(alice));
     expect(error.fault).toBe(fault);
@@ -108,19 +108,19 @@ describe('a token endpoint that answers', () => {
     expect(`${error.message} ${JSON.stringify(error)} ${String(error.stack)} ${logged.join()}`).not.toContain(CANARY);
   });
 
-  it.each(['bearer', 'BEARER'])('with token_type %s is understood', async (token_type) => {
+  it.each(['bearer', 'BEARER'])('is accepted with token_type %s', async (token_type) => {
     const { authenticator, alice } = await exchanging(json({ ...GOOD_REPLY, token_type }));
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
   });
 
-  it('with an access token in form of a JWT is understood', async () => {
+  it('is accepted with an issued token of type jwt', async () => {
     const issued_token_type = 'urn:ietf:params:oauth:token-type:jwt';
     const { authenticator, alice } = await exchanging(json({ ...GOOD_REPLY, issued_token_type }));
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
   });
 });
 
-describe('a token of another type that was asked for', () => {
+describe('a requested token of type', () => {
   const URN = 'urn:ietf:params:oauth:token-type:';
 
   it.each([
@@ -128,7 +128,7 @@ describe('a token of another type that was asked for', () => {
     ['id_token', 'id_token', 'Bearer'],
     ['jwt', 'jwt', 'N_A'],
     ['jwt', 'access_token', 'Bearer'],
-  ])('%s is taken as %s with token_type %s', async (requested_token_type, issued, token_type) => {
+  ])('%s is accepted when issued as %s with token_type %s', async (requested_token_type, issued, token_type) => {
     const answer = json({ ...GOOD_REPLY, issued_token_type: URN + issued, token_type });
     const { authenticator, alice } = await exchanging(answer, {}, { requested_token_type });
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer exchanged' });
@@ -141,18 +141,18 @@ describe('a token of another type that was asked for', () => {
     ['jwt', 'access_token', 'N_A'],
     ['jwt', 'id_token', 'N_A'],
     ['access_token', 'jwt', 'N_A'],
-  ])('%s is refused as %s with token_type %s', async (requested_token_type, issued, token_type) => {
+  ])('%s is rejected when issued as %s with token_type %s', async (requested_token_type, issued, token_type) => {
     const answer = json({ ...GOOD_REPLY, issued_token_type: URN + issued, token_type });
     const { authenticator, alice } = await exchanging(answer, {}, { requested_token_type });
     expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('misconfigured');
   });
 });
 
-describe('a token endpoint that has trouble', () => {
+describe('a failing token endpoint', () => {
   it.each<[string, TokenAnswer]>([
-    ['an error of its own', raw(500, {}, '')],
+    ['status 500', raw(500, {}, '')],
     ['a cut connection', (res) => res.destroy()],
-  ])('for a moment (%s) is asked once more, after a pause', async (_, trouble) => {
+  ])('is called once more after a pause on %s', async (_, trouble) => {
     const { authenticator, endpoint, alice } = await exchanging(trouble);
     const startedAt = performance.now();
     setTimeout(() => (endpoint.answer = json(GOOD_REPLY)), 50);
@@ -161,20 +161,20 @@ describe('a token endpoint that has trouble', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('and then refuses the subject gives what it said last', async () => {
+  it('causes the fault reauthenticate when it rejects the subject at the second attempt', async () => {
     const { authenticator, endpoint, alice } = await exchanging(raw(502, {}, ''));
     setTimeout(() => (endpoint.answer = oauthError(400, 'invalid_grant')), 50);
     expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('reauthenticate');
   });
 
-  it('does not hang its callers', async () => {
+  it('does not delay a call beyond the timeout', async () => {
     const { authenticator, endpoint, alice } = await exchanging(() => undefined, { timeoutMs: 200 });
     const { fault, message } = await credentialError(() => authenticator.headers(alice));
     expect([fault, endpoint.seen.length]).toEqual(['unavailable', 2]);
     expect(message).toContain('timeout');
   });
 
-  it('leaves users alone whose tokens are kept', async () => {
+  it('does not affect users with cached tokens', async () => {
     const { authenticator, endpoint, alice, now } = await exchanging(json(GOOD_REPLY));
     const headers = await authenticator.headers(alice);
     endpoint.answer = raw(500, {}, '');
@@ -182,7 +182,7 @@ describe('a token endpoint that has trouble', () => {
     expect(authenticator.headers(alice)).toBe(headers);
   });
 
-  it('is not there at all', async () => {
+  it('causes the fault unavailable when it cannot be reached', async () => {
     const world = await strategyWorld();
     const entry = { type: 'token_exchange', token_url: 'http://127.0.0.1:9/token' };
     const authenticator = createAuthenticator(entry, world.deps);

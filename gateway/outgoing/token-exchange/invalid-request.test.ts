@@ -20,16 +20,16 @@ describe('invalid_request', () => {
     ['an audience', { audience: 'orders' }],
     ['a resource', { resource: 'https://orders.example.com/mcp' }],
     ['scopes', { scopes: ['read'] }],
-    ['a type of token', { requested_token_type: 'jwt' }],
-    ['a type of subject', { subject_token_type: 'jwt' }],
-  ])('is the operator’s to mend where the configuration asks for %s that may be what is wrong', async (_, config) => {
+    ['a requested token type', { requested_token_type: 'jwt' }],
+    ['a subject token type', { subject_token_type: 'jwt' }],
+  ])('is a misconfiguration when the entry sets %s that may be the cause', async (_, config) => {
     const { authenticator, endpoint, alice } = await exchanging(config);
     endpoint.answer = REFUSED;
     expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('misconfigured');
   });
 
   it.each([{}, { audience: '', scopes: [], subject_token_type: 'access_token' }])(
-    'is about the subject where nothing else is asked for: %j',
+    'requires a new login when the entry sets nothing that may be the cause: %j',
     async (config) => {
       const { authenticator, endpoint, alice } = await exchanging(config);
       endpoint.answer = REFUSED;
@@ -37,7 +37,7 @@ describe('invalid_request', () => {
     },
   );
 
-  it('is about the subject where the same token was exchanged before', async () => {
+  it('requires a new login when the same subject token was exchanged before', async () => {
     const { authenticator, endpoint, alice, now, advance } = await exchanging({ audience: 'orders' });
     endpoint.answer = numbered({ expires_in: 300 });
     await authenticator.headers(alice);
@@ -48,14 +48,14 @@ describe('invalid_request', () => {
     expect((await credentialError(() => authenticator.headers(bob))).fault).toBe('misconfigured');
   });
 
-  it('is about the subject after a 401 of the backend to what the same token gave', async () => {
+  it('requires a new login when the backend answered 401 to a token from the same subject token', async () => {
     const { authenticator, endpoint, alice } = await exchanging({ audience: 'orders' });
     authenticator.refused(alice, await authenticator.headers(alice));
     endpoint.answer = REFUSED;
     expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('reauthenticate');
   });
 
-  it('asks for no second login: the token that the first one gave was never exchanged', async () => {
+  it('requires no second login when the token of the first login was never exchanged', async () => {
     const { authenticator, endpoint, alice, now } = await exchanging({ audience: 'orders' });
     const { token } = callerOf('alice-after-login', now());
     authenticator.refused(alice, await authenticator.headers(alice));
@@ -64,7 +64,7 @@ describe('invalid_request', () => {
     expect((await credentialError(() => authenticator.headers({ ...alice, token }))).fault).toBe('misconfigured');
   });
 
-  it('is about a subject that has expired meanwhile', async () => {
+  it('requires a new login when the subject token has expired', async () => {
     const { authenticator, endpoint, now } = await exchanging({ audience: 'orders' });
     endpoint.answer = REFUSED;
     const late = callerOf('alice', now(), { expiresAt: now() - 1 });

@@ -18,9 +18,9 @@ async function exchanging(config: Record<string, unknown> = {}) {
   return { ...world, endpoint, entry, alice, client_secret_file, authenticator, fault };
 }
 
-describe('an endpoint that refuses the client', () => {
+describe('a token endpoint that rejects the client of the gateway', () => {
   it.each(['invalid_client', 'unauthorized_client', 'unsupported_grant_type'])(
-    'with %s is not asked again for 5 s, for anybody',
+    'with %s is not called again for 5 s for any user',
     async (error) => {
       const { authenticator, endpoint, alice, now, advance, fault } = await exchanging();
       endpoint.answer = refusing(error);
@@ -35,7 +35,7 @@ describe('an endpoint that refuses the client', () => {
     },
   );
 
-  it('is asked again at once when the secret file holds another secret', async () => {
+  it('is called again at once when the secret in the file has changed', async () => {
     const { authenticator, endpoint, alice, client_secret_file, advance, fault } = await exchanging();
     endpoint.answer = refusing('invalid_client', 401);
     await fault();
@@ -46,7 +46,7 @@ describe('an endpoint that refuses the client', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('leaves users alone whose tokens are kept, and other backends', async () => {
+  it('does not affect users with cached tokens or other backends', async () => {
     const { authenticator, endpoint, entry, deps, alice, now, fault } = await exchanging();
     const headers = await authenticator.headers(alice);
     endpoint.answer = refusing('invalid_client', 401);
@@ -58,13 +58,13 @@ describe('an endpoint that refuses the client', () => {
   });
 });
 
-describe('an endpoint that refuses a caller', () => {
+describe('a token endpoint that rejects an exchange', () => {
   it.each([
     ['invalid_grant', 'reauthenticate'],
     ['invalid_target', 'misconfigured'],
     ['invalid_scope', 'misconfigured'],
     ['access_denied', 'misconfigured'],
-  ])('with %s is not asked again for 2 s with this token, and is for others', async (error, expected) => {
+  ])('with %s is called again after 2 s for this token, and at once for others', async (error, expected) => {
     const { authenticator, endpoint, alice, now, advance, fault } = await exchanging();
     endpoint.answer = refusing(error);
     expect(await fault()).toBe(expected);
@@ -85,7 +85,7 @@ describe('an endpoint that refuses a caller', () => {
     expect(await authenticator.headers(alice)).toHaveProperty('authorization');
   });
 
-  it('names the provider of the subject each time', async () => {
+  it('causes an error that names the provider of the subject each time', async () => {
     const { authenticator, endpoint, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
     tokens.put({ tsid: 'tsid-of-alice', subject: 'alice', clientId: 'desktop' }, 'corp', { accessToken: 'stored' });
     endpoint.answer = refusing('invalid_grant');
@@ -98,9 +98,9 @@ describe('an endpoint that refuses a caller', () => {
 });
 
 it.each([
-  ['trouble of its own', refusing('temporarily_unavailable')],
-  ['what is no answer of a token endpoint', json('<html>', 404)],
-])('an endpoint that answers with %s is asked by the next call', async (_, answer) => {
+  ['a temporary error', refusing('temporarily_unavailable')],
+  ['an invalid reply', json('<html>', 404)],
+])('a token endpoint that answers with %s is called again for the next request', async (_, answer) => {
   const { authenticator, endpoint, alice, fault } = await exchanging();
   endpoint.answer = answer;
   await fault();

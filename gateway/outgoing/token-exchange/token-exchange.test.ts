@@ -15,8 +15,8 @@ async function exchanging(config: Record<string, unknown> = {}, limits = {}) {
   return { ...world, endpoint, entry, alice, authenticator: createAuthenticator(entry, world.deps) };
 }
 
-describe('the request of an exchange', () => {
-  it('is RFC 8693 with the caller’s own token, and nothing that was not configured', async () => {
+describe('a token exchange request', () => {
+  it('contains the RFC 8693 parameters for the token of the user, and nothing that is not configured', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@1' });
     const [request] = endpoint.seen;
@@ -30,7 +30,7 @@ describe('the request of an exchange', () => {
     expect(request?.headers.authorization).toBeUndefined();
   });
 
-  it('carries audience, resource and scopes, and a client without a secret in the form', async () => {
+  it('contains audience, resource and scopes, and the id of a client without a secret in the form', async () => {
     const config = {
       audience: 'https://b/?a=1&c',
       resource: 'https://b/mcp',
@@ -47,7 +47,7 @@ describe('the request of an exchange', () => {
     });
   });
 
-  it('leaves an empty audience and an empty list of scopes out', async () => {
+  it('omits an empty audience and an empty list of scopes', async () => {
     const { authenticator, endpoint, alice } = await exchanging({ audience: '', scopes: [] });
     await authenticator.headers(alice);
     expect([...(endpoint.seen[0]?.form.keys() ?? [])]).not.toContain('audience');
@@ -66,7 +66,7 @@ describe('the request of an exchange', () => {
     expect(authenticator.perUser).toBe(true);
   });
 
-  it('carries client and secret in the form when told so, and then nothing in Authorization', async () => {
+  it('contains client id and secret only in the form with client_secret_post', async () => {
     const { endpoint, alice, secret, entry, deps } = await exchanging();
     const client_secret_file = await secret('client', 'p:ä +%/=\n');
     const client = { client_id: 'id:1 ü', client_secret_file, token_endpoint_auth_method: 'client_secret_post' };
@@ -78,7 +78,7 @@ describe('the request of an exchange', () => {
     });
   });
 
-  it('carries the secret in Authorization alone when that is named', async () => {
+  it('contains the secret only in Authorization with client_secret_basic', async () => {
     const { endpoint, alice, secret, entry, deps } = await exchanging();
     const client_secret_file = await secret('client', 'sesame');
     const client = { client_id: 'c', client_secret_file, token_endpoint_auth_method: 'client_secret_basic' };
@@ -87,7 +87,7 @@ describe('the request of an exchange', () => {
     expect(endpoint.seen[0]?.body).not.toContain('sesame');
   });
 
-  it('uses the client secret that the file holds now', async () => {
+  it('uses the new client secret after the file has changed', async () => {
     const { endpoint, alice, secret, entry, deps, advance } = await exchanging();
     const client_secret_file = await secret('client', 'old');
     const confidential = createAuthenticator({ ...entry, client_id: 'c', client_secret_file }, deps);
@@ -104,7 +104,7 @@ describe('the request of an exchange', () => {
     ['jwt', `${URN}jwt`],
     ['id_token', `${URN}id_token`],
     [`${URN}jwt`, `${URN}jwt`],
-  ])('names the subject’s type %s as URN', async (subject_token_type, urn) => {
+  ])('contains the subject token type %s as a URN', async (subject_token_type, urn) => {
     const { authenticator, endpoint, alice } = await exchanging({ subject_token_type });
     await authenticator.headers(alice);
     expect(endpoint.seen[0]?.form.get('subject_token_type')).toBe(urn);
@@ -115,14 +115,17 @@ describe('the request of an exchange', () => {
     ['jwt', `${URN}jwt`],
     ['id_token', `${URN}id_token`],
     [`${URN}id_token`, `${URN}id_token`],
-  ])('asks for the type %s as URN, and takes it', async (requested_token_type, urn) => {
-    const { authenticator, endpoint, alice } = await exchanging({ requested_token_type });
-    endpoint.answer = numbered({ issued_token_type: urn });
-    expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@1' });
-    expect(endpoint.seen[0]?.form.get('requested_token_type')).toBe(urn);
-  });
+  ])(
+    'contains the requested token type %s as a URN, and the issued token is accepted',
+    async (requested_token_type, urn) => {
+      const { authenticator, endpoint, alice } = await exchanging({ requested_token_type });
+      endpoint.answer = numbered({ issued_token_type: urn });
+      expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@1' });
+      expect(endpoint.seen[0]?.form.get('requested_token_type')).toBe(urn);
+    },
+  );
 
-  it('is sent to no address that the guard refuses', async () => {
+  it('is not sent to an address that the guard rejects', async () => {
     const { endpoint, alice, entry, deps } = await exchanging();
     for (const token_url of ['http://169.254.169.254/token', 'http://10.0.0.1/token', 'https://10.0.0.1/token']) {
       const error = await credentialError(() => createAuthenticator({ ...entry, token_url }, deps).headers(alice));
@@ -143,7 +146,7 @@ describe('the request of an exchange', () => {
     expect(endpoint.seen).toEqual([]);
   });
 
-  it('is not sent for an anonymous caller or a probe', async () => {
+  it('is not sent for an anonymous user or a probe', async () => {
     const { authenticator, endpoint } = await exchanging();
     expect((await credentialError(() => authenticator.headers(undefined))).fault).toBe('misconfigured');
     expect(authenticator.refused(undefined, {})).toBe(false);
@@ -151,10 +154,10 @@ describe('the request of an exchange', () => {
   });
 });
 
-describe('the subject of an exchange', () => {
+describe('the subject token of an exchange', () => {
   const OWNER = { tsid: 'tsid-of-alice', subject: 'alice', clientId: 'desktop' };
 
-  it('is the stored access token of the provider that is named', async () => {
+  it('is the stored access token of the configured provider', async () => {
     const { authenticator, endpoint, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
     tokens.put(OWNER, 'corp', { accessToken: 'stored', idToken: 'stored-id' });
     await authenticator.headers(alice);
@@ -162,7 +165,7 @@ describe('the subject of an exchange', () => {
     expect(endpoint.seen[0]?.body).not.toContain('alice-token');
   });
 
-  it('is the stored ID token when the type says so', async () => {
+  it('is the stored ID token when the configured type is id_token', async () => {
     const config = { subject_provider_name: 'corp', subject_token_type: 'id_token' };
     const { authenticator, endpoint, alice, tokens } = await exchanging(config);
     tokens.put(OWNER, 'corp', { accessToken: 'stored', idToken: 'stored-id', idTokenExpiresIn: 300 });
@@ -171,7 +174,7 @@ describe('the subject of an exchange', () => {
     expect(endpoint.seen[0]?.form.get('subject_token_type')).toBe(`${URN}id_token`);
   });
 
-  it('is missing when the ID token has expired and the provider gives no other', async () => {
+  it('is missing when the ID token has expired and a refresh returns no other', async () => {
     const config = { subject_provider_name: 'corp', subject_token_type: 'id_token' };
     const { authenticator, endpoint, alice, tokens, advance } = await exchanging(config);
     const refresh = async () => ({ accessToken: 'refreshed' });
@@ -193,13 +196,13 @@ describe('the subject of an exchange', () => {
     expect(await credentialError(() => authenticator.headers(thief))).toMatchObject(missing);
   });
 
-  it('cannot be asked for while the store is down', async () => {
+  it('is unavailable while the store is down', async () => {
     const { authenticator, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
     tokens.down = true;
     expect((await credentialError(() => authenticator.headers(alice))).fault).toBe('store_unavailable');
   });
 
-  it('that the endpoint refuses asks for a login at its provider', async () => {
+  it('requires a login at its provider when the endpoint rejects it', async () => {
     const { authenticator, endpoint, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
     tokens.put(OWNER, 'corp', { accessToken: 'stored' });
     endpoint.answer = json({ error: 'invalid_grant' }, 400);
@@ -211,7 +214,7 @@ describe('the subject of an exchange', () => {
 });
 
 describe('the header of an exchanged token', () => {
-  it('is the custom one, and Authorization stays empty', async () => {
+  it('is the custom header, and Authorization is not set', async () => {
     const config = { header_strategy: 'custom', external_token_header_name: 'X-Backend-Token' };
     const { authenticator, alice } = await exchanging(config);
     expect(await authenticator.headers(alice)).toEqual({ 'x-backend-token': 'Bearer alice-token@1' });
@@ -224,8 +227,8 @@ describe('the header of an exchanged token', () => {
   });
 });
 
-describe('an exchanged token is kept', () => {
-  it('and given at once, without building anything, until the refresh margin', async () => {
+describe('an exchanged token', () => {
+  it('is cached and returned synchronously until the refresh margin', async () => {
     const { authenticator, endpoint, alice, now, advance } = await exchanging();
     endpoint.answer = numbered({ expires_in: 300 });
     const headers = await authenticator.headers(alice);
@@ -241,13 +244,13 @@ describe('an exchanged token is kept', () => {
   it.each([
     ['at most ten minutes', { expires_in: 86_400 }, 600],
     ['expires_in minus a minute', { expires_in: 360 }, 300],
-    ['ten seconds when it lives hardly longer than the margin', { expires_in: 65 }, 10],
-    ['its own life when that is shorter still', { expires_in: 4 }, 4],
-    ['a minute when nothing is said', { expires_in: undefined }, 60],
-    ['a minute when what is said cannot be read', { expires_in: 'soon' }, 60],
-    ['a minute when what is said makes no sense', { expires_in: -1 }, 60],
-    ['by a number that came as text', { expires_in: '360' }, 300],
-  ])('%s', async (_, members, seconds) => {
+    ['ten seconds when expires_in is just above the margin', { expires_in: 65 }, 10],
+    ['expires_in when that is less than ten seconds', { expires_in: 4 }, 4],
+    ['a minute without expires_in', { expires_in: undefined }, 60],
+    ['a minute when expires_in is not a number', { expires_in: 'soon' }, 60],
+    ['a minute when expires_in is negative', { expires_in: -1 }, 60],
+    ['expires_in minus a minute when it is a numeric string', { expires_in: '360' }, 300],
+  ])('is cached for %s', async (_, members, seconds) => {
     const { authenticator, endpoint, alice, advance } = await exchanging();
     endpoint.answer = numbered(members);
     await authenticator.headers(alice);
@@ -259,7 +262,7 @@ describe('an exchanged token is kept', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('no longer than the subject token lives', async () => {
+  it('is not cached beyond the expiry of the subject token', async () => {
     const { authenticator, endpoint, now, advance } = await exchanging();
     const shortly = callerOf('alice', now(), { expiresAt: now() + 30_000 });
     await authenticator.headers(shortly);
@@ -268,7 +271,7 @@ describe('an exchanged token is kept', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('no longer than the stored subject token lives', async () => {
+  it('is not cached beyond the expiry of the stored subject token', async () => {
     const { authenticator, endpoint, alice, tokens, advance } = await exchanging({ subject_provider_name: 'corp' });
     const refresh = async () => ({ accessToken: 'renewed', expiresIn: 3_600 });
     const owner = { tsid: 'tsid-of-alice', subject: 'alice', clientId: 'desktop' };
@@ -279,14 +282,14 @@ describe('an exchanged token is kept', () => {
     expect(endpoint.seen.map(({ form }) => form.get('subject_token'))).toEqual(['stored', 'renewed']);
   });
 
-  it('not at all when it has expired already', async () => {
+  it('is not cached when it has already expired', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
     endpoint.answer = numbered({ expires_in: 0 });
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@1' });
     expect(await authenticator.headers(alice)).toEqual({ authorization: 'Bearer alice-token@2' });
   });
 
-  it('for one token of one user in one login only', async () => {
+  it('is cached for one token of one user in one login only', async () => {
     const { authenticator, endpoint, alice, now } = await exchanging();
     await authenticator.headers(alice);
     const token = alice.token;
@@ -300,7 +303,7 @@ describe('an exchanged token is kept', () => {
     expect(endpoint.seen).toHaveLength(4);
   });
 
-  it('by each backend and configuration for itself', async () => {
+  it('is cached separately for each backend and configuration', async () => {
     const { authenticator, endpoint, entry, deps, alice } = await exchanging();
     await authenticator.headers(alice);
     await createAuthenticator({ ...entry, audience: 'other' }, deps).headers(alice);
@@ -309,7 +312,7 @@ describe('an exchanged token is kept', () => {
 });
 
 describe('parallel calls', () => {
-  it('of one user with a cold cache make one exchange, 200 of them', async () => {
+  it('of one user cause one exchange when the cache is cold, even 200 of them', async () => {
     const { authenticator, endpoint, now } = await exchanging();
     const calls = Array.from({ length: 200 }, async () => authenticator.headers(callerOf('alice', now())));
     expect(new Set((await Promise.all(calls)).map((headers) => headers['authorization']))).toEqual(
@@ -333,7 +336,7 @@ describe('parallel calls', () => {
     expect(endpoint.seen).toHaveLength(40);
   });
 
-  it('share a failure, and the next call starts anew when the endpoint has not refused it', async () => {
+  it('share a failure, and the next call tries again unless the endpoint rejected the token', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
     endpoint.answer = json({ error: 'server_error' }, 400);
     const calls = Array.from({ length: 50 }, () => credentialError(() => authenticator.headers(alice)));
@@ -345,7 +348,7 @@ describe('parallel calls', () => {
 });
 
 describe('after a 401 of the backend', () => {
-  it('the token is forgotten and exchanged anew, once for all calls that were refused', async () => {
+  it('the token is exchanged again, once for all rejected calls', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
     const sent = await authenticator.headers(alice);
     const again = await Promise.all(
@@ -358,7 +361,7 @@ describe('after a 401 of the backend', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('the stored token that was exchanged is replaced too, once for all calls that were refused', async () => {
+  it('the stored subject token is refreshed too, once for all rejected calls', async () => {
     const { authenticator, endpoint, alice, tokens } = await exchanging({ subject_provider_name: 'corp' });
     const given = ['second', 'third'];
     const refresh = async () => ({ accessToken: given.shift() ?? 'none', expiresIn: 3_600 });
@@ -378,7 +381,7 @@ describe('after a 401 of the backend', () => {
     expect(given).toEqual(['third']);
   });
 
-  it('the login of a stored ID token is renewed', async () => {
+  it('a stored ID token is refreshed', async () => {
     const config = { subject_provider_name: 'corp', subject_token_type: 'id_token' };
     const { authenticator, endpoint, alice, tokens } = await exchanging(config);
     const refresh = async () => ({ accessToken: 'second', idToken: 'second-id', idTokenExpiresIn: 300 });
@@ -389,12 +392,12 @@ describe('after a 401 of the backend', () => {
     expect(endpoint.seen.map(({ form }) => form.get('subject_token'))).toEqual(['first-id', 'second-id']);
   });
 
-  it('no provider is named when the caller’s own token is exchanged', async () => {
+  it('no provider is named when the token of the user is exchanged', async () => {
     const { authenticator } = await exchanging();
     expect(authenticator.provider).toBeUndefined();
   });
 
-  it('to a token that was replaced since, the newer one is kept', async () => {
+  it('to a token that was replaced, the newer one stays cached', async () => {
     const { authenticator, endpoint, alice } = await exchanging();
     const sent = await authenticator.headers(alice);
     authenticator.refused(alice, sent);
@@ -404,12 +407,12 @@ describe('after a 401 of the backend', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('to something else nothing is tried again', async () => {
+  it('to other headers, the call is not retried', async () => {
     const { authenticator, alice } = await exchanging();
     expect(authenticator.refused(alice, { 'x-other': 'a' })).toBe(false);
   });
 
-  it('the tokens of other users stay', async () => {
+  it('the tokens of other users stay cached', async () => {
     const { authenticator, alice, now } = await exchanging();
     const bob = callerOf('bob', now());
     const ofBob = await authenticator.headers(bob);

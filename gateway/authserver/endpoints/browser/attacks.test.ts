@@ -150,7 +150,7 @@ describe('consent', () => {
     ['remember', false, false],
     ['trusted-only', false, true],
   ] as const)(
-    'with mode %s is asked for a trusted client: %s, and asked again after approval: %s',
+    'with mode %s is required of a trusted client: %s, and again after approval: %s',
     async (mode, trusted, again) => {
       const trustedClients = new Set(['vcl_1']);
       const forTrusted = await single({ settings: { consent: { mode, trustedClients } } });
@@ -199,7 +199,7 @@ describe('the callback', () => {
     expect(flowCookies(browser)).toEqual([]);
   });
 
-  it('row 30: is accepted once, even of many at once, and only with the state of a running leg', async () => {
+  it('row 30: is accepted once, even in parallel requests, and only with the state of a running leg', async () => {
     const { corp, server } = await single();
     const browser = server.browser();
     const upstreamUrl = await server.toProvider(browser);

@@ -50,7 +50,7 @@ describe('a request without a valid redirect URI shows a page and does not redir
 
   const base = 'https://client.example/cb';
   it.each([
-    ['row 7', 'https://evil.example/cb'],
+    ['row 7: another host', 'https://evil.example/cb'],
     ['row 8: suffix', `${CLIENT_REDIRECT}x`],
     ['row 8: prefix', base],
     ['row 8: subdomain', 'https://a.client.example/cb?from=vmcp'],
@@ -106,7 +106,7 @@ describe('an error for a client without an earlier approval', () => {
 
 describe('an error for a trusted client', () => {
   it.each([
-    ['row 13: two state', {}, '&state=x', 'invalid_request', undefined],
+    ['row 13: two state parameters', {}, '&state=x', 'invalid_request', undefined],
     [
       'row 14: no challenge',
       { code_challenge: undefined, code_challenge_method: undefined },
@@ -118,8 +118,8 @@ describe('an error for a trusted client', () => {
     ['row 14: challenge without method', { code_challenge_method: undefined }, '', 'invalid_request', 's'],
     ['row 14: method without challenge', { code_challenge: undefined }, '', 'invalid_request', 's'],
     ['row 34: resource of another server', { resource: 'https://x.example/mcp' }, '', 'invalid_target', 's'],
-    ['scope', { scope: 'admin' }, '', 'invalid_scope', 's'],
-    ['response_type', { response_type: 'token' }, '', 'unsupported_response_type', 's'],
+    ['an unknown scope', { scope: 'admin' }, '', 'invalid_scope', 's'],
+    ['an unsupported response_type', { response_type: 'token' }, '', 'unsupported_response_type', 's'],
     ['prompt=none', { prompt: 'none' }, '', 'login_required', 's'],
   ])(
     'redirects by 303 (row 65), uncached (row 64) and with state and iss (row 28): %s',
@@ -177,11 +177,11 @@ describe('a client id that is a URL', () => {
       json({ client_id: 'https://evil.example/c', client_name: 'x', redirect_uris: [CLIENT_REDIRECT] }),
     ],
     [
-      'gzip bomb',
+      'a gzip bomb',
       raw(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(4e6, ' '))),
     ],
-    ['slow drip', (res) => void res.writeHead(200, { 'content-type': 'application/json' }).write('{')],
-    ['redirect', raw(302, { location: 'http://127.0.0.1:1/' })],
+    ['a slow drip', (res) => void res.writeHead(200, { 'content-type': 'application/json' }).write('{')],
+    ['a redirect', raw(302, { location: 'http://127.0.0.1:1/' })],
   ])('row 43: shows a page in time when the document server answers with %s', async (_what, answer) => {
     const host = await scriptedProvider();
     host.answers['client.json'] = answer;
@@ -270,7 +270,7 @@ it('row 67: answers 503 with Retry-After at every step while the store is down',
   }
 });
 
-it('starts every login again with prompt=login, at the providers too', async () => {
+it('sends prompt=login to the provider for prompt=login and for max_age=0', async () => {
   const server = await started();
   const leg = async (changes: Readonly<Record<string, string>>) =>
     new URL(await server.toProvider(server.browser(), changes)).searchParams.get('prompt');

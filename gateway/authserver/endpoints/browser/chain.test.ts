@@ -77,7 +77,7 @@ async function sharedClient(): Promise<string> {
 const FOREVER = { reply: { expires_in: undefined, refresh_token: undefined } };
 
 describe('legs with tokens of an earlier login', () => {
-  it('are skipped when the same client logs in again, which gets the tokens', async () => {
+  it('are skipped when the same client logs in again, and the new login gets the tokens', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -95,7 +95,7 @@ describe('legs with tokens of an earlier login', () => {
     expect(await server.store.upstreamTokens.get(second.grant?.tsid ?? '', 'git')).toBeUndefined();
   });
 
-  it('run with prompt=login, without reuse, for another user and for another client', async () => {
+  it('run with prompt=login, with reuse disabled, for another user and for another client', async () => {
     const all = ['corp', 'git', 'wiki'];
     const other: Client = { ...CLIENT, client_id: 'vcl_2' };
     const { server, run } = await chain({ clients: [CLIENT, other] });
@@ -138,7 +138,7 @@ describe('legs with tokens of an earlier login', () => {
     expect((await run({}, { client_id })).visited).toEqual(['corp']);
   });
 
-  it('are skipped by a copy when the tokens need no refresh: both logins have them', async () => {
+  it('are skipped when the tokens need no refresh, and both logins have a copy', async () => {
     const { server, run } = await chain({ documents: true });
     const client_id = await sharedClient();
     const first = await run({ git: FOREVER, wiki: FOREVER }, { client_id });
@@ -186,7 +186,7 @@ describe('legs with tokens of an earlier login', () => {
 describe('a login without a refresh token', () => {
   const without = { reply: { refresh_token: undefined } };
 
-  it('gets the one of the earlier login of the same client and account', async () => {
+  it('gets the refresh token of the earlier login of the same client and account', async () => {
     const { server, run } = await chain();
     const first = await run();
     await redeem(server, first);
@@ -196,7 +196,7 @@ describe('a login without a refresh token', () => {
     expect((await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'corp'))?.refreshToken).toBeUndefined();
   });
 
-  it('shares the one of a live login of another client', async () => {
+  it('shares the refresh token of a live login of another client', async () => {
     const { server, run } = await chain({ clients: [CLIENT, { ...CLIENT, client_id: 'vcl_2' }] });
     const first = await run();
     await redeem(server, first);
@@ -205,7 +205,7 @@ describe('a login without a refresh token', () => {
     expect((await server.store.upstreamTokens.get(first.grant?.tsid ?? '', 'corp'))?.refreshToken).toBeDefined();
   });
 
-  it('gets none of another account or another upstream client', async () => {
+  it('gets no refresh token of another account or another upstream client', async () => {
     const { server, run } = await chain({ settings: { reuseUpstreamTokens: false } });
     const first = await run();
     await redeem(server, first);
@@ -244,7 +244,7 @@ describe('providers that the upstream filter excludes', () => {
 
   it.each([
     ['missing', {}],
-    ['one text', { groups: 'dev' }],
+    ['a string', { groups: 'dev' }],
   ])('fail the login and log an error when the claim is %s', async (_what, claims) => {
     const { server, run } = await chain({ settings: { upstreamFilter } });
     const { visited, answer, grant } = await run({ corp: { claims } });

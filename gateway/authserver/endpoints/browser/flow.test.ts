@@ -22,7 +22,7 @@ async function chain(settings: Parameters<typeof browserServer>[1] = {}) {
 }
 
 describe('a login in a browser', () => {
-  it('goes through consent and every provider in order, and returns to the client with a code', async () => {
+  it('passes consent and every provider in order, and returns to the client with a code', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();
     const consent = await browser.visit(server.authorizeUrl({ nonce: 'n-1', scope: 'openid tools' }));

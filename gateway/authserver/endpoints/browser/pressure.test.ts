@@ -38,7 +38,7 @@ describe('abandoned login attempts', () => {
     expect([flowCookies(early), flowCookies(late)]).toEqual([[], []]);
   });
 
-  it('leave an attempt that a cookie carries bound to its browser and usable once', async () => {
+  it('leave an attempt in a cookie bound to its browser and usable only once', async () => {
     const { server, corp, finish } = await smallServer();
     await flood(server, ROOM);
     const browser = server.browser();
@@ -65,7 +65,7 @@ describe('abandoned login attempts', () => {
     expect((await browser.visit(corp.callbackFor(atCorp))).status).toBe(400);
   });
 
-  it('block nobody when the consent page has another origin', async () => {
+  it('do not block new logins when the consent page has another origin', async () => {
     const { server, finish } = await smallServer({ elsewhere: true });
     for (let begun = 0; begun < 3 * ROOM; begun += 1) await server.browser().visit(server.authorizeUrl());
     const address = (await server.browser().visit(server.authorizeUrl())).location ?? '';

@@ -52,7 +52,7 @@ it('continues a login attempt at any replica, and accepts one of many callbacks 
   ]);
 });
 
-it('row 66: stores nothing in Redis that helps a reader during a login attempt', async () => {
+it('row 66: stores nothing in Redis that a reader could use during a login attempt', async () => {
   const { corp, one } = await replicas();
   const browser = one.browser();
   const page = await browser.visit(one.authorizeUrl());
