@@ -60,7 +60,7 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
       /bad\.yaml:\d+: VirtualMCPServer\/gateway: .*groupRef.*nobody.*\[GroupRefNotFound\]/,
     ],
     ['one name twice', `${good}---\n${yaml(remote)}`, /bad\.yaml:\d+: MCPServerEntry\/remote: .*bad\.yaml:\d+/],
-    ['nothing but comments', '# nothing\n', /there is no object .*\[NoManifests\]/],
+    ['nothing but comments', '# nothing\n', /no objects found.*\[NoManifests\]/],
   ])('with %s exits with 2 and names the line and the reason', async (_what, text, message) => {
     const { code, output } = await over(command, { 'bad.yaml': text });
     expect(output).toMatch(message);
