@@ -10,7 +10,7 @@ const SERVER: readonly (readonly [RegExp, string])[] = [
     /args: \[node, dist\/index\.js, streamableHttp\]\n(\s+)mcpPort: 3001/gu,
     'args: [sdk-1-stateful, web]\n$1mcpPort: 8080',
   ],
-  [/(image: )mcp\/everything( # speaks stdio[^\n]*)/gu, '$1mcp/everything$2\n  args: [stdio-sdk-1, desk]'],
+  [/(image: mcp\/everything[^\n]*\n {2}transport: stdio)\n/gu, '$1\n  args: [stdio-sdk-1, desk]\n'],
   [/image: mcp\/everything/gu, `image: ${backendImage(VERSION)}`],
 ];
 
