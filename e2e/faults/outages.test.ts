@@ -131,7 +131,9 @@ describe('a backend that suddenly', () => {
     const beside = await measureBeside(vmcp.pid, session, ['good-1_tool', 'good-2_tool'], async () => {
       for (let round = 0; round < 5; round += 1) {
         await bad.crash();
-        expect((await session.call('bad_tool')).result).toBeDefined();
+        // A tool error, or an unknown tool when a slow machine has given the probes time to remove it.
+        const { result, error } = await session.call('bad_tool');
+        expect(result ?? error?.code).toEqual(result ? expect.objectContaining({ isError: true }) : -32602);
         await bad.recover();
         await session.call('bad_tool');
       }
