@@ -1,79 +1,43 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..');
-const run = promisify(execFile);
 /** Every step starts a process or two. */
 const TIMEOUT_MS = 120_000;
-let copy: string;
-
-/** Runs Node in the copy and returns its exit code and its output. */
-async function node(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd: copy })) };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
-}
-
-async function edit(path: string, before: string, after: string): Promise<void> {
-  const text = await readFile(join(copy, path), 'utf8');
-  expect(text).toContain(before);
-  await writeFile(
-    join(copy, path),
-    text.replace(before, () => after),
-  );
-}
-
-/** Copies a file out of a testdata folder into the folder above. */
-async function add(path: string): Promise<void> {
-  const text = await readFile(join(root, path), 'utf8');
-  const target = join(copy, dirname(dirname(path)), path.split('/').at(-1) ?? '');
-  await writeFile(target, text.replaceAll("'../", "'./").replaceAll("'./../", "'../"));
-}
+let copy: SourceCopy;
 
 /** Copies the sources and adds a config kind: two files, one line in each of two registries, and a field that refers to it. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-kind-'));
-  for (const name of ['crds', 'gateway', 'operator', 'charts', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/(testdata|samples)$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-  await add('crds/kinds/testdata/toy-config.ts');
-  await edit(
+  copy = await copySources(['crds', 'gateway', 'operator', 'charts']);
+  await copy.add('crds/kinds', 'toy-config.ts');
+  await copy.edit(
     'crds/kinds/index.ts',
     'export const KINDS = [',
     "import { ToyConfig } from './toy-config.ts';\nexport const KINDS = [ToyConfig, ",
   );
-  await add('operator/status/testdata/toy-config.ts');
-  await edit(
+  await copy.add('operator/status', 'toy-config.ts');
+  await copy.edit(
     'operator/status/index.ts',
     '  MCPGroup: mcpGroupStatus,',
     '  MCPGroup: mcpGroupStatus,\n  ToyConfig: toyConfigStatus,',
   );
-  await edit('operator/status/index.ts', 'import ', "import { toyConfigStatus } from './toy-config.ts';\nimport ");
-  await edit(
+  await copy.edit('operator/status/index.ts', 'import ', "import { toyConfigStatus } from './toy-config.ts';\nimport ");
+  await copy.edit(
     'crds/kinds/mcp-server.ts',
     '      toolConfigRef:',
     "      toyConfigRef: nameRef('Shared toy.'),\n      toolConfigRef:",
   );
-  expect(await node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
+  expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 /** Runs the body of an async function in the copy and returns its result. */
 async function evaluate(imports: Readonly<Record<string, string>>, body: string): Promise<unknown> {
   const lines = Object.entries(imports).map(([path, names]) => `import { ${names} } from './${path}';`);
   const script = `${lines.join('\n')}\nconst result = await (async () => {${body}})();\nconsole.log(JSON.stringify(result));`;
-  const { code, stdout, stderr } = await node('--input-type=module', '--eval', script);
+  const { code, stdout, stderr } = await copy.node('--input-type=module', '--eval', script);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout);
 }
@@ -87,16 +51,16 @@ const OBJECTS = `
 
 describe('a config kind of two files and a line in each of two registries', { timeout: TIMEOUT_MS }, () => {
   it('has a CRD, a copy of it in the chart, and a reference page', async () => {
-    const text = await readFile(join(copy, 'crds', 'toyconfigs.yaml'), 'utf8');
+    const text = await readFile(join(copy.folder, 'crds', 'toyconfigs.yaml'), 'utf8');
     const crd = parse(text) as { metadata: { name: string }; spec: { names: object } };
     expect(crd.metadata.name).toBe('toyconfigs.vmcp.dev');
     expect(crd.spec.names).toMatchObject({ kind: 'ToyConfig', plural: 'toyconfigs', singular: 'toyconfig' });
-    expect(await readFile(join(copy, 'charts', 'vmcp-crds', 'files', 'toyconfigs.yaml'), 'utf8')).toBe(text);
-    expect(await readFile(join(copy, 'docs', 'reference', 'toyconfig.md'), 'utf8')).toContain('`spec.colour`');
+    expect(await readFile(join(copy.folder, 'charts', 'vmcp-crds', 'files', 'toyconfigs.yaml'), 'utf8')).toBe(text);
+    expect(await readFile(join(copy.folder, 'docs', 'reference', 'toyconfig.md'), 'utf8')).toContain('`spec.colour`');
   });
 
   it('is in the rules of the chart', async () => {
-    const templates = await readFile(join(copy, 'charts', 'vmcp', 'templates', '_kinds.tpl'), 'utf8');
+    const templates = await readFile(join(copy.folder, 'charts', 'vmcp', 'templates', '_kinds.tpl'), 'utf8');
     const listOf = (name: string) =>
       new RegExp(`define "vmcp\\.${name}" -\\}\\}\n\\[(.*)\\]`, 'u').exec(templates)?.[1]?.split(', ');
     expect(listOf('kinds')).toContain('toyconfigs');
@@ -176,7 +140,7 @@ describe('a config kind of two files and a line in each of two registries', { ti
   });
 
   it('is validated, and a missing object is reported', async () => {
-    const file = join(copy, 'toys.yaml');
+    const file = join(copy.folder, 'toys.yaml');
     const object = (kind: string, name: string, spec: string) =>
       `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n---\n`;
     await writeFile(
@@ -187,7 +151,7 @@ describe('a config kind of two files and a line in each of two registries', { ti
         object('ToyConfig', 'wrong', '{ color: red }') +
         object('ToyConfig', 'idle', '{ colour: red }'),
     );
-    const { stdout, stderr } = await node('operator/cli/main.ts', 'validate', file);
+    const { stdout, stderr } = await copy.node('operator/cli/main.ts', 'validate', file);
     const reported = `${stdout}${stderr}`.split('\n').flatMap((line) => /toys\.yaml:\d+: (.+)$/u.exec(line)?.[1] ?? []);
     expect(reported).toEqual(
       expect.arrayContaining([

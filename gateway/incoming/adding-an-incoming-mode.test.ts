@@ -1,54 +1,29 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..');
-const run = promisify(execFile);
 /** Every step starts a process or two. */
 const TIMEOUT_MS = 120_000;
-let copy: string;
+let copy: SourceCopy;
 
-/** Runs Node in the copy and returns its output. */
-async function node(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd: copy })) };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
-}
-
-const vmcp = (...args: string[]) => node('operator/cli/main.ts', ...args);
+const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 
 /** Copies the sources and adds a mode: one file and one entry in the registry. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-mode-'));
-  for (const name of ['crds', 'gateway', 'operator', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/(testdata|samples)$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-  const incoming = join(copy, 'gateway', 'incoming');
-  const toy = await readFile(join(import.meta.dirname, 'testdata', 'toy-mode.ts'), 'utf8');
-  await writeFile(join(incoming, 'toy-mode.ts'), toy.replaceAll("'../", "'./").replaceAll("'./../", "'../"));
-  const registry = await readFile(join(incoming, 'index.ts'), 'utf8');
-  const extended = registry.replace('export const INCOMING = [', 'export const INCOMING = [toyMode, ');
-  expect(extended).not.toBe(registry);
-  await writeFile(join(incoming, 'index.ts'), `import { toyMode } from './toy-mode.ts';\n${extended}`);
-
-  expect(await node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
+  copy = await copySources(['crds', 'gateway', 'operator']);
+  await copy.add('gateway/incoming', 'toy-mode.ts');
+  await copy.edit('gateway/incoming/index.ts', 'export const INCOMING = [', 'export const INCOMING = [toyMode, ');
+  await copy.edit('gateway/incoming/index.ts', 'import ', "import { toyMode } from './toy-mode.ts';\nimport ");
+  expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 /** Writes one VirtualMCPServer per name with these members of `incomingAuth`. */
 async function manifest(file: string, servers: Readonly<Record<string, string>>): Promise<string> {
-  const path = join(copy, file);
+  const path = join(copy.folder, file);
   const objects = Object.entries(servers).map(
     ([name, member]) => `apiVersion: vmcp.dev/v1alpha1
 kind: VirtualMCPServer
@@ -88,7 +63,7 @@ interface CrdSchema {
 
 describe('an incoming mode that one file and one registry entry add', { timeout: TIMEOUT_MS }, () => {
   it('adds an enum value, a member and validation rules to the CRD', async () => {
-    const crd = parse(await readFile(join(copy, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
+    const crd = parse(await readFile(join(copy.folder, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
     };
     const spec = crd.spec.versions[0].schema.openAPIV3Schema.properties['spec'];
@@ -114,7 +89,7 @@ describe('an incoming mode that one file and one registry entry add', { timeout:
   });
 
   it('adds rows to the reference documentation', async () => {
-    const reference = await readFile(join(copy, 'docs', 'reference', 'virtualmcpserver.md'), 'utf8');
+    const reference = await readFile(join(copy.folder, 'docs', 'reference', 'virtualmcpserver.md'), 'utf8');
     const rows = reference.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' '));
     expect(rows).toContain('| `spec.incomingAuth.password.userName` | string | yes | | User of every client. |');
     expect(rows).toContain('| `spec.incomingAuth.password` | userName must not contain a colon |');
@@ -191,7 +166,7 @@ async function asRead(configs: readonly object[]): Promise<unknown> {
       return 'problems' in read ? read : act(read.config);
     });
     console.log(JSON.stringify(results));`;
-  const { code, stdout, stderr } = await node('--input-type=module', '--eval', script);
+  const { code, stdout, stderr } = await copy.node('--input-type=module', '--eval', script);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout);
 }

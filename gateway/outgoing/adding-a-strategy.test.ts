@@ -1,54 +1,33 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..');
-const run = promisify(execFile);
 /** Every step starts a process or two. */
 const TIMEOUT_MS = 60_000;
-let copy: string;
+let copy: SourceCopy;
 
-/** What a run of Node in the copy printed. */
-async function node(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd: copy })) };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
-}
-
-const vmcp = (...args: string[]) => node('operator/cli/main.ts', ...args);
+const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 
 /** A copy of the sources in which somebody has added a strategy: one file, and its line in the registry. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-'));
-  for (const name of ['crds', 'gateway', 'operator', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/(testdata|samples)$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-  const outgoing = join(copy, 'gateway', 'outgoing');
-  const toy = await readFile(join(import.meta.dirname, 'testdata', 'toy-strategy.ts'), 'utf8');
-  await writeFile(join(outgoing, 'toy-strategy.ts'), toy.replaceAll("'../", "'./").replaceAll("'./../", "'../"));
-  const registry = await readFile(join(outgoing, 'index.ts'), 'utf8');
-  const extended = registry.replace('export const STRATEGIES = [', 'export const STRATEGIES = [toyStrategy, ');
-  expect(extended).not.toBe(registry);
-  await writeFile(join(outgoing, 'index.ts'), `import { toyStrategy } from './toy-strategy.ts';\n${extended}`);
-
-  expect(await node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
+  copy = await copySources(['crds', 'gateway', 'operator']);
+  await copy.add('gateway/outgoing', 'toy-strategy.ts');
+  await copy.edit(
+    'gateway/outgoing/index.ts',
+    'export const STRATEGIES = [',
+    'export const STRATEGIES = [toyStrategy, ',
+  );
+  await copy.edit('gateway/outgoing/index.ts', 'import ', "import { toyStrategy } from './toy-strategy.ts';\nimport ");
+  expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 /** A VirtualMCPServer over one backend per MCPExternalAuthConfig of these names and members. */
 async function manifest(name: string, configs: Readonly<Record<string, string>>): Promise<string> {
-  const file = join(copy, name);
+  const file = join(copy.folder, name);
   const objects = Object.entries(configs).map(
     ([config, member]) => `apiVersion: vmcp.dev/v1alpha1
 kind: MCPExternalAuthConfig
@@ -100,7 +79,7 @@ interface CrdSchema {
 
 describe('a strategy that one file and one registry line add', { timeout: TIMEOUT_MS }, () => {
   it('adds an enum value, a member and validation rules to the CRD', async () => {
-    const crd = parse(await readFile(join(copy, 'crds', 'mcpexternalauthconfigs.yaml'), 'utf8')) as {
+    const crd = parse(await readFile(join(copy.folder, 'crds', 'mcpexternalauthconfigs.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
     };
     const spec = crd.spec.versions[0].schema.openAPIV3Schema.properties['spec'];
@@ -124,7 +103,7 @@ describe('a strategy that one file and one registry line add', { timeout: TIMEOU
   });
 
   it('adds rows to the reference documentation', async () => {
-    const reference = await readFile(join(copy, 'docs', 'reference', 'mcpexternalauthconfig.md'), 'utf8');
+    const reference = await readFile(join(copy.folder, 'docs', 'reference', 'mcpexternalauthconfig.md'), 'utf8');
     const rows = reference.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' '));
     expect(rows).toContain('| `spec.toyLogin.userName` | string | yes | | Who logs in. |');
     expect(rows).toContain('| `spec.toyLogin` | userName must not contain a colon |');
@@ -195,7 +174,7 @@ async function asRead(configs: readonly object[]): Promise<unknown> {
       return 'problems' in read ? read : { headers: act(read.config).headers(undefined) };
     });
     console.log(JSON.stringify(results));`;
-  const { code, stdout, stderr } = await node('--input-type=module', '--eval', script);
+  const { code, stdout, stderr } = await copy.node('--input-type=module', '--eval', script);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout);
 }

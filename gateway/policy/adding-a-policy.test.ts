@@ -1,42 +1,27 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..');
 /** Each step starts a process. */
 const TIMEOUT_MS = 60_000;
-let copy: string;
+let copy: SourceCopy;
 
 /** Copies the sources and adds a policy: one file and one line in the registry. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-policy-'));
-  for (const name of ['gateway', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/(testdata|samples)$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const folder = join(copy, 'gateway', 'policy');
-  const testdata = join(import.meta.dirname, 'testdata');
-  const adapt = async (file: string): Promise<void> => {
-    const source = await readFile(join(testdata, file), 'utf8');
-    await writeFile(join(folder, file), source.replaceAll("'../", "'./").replaceAll("'./../", "'../"));
-  };
-  await Promise.all([adapt('toy-policy.ts'), adapt('call-through-gateway.ts')]);
-  const registry = await readFile(join(folder, 'index.ts'), 'utf8');
-  const extended = registry.replace('export const POLICIES = [', 'export const POLICIES = [toyPolicy');
-  expect(extended).not.toBe(registry);
-  await writeFile(join(folder, 'index.ts'), `import { toyPolicy } from './toy-policy.ts';\n${extended}`);
+  copy = await copySources(['gateway']);
+  await copy.add('gateway/policy', 'toy-policy.ts');
+  await copy.add('gateway/policy', 'call-through-gateway.ts');
+  await copy.edit('gateway/policy/index.ts', 'export const POLICIES = [', 'export const POLICIES = [toyPolicy');
+  await copy.edit('gateway/policy/index.ts', 'import ', "import { toyPolicy } from './toy-policy.ts';\nimport ");
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 it(
   'runs a policy that is one file and one line in the registry',
   async () => {
     const script = join('gateway', 'policy', 'call-through-gateway.ts');
-    const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd: copy });
+    const { code, stdout, stderr } = await copy.node(script);
+    expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       problems: ['authz_config.version'],
       list: expect.objectContaining({ result: { tools: [expect.objectContaining({ name: 'shop_buy' })] } }),

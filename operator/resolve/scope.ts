@@ -1,7 +1,7 @@
 import type { ObjectProblem, ObjectRef } from './problems.ts';
 import type { Snapshot, VirtualMCPServer } from './snapshot.ts';
 
-/** Where the gateway runs. Paths are those of the gateway's file system. */
+/** Environment of the gateway. Paths are those of its file system. */
 export interface Platform {
   readonly mode: 'local' | 'cluster';
   /** Folder of Secrets: a key is the file `<secretsDir>/<secret>/<key>`. */

@@ -1,34 +1,26 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { given } from '../testdata/given-config.ts';
+import { copySources, type SourceCopy } from '../../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
-const run = promisify(execFile);
 const TIMEOUT_MS = 60_000;
-let copy: string;
+let copy: SourceCopy;
 
 /** Copies the sources and adds an endpoint to the copy: one file, and its line in the registry. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-endpoint-'));
-  for (const name of ['gateway', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/testdata$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-  const endpoints = join(copy, 'gateway', 'authserver', 'endpoints');
-  const toy = await readFile(join(import.meta.dirname, 'testdata', 'toy-endpoint.ts'), 'utf8');
-  await writeFile(join(endpoints, 'toy-endpoint.ts'), toy.replaceAll("'../../../", "'../../"));
-  const registry = await readFile(join(endpoints, 'index.ts'), 'utf8');
-  const extended = registry.replace('CreateEndpoint[] = [\n', 'CreateEndpoint[] = [\n  toyEndpoint,\n');
-  expect(extended).not.toBe(registry);
-  await writeFile(join(endpoints, 'index.ts'), `import { toyEndpoint } from './toy-endpoint.ts';\n${extended}`);
+  copy = await copySources(['gateway']);
+  await copy.add('gateway/authserver/endpoints', 'toy-endpoint.ts');
+  await copy.edit(
+    'gateway/authserver/endpoints/index.ts',
+    'CreateEndpoint[] = [\n',
+    'CreateEndpoint[] = [\n  toyEndpoint,\n',
+  );
+  await copy.edit(
+    'gateway/authserver/endpoints/index.ts',
+    'import ',
+    "import { toyEndpoint } from './toy-endpoint.ts';\nimport ",
+  );
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 interface Answer {
   readonly status: number;
@@ -63,7 +55,8 @@ async function answersOf(requests: readonly (readonly [method: string, path: str
     console.log(JSON.stringify(answers));
     server.closeAllConnections();
     server.close();`;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: copy });
+  const { code, stdout, stderr } = await copy.node('--input-type=module', '--eval', script);
+  expect(code, stderr).toBe(0);
   return JSON.parse(stdout) as Answer[];
 }
 

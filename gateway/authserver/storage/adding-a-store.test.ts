@@ -1,54 +1,37 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { copySources, type SourceCopy } from '../../../e2e/harness/source-copy.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
-const run = promisify(execFile);
 /** Every step starts one or two processes. */
 const TIMEOUT_MS = 60_000;
-let copy: string;
+let copy: SourceCopy;
 
-/** Output of a run of Node in the copy. */
-async function node(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd: copy })) };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
-}
-
-const vmcp = (...args: string[]) => node('operator/cli/main.ts', ...args);
+const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 
 /** Copies the sources and adds a store to the copy: one file, and its line in the registry. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'vmcp-toy-'));
-  for (const name of ['crds', 'gateway', 'operator', 'package.json', 'tsconfig.json']) {
-    const filter = (file: string) => !/\.test\.ts$|\/(testdata|samples)$/u.test(file);
-    await cp(join(root, name), join(copy, name), { recursive: true, filter });
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-  const storage = join(copy, 'gateway', 'authserver', 'storage');
-  const toy = await readFile(join(import.meta.dirname, 'testdata', 'toy-store.ts'), 'utf8');
-  await writeFile(join(storage, 'toy-store.ts'), toy.replaceAll("'../", "'./").replaceAll("'./../", "'../"));
-  const registry = await readFile(join(storage, 'index.ts'), 'utf8');
-  const extended = registry.replace('export const STORES = [memory, ', 'export const STORES = [memory, toyStore, ');
-  expect(extended).not.toBe(registry);
-  await writeFile(join(storage, 'index.ts'), `import { toyStore } from './toy-store.ts';\n${extended}`);
-
-  expect(await node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
+  copy = await copySources(['crds', 'gateway', 'operator']);
+  await copy.add('gateway/authserver/storage', 'toy-store.ts');
+  await copy.edit(
+    'gateway/authserver/storage/index.ts',
+    'export const STORES = [memory, ',
+    'export const STORES = [memory, toyStore, ',
+  );
+  await copy.edit(
+    'gateway/authserver/storage/index.ts',
+    'import ',
+    "import { toyStore } from './toy-store.ts';\nimport ",
+  );
+  expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => copy.remove());
 
 /** One VirtualMCPServer with an authorization server for each of these names and `storage` blocks. */
 async function manifest(name: string, servers: Readonly<Record<string, string>>): Promise<string> {
-  const file = join(copy, name);
+  const file = join(copy.folder, name);
   const objects = Object.entries(servers).map(
     ([server, storage], index) => `apiVersion: vmcp.dev/v1alpha1
 kind: VirtualMCPServer
@@ -99,7 +82,7 @@ interface CrdSchema {
 
 describe('a store of one file and one line in the registry', { timeout: TIMEOUT_MS }, () => {
   it('is a value of the enum, a member and rules in the CRD', async () => {
-    const crd = parse(await readFile(join(copy, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
+    const crd = parse(await readFile(join(copy.folder, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
     };
     const { spec } = crd.spec.versions[0].schema.openAPIV3Schema.properties;
@@ -124,7 +107,7 @@ describe('a store of one file and one line in the registry', { timeout: TIMEOUT_
   });
 
   it('has rows in the reference', async () => {
-    const reference = await readFile(join(copy, 'docs', 'reference', 'virtualmcpserver.md'), 'utf8');
+    const reference = await readFile(join(copy.folder, 'docs', 'reference', 'virtualmcpserver.md'), 'utf8');
     const rows = reference.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' '));
     const path = 'spec.authServerConfig.storage.toyFolder';
     expect(rows).toContain(`| \`${path}.folder\` | string | yes | | Path of the folder. |`);
@@ -207,7 +190,7 @@ async function asRead(configs: readonly object[]): Promise<unknown> {
       return 'problems' in read ? read : act(read.config);
     }));
     console.log(JSON.stringify(results));`;
-  const { code, stdout, stderr } = await node('--input-type=module', '--eval', script);
+  const { code, stdout, stderr } = await copy.node('--input-type=module', '--eval', script);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout);
 }
