@@ -1,7 +1,7 @@
 /**
  * Attacks the memory of a gateway: a backend with tools that do not answer (`hang`) or answer 32 MiB (`long`,
- * `long_event`), and clients that call them. Prints the backend's port, begins with the line `<attack> <clients> <seconds> <url>`
- * on stdin, and prints its counts at the end.
+ * `long_event`), and clients that call them or subscribe to its resources. Prints the backend's port, begins with the line `<attack> <clients> <seconds> <url>`
+ * on stdin, and prints its counts at the end, which is after the first refusal.
  */
 import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
@@ -17,11 +17,18 @@ const HANG_UP_AFTER_MS = 200;
 /** Time until a client that does not read a reply calls again on another connection. */
 const UNREAD_MS = 10_000;
 const TOOLS = ['hang', 'long', 'long_event'];
+const LONG_URI = `x://${'a'.repeat(2_000)}`;
+/** Pause of a client between two subscriptions when the memory is full: the attack is on memory, not CPU. */
+const PAUSE_MS = 100;
 
 const counts: Record<string, number> = {};
 const count = (what: string): void => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
+
+const CAPABILITIES = { tools: {}, resources: { subscribe: true } };
+
+const isRefused = (): boolean => counts['503'] !== undefined || counts['refused'] !== undefined;
 
 /** Chooses the answer by the first bytes of a request, to save CPU. */
 function answer(res: ServerResponse, head: string): void {
@@ -32,9 +39,12 @@ function answer(res: ServerResponse, head: string): void {
   };
   if (id === undefined) res.writeHead(202).end();
   else if (head.includes('"initialize"'))
-    json({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } });
+    json({ protocolVersion: '2025-11-25', capabilities: CAPABILITIES, serverInfo: { name: 'bad', version: '1' } });
   else if (head.includes('"tools/list"'))
     json({ tools: TOOLS.map((name) => ({ name, inputSchema: { type: 'object' } })) });
+  else if (head.includes('"resources/templates/list"'))
+    json({ resourceTemplates: [{ uriTemplate: 'x://{+path}', name: 'any' }] });
+  else if (head.includes('"resources/list"')) json({ resources: [] });
   else if (head.includes('"tools/call"')) callTool(res, head, id);
   else json({});
 }
@@ -90,24 +100,39 @@ async function send(session: RawSession, url: string, body: string | Buffer, unr
   sent.destroy();
 }
 
-const ATTACKS: Readonly<Record<string, (session: RawSession, url: string, round: number) => Promise<void>>> = {
-  uploads: (session, url) => send(session, url, UPLOAD, false),
-  unread: (session, url, round) => {
-    const name = round % 2 === 0 ? 'bad_long' : 'bad_long_event';
-    return send(session, url, rpc('tools/call', { name, arguments: {} }, round + 1), true);
+/** Subscribes once; returns a new session when this one has no room left. */
+async function subscribe(session: RawSession, url: string, round: number): Promise<RawSession> {
+  const { error } = await session.request('resources/subscribe', { uri: `${LONG_URI}${String(round)}` });
+  count(error ? 'refused' : 'taken');
+  if (counts['refused'] !== undefined) await sleep(PAUSE_MS);
+  return error?.code === -32602 ? openSession(url) : session;
+}
+
+/** One request of a client each. Returns the session of the next one. */
+const ATTACKS: Readonly<Record<string, (session: RawSession, url: string, round: number) => Promise<RawSession>>> = {
+  uploads: async (session, url) => {
+    await send(session, url, UPLOAD, false);
+    return session;
   },
+  unread: async (session, url, round) => {
+    const name = round % 2 === 0 ? 'bad_long' : 'bad_long_event';
+    await send(session, url, rpc('tools/call', { name, arguments: {} }, round + 1), true);
+    return session;
+  },
+  subscriptions: subscribe,
 };
 const UPLOAD = Buffer.from(rpc('tools/call', { name: 'bad_hang', arguments: { text: 'x'.repeat(ARGUMENT_BYTES) } }));
 
 process.stdout.write(`${String(await serve())}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const [attack = '', clients = '', seconds = '', url = ''] = line.split(' ');
-  const once = ATTACKS[attack];
-  if (!once) throw new Error(`unknown attack "${attack}"`);
+  const step = ATTACKS[attack];
+  if (!step) throw new Error(`unknown attack "${attack}"`);
   const deadline = performance.now() + Number(seconds) * 1_000;
   const client = async (_: unknown, start: number): Promise<void> => {
-    const session = await openSession(url);
-    for (let round = start; performance.now() < deadline; round += 1) await once(session, url, round);
+    let session = await openSession(url);
+    for (let round = start; performance.now() < deadline || !isRefused(); round += 1)
+      session = await step(session, url, round);
   };
   await Promise.all(Array.from({ length: Number(clients) }, client));
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
