@@ -21,7 +21,9 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: install python redis chromium promtool lint verify build control-plane ## install what the tests need, then lint, verify and every test
+test: install ## install what the tests need, then lint, verify and every test
+	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build lint
+	@$(MAKE) --silent verify
 	@npm run --silent test -- --project pure --project unit --project e2e \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
 
