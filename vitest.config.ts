@@ -21,7 +21,8 @@ const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: most tests wait for a process that starts.
+    maxWorkers: 3,
     restoreMocks: true,
     unstubEnvs: true,
     expect: { poll: { timeout: 10_000 } },

@@ -111,7 +111,7 @@ function runsOf(args: readonly string[]): Run[] {
   const others = args.toSpliced(at, 2);
   if (at === -1 || !others.includes('--project')) return [{ name: 'all', args }];
   const filters = others.filter((arg, index) => arg !== '--project' && others[index - 1] !== '--project');
-  const beside = ['--project', 'operator', ...filters];
+  const beside = ['--project', 'operator', '--maxWorkers', '2', ...filters];
   return [
     { name: 'main', args: others },
     { name: 'operator', args: beside, env: { PORT_LANE: '4' }, isQuiet: true },
