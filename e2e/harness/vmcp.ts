@@ -51,6 +51,8 @@ export interface RunOptions {
   /** Added to PATH, HOME (an empty folder), LANG and the npm cache. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Connects stdin, stdout and stderr to a terminal; all output is in `stdout`. */
+  readonly terminal?: boolean;
 }
 
 export interface StartOptions extends RunOptions {
@@ -74,6 +76,12 @@ function commandLine(): [file: string, ...args: string[]] {
   return [join(root, 'node_modules', 'node', 'bin', 'node'), join(root, 'operator', 'cli', 'main.ts')];
 }
 
+/** Returns the command that runs `command` in a pseudo-terminal: `script` of Debian's bsdutils. */
+const inTerminal = (command: readonly string[]): string[] => {
+  const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+  return ['script', '--quiet', '--flush', '--return', '--command', quoted, '/dev/null'];
+};
+
 export async function temporaryFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   scope.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
@@ -83,8 +91,9 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
 /** Starts the CLI with these arguments; the end of the scope stops it. */
 export async function runVmcp(scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const home = await temporaryFolder(scope);
-  const [file, ...leading] = commandLine();
-  const child = spawn(file, [...leading, ...args], {
+  const command = [...commandLine(), ...args];
+  const [file = '', ...rest] = options.terminal === true ? inTerminal(command) : command;
+  const child = spawn(file, rest, {
     cwd: options.cwd ?? home,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
+import { LOG_LEVELS } from './logger.ts';
 import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';
 import { openStorage } from './run-config/auth-server-storage.ts';
 import { RunConfig } from './run-config/run-config.ts';
@@ -104,7 +105,7 @@ export const Aggregation = Closed({
 });
 
 export const Operational = Closed({
-  log_level: Type.Optional(Type.Enum(['debug'], { description: '`debug` writes more log lines.' })),
+  log_level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'Lowest level of the log lines.' })),
   timeouts: Closed({
     default: Duration('Longest wait for a backend’s answer.'),
     backend_init: Type.Optional(Duration('Longest wait for opening one backend.')),

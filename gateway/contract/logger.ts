@@ -1,3 +1,7 @@
+/** Levels of the log, the lowest first. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** Structured log. A module that needs few levels takes a `Pick` of it. */
 export interface Logger {
   error(message: string, fields?: object): void;

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { createLog } from './log.ts';
+import { createLog, type LogOptions, type RootLog } from './log.ts';
 
-function lines(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+function texts(write: (log: RootLog) => void, options: LogOptions = {}): string[] {
   const text: string[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -10,15 +10,28 @@ function lines(write: (log: ReturnType<typeof createLog>) => void): Record<strin
       done();
     },
   });
-  write(createLog(stream, 'info'));
-  return text.map((line) => JSON.parse(line) as Record<string, unknown>);
+  write(createLog(stream, 'info', options));
+  return text;
 }
+
+const lines = (write: (log: RootLog) => void): Record<string, unknown>[] =>
+  texts(write).map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('createLog', () => {
   it('writes one JSON object per line with time, level and fields', () => {
     const [line] = lines((log) => log.warn('backend call failed', { backend: 'a', reason: 'timeout' }));
     expect(line).toMatchObject({ level: 'warn', message: 'backend call failed', backend: 'a', reason: 'timeout' });
     expect(Date.parse(String(line?.['timestamp']))).not.toBeNaN();
+  });
+
+  it('writes message, time and level before the fields', () => {
+    const [line] = lines((log) => log.child({ server: 'tools' }).warn('late', { backend: 'a', cause: 'b' }));
+    expect(Object.keys(line ?? {})).toEqual(['message', 'timestamp', 'level', 'server', 'backend', 'cause']);
+  });
+
+  it('writes one redacted line of text per entry', () => {
+    const [line] = texts((log) => log.warn('late', { backend: 'a', code: 'canary' }), { format: 'text' });
+    expect(line).toMatch(/^\d\d:\d\d:\d\d {2}WARN {3}a {11} {2}late {2}code=\[redacted\]\n$/u);
   });
 
   it('writes nothing below its level', () => {

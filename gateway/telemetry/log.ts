@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
-import { createLogger, format, transports } from 'winston';
-import type { Logger } from '../contract/logger.ts';
+import { createLogger, format, transports, type Logform } from 'winston';
+import type { Logger, LogLevel } from '../contract/logger.ts';
 import { redactMember } from './redact.ts';
+import { textLine } from './text-line.ts';
 
 /** Log of the process. */
 export interface RootLog extends Logger {
@@ -10,7 +11,9 @@ export interface RootLog extends Logger {
   child(fields: object): RootLog;
 }
 
-const redacted = format((info) => {
+/** Redacts every fact. Message, time and level come first: people read the start of a line. */
+const redacted = format(({ message, timestamp, level, ...facts }) => {
+  const info: Logform.TransformableInfo = { message, timestamp, level, ...facts };
   for (const key of Object.keys(info)) {
     if (key !== 'level' && key !== 'timestamp') info[key] = redactMember(key, info[key]);
   }
@@ -30,17 +33,35 @@ export const framesOf = (thrown: unknown): string => {
   return [thrown.name, ...frames].join('\n');
 };
 
+export interface LogOptions {
+  /** JSON lines by default. */
+  readonly format?: 'text' | 'json';
+  /** Colours the lines of `text`. */
+  readonly hasColor?: boolean;
+}
+
+/** A line of JSON keeps the order of its members. */
+const asJson = format.json({ deterministic: false });
+
+const asText = (hasColor: boolean) =>
+  format.printf(({ timestamp, ...entry }) => textLine(entry, new Date(String(timestamp)), hasColor));
+
 /**
- * JSON lines: a constant message, facts as fields, no secret in either. Entries below `level` cost no formatting: winston
- * runs the format of a logger for every entry, and that of a transport for those that its level lets through.
+ * Creates a log of lines: a constant message, facts as fields, no secret in either. Entries below `level` cost no formatting:
+ * winston runs the format of a logger for every entry, and that of a transport for those that its level lets through.
  */
-export function createLog(stream: Writable, level: 'debug' | 'info' | 'warn' | 'error'): RootLog {
+export function createLog(
+  stream: Writable,
+  level: LogLevel,
+  { format: kind = 'json', hasColor = false }: LogOptions = {},
+): RootLog {
+  const lines = kind === 'json' ? asJson : asText(hasColor);
   return createLogger({
     level,
     format: unchanged(),
     transports: [
       // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing
-      new transports.Stream({ stream, format: format.combine(format.timestamp(), redacted(), format.json()) }),
+      new transports.Stream({ stream, format: format.combine(format.timestamp(), redacted(), lines) }),
     ],
   });
 }

@@ -1,5 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { LOG_LEVELS } from '../../gateway/contract/logger.ts';
+import type { LogFlags } from './log-flags.ts';
 import { VERSION } from './version.ts';
 
 enableCompileCache();
@@ -18,7 +20,7 @@ const NOT_BUILT = [['serve', 'the management API alone']] as const;
 /** Returns true when the user set the option: a default port can change, an explicit one cannot. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
 
-interface UpFlags {
+interface UpFlags extends LogFlags {
   readonly host: string;
   readonly port: number;
   readonly managementPort: number;
@@ -27,7 +29,7 @@ interface UpFlags {
   readonly watch?: boolean;
 }
 
-interface GatewayFlags {
+interface GatewayFlags extends LogFlags {
   readonly config: string;
   readonly host: string;
   readonly port: number;
@@ -45,7 +47,24 @@ function createProgram(): Command {
     .showHelpAfterError('Run "vmcp --help" for the commands and options.')
     .exitOverride();
   for (const add of [addUp, addValidate, addRender, addGateway, addOperator, addNotBuilt]) add(program);
+  for (const command of program.commands) addLogFlags(command);
   return program;
+}
+
+const LOG_FORMATS = ['text', 'json'];
+
+function addLogFlags(command: Command): void {
+  command
+    .addOption(
+      new Option('--log-format <format>', 'lines of the log (default: text on a terminal, else json)').choices(
+        LOG_FORMATS,
+      ),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'lowest level of the log (default: that of the resources, else info)').choices(
+        LOG_LEVELS,
+      ),
+    );
 }
 
 function addUp(program: Command): void {
@@ -123,7 +142,7 @@ function addOperator(program: Command): void {
         .preset('true'),
     )
     .option('--metrics-port <port>', 'port of /metrics, /healthz and /readyz', port, 8081)
-    .action(async (flags: { namespace?: string; leaderElect: string; metricsPort: number }) => {
+    .action(async (flags: LogFlags & { namespace?: string; leaderElect: string; metricsPort: number }) => {
       const { operator } = await import('./operator/operator.ts');
       process.exitCode = await operator({ ...flags, leaderElect: flags.leaderElect === 'true' });
     });

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Duration } from '../../../gateway/contract/fields.ts';
 import { block, duration, flag, SET, texts, whole } from '../../../gateway/contract/optional.ts';
+import { LOG_LEVELS } from '../../../gateway/contract/logger.ts';
 import { at, type Rule } from '../../../gateway/contract/rule.ts';
 import { minimum } from '../../../gateway/contract/duration-rules.ts';
 
@@ -9,7 +10,9 @@ const COUNT = { minimum: 1, maximum: 2147483647, format: 'int32' };
 
 /** Timeouts and failure handling for backends. */
 export const operational = block('Timeouts and failure handling for backends.', {
-  logLevel: Type.Optional(Type.Enum(['debug'], { description: '`debug` writes more log lines.' })),
+  logLevel: Type.Optional(
+    Type.Enum([...LOG_LEVELS], { description: 'Lowest level of the log lines; `info` without it.' }),
+  ),
   timeouts: block('Timeouts.', {
     default: duration('Timeout for a response of a backend.', { default: '30s', ...BRIEF }),
     backendInit: duration('Timeout for opening a backend.', BRIEF),

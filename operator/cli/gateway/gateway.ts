@@ -6,8 +6,8 @@ import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { isInCluster } from '../../../gateway/kube/connection.ts';
 import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway } from '../../../gateway/main.ts';
-import { createLog } from '../../../gateway/telemetry/log.ts';
 import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
+import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { unusableFiles } from '../files/unusable-files.ts';
@@ -17,7 +17,7 @@ import type { Logger } from '../../../gateway/contract/logger.ts';
 /** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;
 
-export interface GatewayOptions {
+export interface GatewayOptions extends LogFlags {
   readonly config: string;
   readonly host: string;
   readonly port: number;
@@ -31,7 +31,8 @@ export async function gateway(options: GatewayOptions): Promise<number> {
   const { stderr } = process;
   const config = await readConfig(resolve(options.config), stderr);
   if (!config) return 2;
-  const log = createLog(stderr, config.vmcp.operational.log_level ?? (config.debug === true ? 'debug' : 'info'));
+  const configured = config.vmcp.operational.log_level ?? (config.debug === true ? 'debug' : 'info');
+  const log = createCommandLog(stderr, options, configured);
   const launcher = await createLauncherFor(config, options.state, log);
   const signalled = untilSignal(stderr);
   try {

@@ -23,7 +23,7 @@ describe('readOperatorSettings', () => {
         podDisruptionBudgets: false,
         networkPolicies: false,
       },
-      debug: false,
+      logLevel: 'info',
     });
   });
 
@@ -50,7 +50,7 @@ describe('readOperatorSettings', () => {
       openshift: false,
       podNamespace: 'vmcp-system',
       podName: 'vmcp-operator-0',
-      debug: true,
+      logLevel: 'debug',
     });
   });
 
@@ -70,7 +70,7 @@ describe('readOperatorSettings', () => {
       'IMAGE_PULL_POLICY is "sometimes": set it to Always, IfNotPresent, Never or nothing',
       '--namespace: "Team" is not a valid namespace name: correct it',
       'POD_DISRUPTION_BUDGETS is "yes": set it to true, false or nothing',
-      'LOG_LEVEL is "loud": set it to debug, info or nothing',
+      'LOG_LEVEL is "loud": set it to debug, info, warn, error or nothing',
     ]);
     expect(problemsOf(IMAGE, ' , ')).toEqual([
       '--namespace is empty: list namespaces, separated by commas, or write "all"',

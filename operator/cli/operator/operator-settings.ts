@@ -1,3 +1,4 @@
+import { LOG_LEVELS, type LogLevel } from '../../../gateway/contract/logger.ts';
 import type { RenderOptions } from '../../render/index.ts';
 
 /** Settings from the environment of the operator's pod. */
@@ -9,12 +10,12 @@ export interface OperatorSettings {
   readonly openshift?: boolean;
   readonly podNamespace?: string;
   readonly podName?: string;
-  readonly debug: boolean;
+  readonly logLevel: LogLevel;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const PULL_POLICIES: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
+const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'] as const;
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
 
 /** Reads the environment and returns the settings or all problems. `namespace` is the value of --namespace. */
@@ -41,7 +42,7 @@ export function readOperatorSettings(
     ...(openshift !== undefined && { openshift }),
     ...given('podNamespace', env['POD_NAMESPACE']),
     ...given('podName', env['POD_NAME']),
-    debug: oneOf('LOG_LEVEL', env, ['debug', 'info'], 'info', problems) === 'debug',
+    logLevel: oneOf('LOG_LEVEL', env, LOG_LEVELS, 'info', problems),
   };
   return problems.length > 0 ? { problems } : { settings };
 }
@@ -81,17 +82,18 @@ function readNamespaces(
   return names.toSorted();
 }
 
-function oneOf(
+function oneOf<Value extends string>(
   name: string,
   env: Environment,
-  values: readonly string[],
-  otherwise: string,
+  values: readonly Value[],
+  otherwise: Value,
   problems: string[],
-): string {
+): Value {
   const value = env[name] ?? '';
   if (value === '') return otherwise;
-  if (!values.includes(value)) problems.push(`${name} is "${value}": set it to ${values.join(', ')} or nothing`);
-  return value;
+  const known = values.find((each) => each === value);
+  if (known === undefined) problems.push(`${name} is "${value}": set it to ${values.join(', ')} or nothing`);
+  return known ?? otherwise;
 }
 
 function readFlag(name: string, env: Environment, problems: string[]): boolean | undefined {

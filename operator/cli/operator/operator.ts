@@ -3,7 +3,6 @@ import { setFlagsFromString } from 'node:v8';
 import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
 import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
-import { createLog } from '../../../gateway/telemetry/log.ts';
 import { OWNED_TYPES } from '../../apply/owned.ts';
 import type { Clock } from '../../controller/clock.ts';
 import { Controller } from '../../controller/controller.ts';
@@ -14,11 +13,12 @@ import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { startClusterCache, type ClusterCache, type ClusterEvents } from '../../source/kube/cluster-cache.ts';
 import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
 import { ownServiceAccount } from './own-service-account.ts';
+import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
 
-export interface OperatorFlags {
+export interface OperatorFlags extends LogFlags {
   readonly namespace?: string;
   readonly leaderElect: boolean;
   readonly metricsPort: number;
@@ -50,7 +50,7 @@ export async function operator(flags: OperatorFlags): Promise<number> {
   }
   // Most objects are short-lived: a growing semi-space would use most of the memory and save little time.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const log = createLog(stderr, read.settings.debug ? 'debug' : 'info');
+  const log = createCommandLog(stderr, flags, read.settings.logLevel);
   const connection = await defaultConnection(process.env, () => performance.now()).catch((error: unknown) => {
     stderr.write(`no connection to an API server: ${error instanceof Error ? error.message : String(error)}\n`);
     return undefined;

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/main.ts';
-import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { hostFault, isPortFree, openPortBook } from '../../../gateway/workloads/runner/ports.ts';
 import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
@@ -20,11 +19,12 @@ import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
+import { createCommandLog, lowestLevel, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
 
-export interface UpOptions {
+export interface UpOptions extends LogFlags {
   readonly host: string;
   readonly port: number;
   readonly portIsExplicit: boolean;
@@ -106,10 +106,8 @@ const stopsEverything = ({ kind, reason }: LocatedProblem): boolean =>
 
 async function run(paths: readonly string[], options: UpOptions, state: State, first: Examination): Promise<number> {
   const { stdout, stderr } = process;
-  const log = createLog(
-    stderr,
-    first.servers.some(({ config }) => config?.vmcp.operational.log_level) ? 'debug' : 'info',
-  );
+  const levels = first.servers.map(({ config }) => config?.vmcp.operational.log_level);
+  const log = createCommandLog(stderr, options, lowestLevel(levels));
   await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
   const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
   const workloads = createHttpWorkloads({

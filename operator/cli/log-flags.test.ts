@@ -1,0 +1,47 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createCommandLog, lowestLevel, type LogFlags } from './log-flags.ts';
+
+/** Returns what a warning and a debug entry write to this stderr. */
+function written(stderr: { isTTY?: true; hasColors?: () => boolean }, flags: LogFlags): string {
+  const stream = Object.assign(new PassThrough(), stderr);
+  const log = createCommandLog(stream, flags, 'info');
+  log.warn('late');
+  log.debug('detail');
+  return String(stream.read());
+}
+
+describe('createCommandLog', () => {
+  it.each<[string, { isTTY?: true; hasColors?: () => boolean }, LogFlags, RegExp]>([
+    ['writes JSON lines to a pipe', {}, {}, /^\{"message":"late",.*\}\n$/u],
+    ['writes text to a terminal', { isTTY: true }, {}, /^[\d:]{8} {2}WARN {17}late\n$/u],
+    ['colours a terminal that has colours', { isTTY: true, hasColors: () => true }, {}, /\[33mWARN/u],
+    ['colours nothing with NO_COLOR', { isTTY: true, hasColors: () => false }, {}, /^[\d:]{8} {2}WARN /u],
+    [
+      'writes text to a pipe on request, without colours',
+      { hasColors: () => true },
+      { logFormat: 'text' },
+      /^[\d:]{8} {2}WARN /u,
+    ],
+    [
+      'writes JSON lines to a terminal on request',
+      { isTTY: true },
+      { logFormat: 'json' },
+      /^\{"message":"late",.*\}\n$/u,
+    ],
+    ['writes the level of --log-level', {}, { logLevel: 'debug' }, /"late".*\n.*"detail"/u],
+  ])('%s', (_, stderr, flags, line) => {
+    expect(written(stderr, flags)).toMatch(line);
+  });
+});
+
+describe('lowestLevel', () => {
+  it.each([
+    [[], 'info'],
+    [[undefined, 'warn'], 'info'],
+    [['error', 'warn'], 'warn'],
+    [['error', 'debug'], 'debug'],
+  ] as const)('of %j is %s', (levels, level) => {
+    expect(lowestLevel(levels)).toBe(level);
+  });
+});

@@ -1,0 +1,34 @@
+import type { WriteStream } from 'node:tty';
+import { LOG_LEVELS, type LogLevel } from '../../gateway/contract/logger.ts';
+import { createLog, type RootLog } from '../../gateway/telemetry/log.ts';
+
+/** Options of every command. */
+export interface LogFlags {
+  readonly logFormat?: 'text' | 'json';
+  readonly logLevel?: LogLevel;
+}
+
+/** A standard stream: a terminal, a pipe or a file. */
+type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>;
+
+/**
+ * Creates the log of a command on stderr: text on a terminal, otherwise JSON lines. `configured` is the level without
+ * `--log-level`. Colours follow NO_COLOR, FORCE_COLOR and TERM as Node reads them.
+ */
+export function createCommandLog(
+  stderr: Output & Parameters<typeof createLog>[0],
+  flags: LogFlags,
+  configured: LogLevel,
+): RootLog {
+  const isTerminal = stderr.isTTY === true;
+  return createLog(stderr, flags.logLevel ?? configured, {
+    format: flags.logFormat ?? (isTerminal ? 'text' : 'json'),
+    hasColor: isTerminal && stderr.hasColors?.() === true,
+  });
+}
+
+/** Returns the lowest of these levels; without one a server logs from `info`. */
+export function lowestLevel(levels: readonly (LogLevel | undefined)[]): LogLevel {
+  const indexes = levels.map((level) => LOG_LEVELS.indexOf(level ?? 'info'));
+  return LOG_LEVELS[Math.min(...indexes)] ?? 'info';
+}
