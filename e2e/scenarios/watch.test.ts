@@ -43,6 +43,8 @@ it('adds a new backend to open sessions, notifies them, and keeps running calls'
   expect(textOf(await session.call('beta_echo', { text: 'new' }))).toBe('new');
   expect(textOf(await running)).toBe('waited 4000 ms');
   await eventually('the other client is notified', () => isNotified);
+  await expect.poll(vmcp.output).toMatch(/^applied: default\/\S+ {2}\+beta$/mu);
+  expect(vmcp.output().match(/MCP URL/gu)).toHaveLength(1);
   expect(textOf(await session.call('alpha_echo', { text: 'old' }))).toBe('old');
   await close();
 });
@@ -53,6 +55,7 @@ it('removes a deleted backend, whose tools are then unknown', async () => {
   await eventually('beta is listed', async () => (await session.tools()).includes('beta_echo'));
   await remove('beta');
   await eventually('beta is gone', async () => !(await session.tools()).includes('beta_echo'));
+  await expect.poll(vmcp.output).toMatch(/^applied: default\/\S+ {2}-beta$/mu);
   expect((await session.call('beta_echo', { text: 'x' })).error).toMatchObject({ code: -32602 });
   expect(textOf(await session.call('alpha_echo', { text: 'stays' }))).toBe('stays');
 });

@@ -44,34 +44,41 @@ function createProgram(): Command {
   const program = new Command('vmcp')
     .description('One endpoint over many MCP servers.')
     .version(VERSION)
+    .addHelpText('after', example('vmcp up examples/quickstart'))
     .showHelpAfterError('Run "vmcp --help" for the commands and options.')
     .exitOverride();
-  for (const add of [addUp, addValidate, addRender, addGateway, addOperator, addNotBuilt]) add(program);
+  for (const add of [addUp, addValidate, addRender, addGateway, addOperator, addVersion, addNotBuilt]) add(program);
   for (const command of program.commands) addLogFlags(command);
   return program;
 }
 
+const example = (commandLine: string): string => `\nExample:\n  ${commandLine}`;
+
+const outputOption = (): Option => new Option('-o, --output <format>', 'print one JSON document').choices(['json']);
+
 const LOG_FORMATS = ['text', 'json'];
 
+/** Commands that write a log. The others accept its options without listing them. */
+const LOGGING = ['up', 'gateway', 'operator'];
+
 function addLogFlags(command: Command): void {
+  const isHidden = !LOGGING.includes(command.name());
+  const format = new Option('--log-format <format>', 'lines of the log (default: text on a terminal, else json)');
+  const level = new Option(
+    '--log-level <level>',
+    'lowest level of the log (default: that of the resources, else info)',
+  );
   command
-    .addOption(
-      new Option('--log-format <format>', 'lines of the log (default: text on a terminal, else json)').choices(
-        LOG_FORMATS,
-      ),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'lowest level of the log (default: that of the resources, else info)').choices(
-        LOG_LEVELS,
-      ),
-    );
+    .addOption(format.choices(LOG_FORMATS).hideHelp(isHidden))
+    .addOption(level.choices(LOG_LEVELS).hideHelp(isHidden));
 }
 
 function addUp(program: Command): void {
   program
     .command('up')
     .description('run every VirtualMCPServer in these files or folders on this machine, without a cluster')
-    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .addHelpText('after', example('vmcp up examples/quickstart --watch'))
+    .argument('<paths...>', 'YAML or JSON files, folders of them, or - for standard input')
     .option('--host <address>', 'address of the MCP endpoints', '127.0.0.1')
     .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
     .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
@@ -93,11 +100,26 @@ function addValidate(program: Command): void {
   program
     .command('validate')
     .description('print every problem as file:line: Kind/name: path: message [Reason]')
-    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .addHelpText('after', example('vmcp validate manifests/ --output json'))
+    .argument('<paths...>', 'YAML or JSON files, folders of them, or - for standard input')
     .option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>')
-    .action(async (paths: string[], flags: { secretsDir?: string }) => {
+    .addOption(outputOption())
+    .action(async (paths: string[], flags: { secretsDir?: string; output?: 'json' }) => {
       const { validate } = await import('./validate/validate.ts');
       process.exitCode = await validate(paths, flags, io);
+    });
+}
+
+function addVersion(program: Command): void {
+  program
+    .command('version')
+    .description('print the version of vmcp, of Node.js and of the platform')
+    .addHelpText('after', example('vmcp version --output json'))
+    .addOption(outputOption())
+    .action((flags: { output?: 'json' }) => {
+      const facts = { version: VERSION, node: process.versions.node, platform: `${process.platform}/${process.arch}` };
+      const text = `vmcp ${facts.version} (Node.js ${facts.node}, ${facts.platform})`;
+      process.stdout.write(`${flags.output === 'json' ? JSON.stringify(facts) : text}\n`);
     });
 }
 
@@ -105,7 +127,8 @@ function addRender(program: Command): void {
   program
     .command('render')
     .description('print the configuration of a VirtualMCPServer, without secret values')
-    .argument('<paths...>', 'YAML or JSON files, or folders of them')
+    .addHelpText('after', example('vmcp render manifests/ --name tools'))
+    .argument('<paths...>', 'YAML or JSON files, folders of them, or - for standard input')
     .option('--name <name>', 'VirtualMCPServer to render, when there are several')
     .option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>')
     .action(async (paths: string[], flags: { name?: string; secretsDir?: string }) => {
@@ -118,6 +141,7 @@ function addGateway(program: Command): void {
   program
     .command('gateway')
     .description('run one rendered configuration, as gateway pods do')
+    .addHelpText('after', example('vmcp gateway --config gateway.json --host 127.0.0.1'))
     .requiredOption('--config <file>', 'gateway configuration as JSON')
     .option('--host <address>', 'address of the MCP endpoint; with 0.0.0.0 other machines can connect', '0.0.0.0')
     .option('--port <port>', 'port of the MCP endpoint', port, 4483)
@@ -134,6 +158,7 @@ function addOperator(program: Command): void {
   program
     .command('operator')
     .description('reconcile the resources of a cluster, as the operator pod does')
+    .addHelpText('after', example('vmcp operator --namespace team-a,team-b'))
     .option('--namespace <names>', '"all", or namespaces separated by commas (default: $WATCH_NAMESPACE, else all)')
     .addOption(
       new Option('--leader-elect [on]', 'elect one of several operators to be active')

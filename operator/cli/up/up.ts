@@ -11,9 +11,11 @@ import type { Mount } from '../../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
 import { pruneMounts, writeMounts } from '../../local/mounts.ts';
+import { STDIN } from '../../source/files/find-files.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
 import { engineAnswers } from '../../local/container-engine.ts';
 import { examine, type Examination } from '../validate/examine.ts';
+import { describeChanges, hasSameServers } from './changes.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
@@ -43,6 +45,10 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
   const fault = await hostFault(options.host);
   if (fault !== undefined) {
     process.stderr.write(`--host ${options.host} cannot be used (${fault}): use an address of this machine\n`);
+    return EXIT_INVALID;
+  }
+  if (options.watch && paths.includes(STDIN)) {
+    process.stderr.write('--watch cannot follow standard input: name a file or a folder\n');
     return EXIT_INVALID;
   }
   const first = await readFiles(paths, options, stateDir);
@@ -233,10 +239,14 @@ async function reload(site: Site): Promise<void> {
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
     const specs = await place(plan, seen, options, state, workloads, open);
+    const before = site.running;
     site.running = plan.servers;
     await gateway.swap(specs);
     await pruneMounts(mountsOf(plan.servers), state.dir);
-    stdout.write(endpointTable(gateway));
+    const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
+    stdout.write(changes.join(''));
+    if (!hasSameServers(before, plan.servers)) stdout.write(endpointTable(gateway));
+    else if (changes.length === 0) stdout.write('applied: no setting has changed\n');
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;
     stderr.write(`${error.message}\n`);

@@ -28,6 +28,9 @@ export function formatProblems(problems: readonly LocatedProblem[], warnings: re
     .join('');
 }
 
+/** Returns the problems in the order in which people read files. */
+export const inFileOrder = (problems: readonly LocatedProblem[]): LocatedProblem[] => problems.toSorted(comparePlace);
+
 function comparePlace(a: LocatedProblem, b: LocatedProblem): number {
   return compareText(a.file, b.file) || a.line - b.line || a.column - b.column || compareText(a.path, b.path);
 }

@@ -56,6 +56,31 @@ describe('vmcp validate', () => {
     expect(await validateFolder()).toEqual({ code: 0, stdout: 'ok: 1 VirtualMCPServer, 1 backend\n', stderr: '' });
   });
 
+  it('prints one JSON document with -o json', async () => {
+    await write('a.yaml', vmcp('desk', '', 'nowhere'));
+    const { code, stdout, stderr } = await run((given, io) => validate(given, { output: 'json' }, io));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      valid: false,
+      virtualMCPServers: 1,
+      backends: 0,
+      problems: [
+        {
+          file: 'a.yaml',
+          line: 5,
+          column: expect.any(Number) as number,
+          kind: 'VirtualMCPServer',
+          namespace: 'default',
+          name: 'desk',
+          path: 'spec.groupRef.name',
+          reason: 'GroupRefNotFound',
+          message: expect.stringContaining('nowhere') as string,
+        },
+      ],
+      warnings: [],
+    });
+  });
+
   it('prints every problem of every file as file:line: Kind/name: path: message [Reason], sorted by location', async () => {
     await write('b.yaml', vmcp('desk', '', 'nowhere'));
     await write('a.yaml', `${TOOLS}---\n${vmcp('other', '  config: {agregation: {}}\n')}`);

@@ -1,25 +1,52 @@
-import { examine } from './examine.ts';
-import { count, formatProblems, summarize, type Io } from './problems-output.ts';
+import { examine, type Examination } from './examine.ts';
+import { count, formatProblems, inFileOrder, summarize, type Io } from './problems-output.ts';
 
 export interface ValidateOptions {
   readonly secretsDir?: string;
+  /** Prints one JSON document instead of lines. */
+  readonly output?: 'json';
 }
 
 /** Any folder: rendered paths are not printed. */
 const NO_STATE = '/';
 
 /** `vmcp validate PATH...`: prints problems on stdout and warnings on stderr; exits with 0 without problems, else 2. */
-export async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<number> {
-  const { servers, problems, warnings } = await examine(paths, options, NO_STATE);
+export async function validate(
+  paths: readonly string[],
+  { output, ...options }: ValidateOptions,
+  io: Io,
+): Promise<number> {
+  const examination = await examine(paths, options, NO_STATE);
+  if (output === 'json') io.stdout.write(toJson(examination));
+  else printLines(examination, io);
+  return examination.problems.length > 0 ? 2 : 0;
+}
+
+const backendCount = ({ servers }: Examination): number =>
+  servers.reduce((sum, { config }) => sum + (config?.vmcp.backends.length ?? 0), 0);
+
+function printLines(examination: Examination, io: Io): void {
+  const { servers, problems, warnings } = examination;
   io.stdout.write(formatProblems(problems, []));
   io.stderr.write(formatProblems([], warnings));
   if (problems.length > 0) {
     io.stderr.write(`${summarize(problems, warnings)}\n`);
-    return 2;
+    return;
   }
-  const backends = servers.reduce((sum, { config }) => sum + (config?.vmcp.backends.length ?? 0), 0);
-  io.stdout.write(`ok: ${count(servers.length, 'VirtualMCPServer')}, ${count(backends, 'backend')}\n`);
+  const backends = count(backendCount(examination), 'backend');
+  io.stdout.write(`ok: ${count(servers.length, 'VirtualMCPServer')}, ${backends}\n`);
   if (servers.length === 0) io.stderr.write('there is no VirtualMCPServer: vmcp up would start nothing\n');
   if (warnings.length > 0) io.stderr.write(`${count(warnings.length, 'warning')}\n`);
-  return 0;
+}
+
+function toJson(examination: Examination): string {
+  const { servers, problems, warnings } = examination;
+  const document = {
+    valid: problems.length === 0,
+    virtualMCPServers: servers.length,
+    backends: backendCount(examination),
+    problems: inFileOrder(problems),
+    warnings: inFileOrder(warnings),
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
 }

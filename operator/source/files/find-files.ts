@@ -2,6 +2,10 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileProblem, type LocatedProblem } from './located.ts';
 
+/** Path that stands for standard input, as in other tools. */
+export const STDIN = '-';
+/** Name of standard input in positions of problems. */
+export const STDIN_FILE = '/dev/stdin';
 const MANIFEST = /\.(ya?ml|json)$/u;
 const SKIPPED_FOLDER = /^(\.|node_modules$)/u;
 
@@ -17,10 +21,13 @@ interface Search {
   readonly problems: LocatedProblem[];
 }
 
-/** Finds the manifests in files and folders. Skips hidden folders and `node_modules`; follows symbolic links. */
+/** Finds the manifests in files, folders and, for `-`, standard input. Skips hidden folders and `node_modules`; follows symbolic links. */
 export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
   const search: Search = { seen: new Set(), files: [], problems: [] };
-  for (const path of paths) await visit(path, search, true);
+  for (const path of paths) {
+    if (path === STDIN) search.files.push(...(search.files.includes(STDIN_FILE) ? [] : [STDIN_FILE]));
+    else await visit(path, search, true);
+  }
   return { files: search.files.toSorted(), problems: search.problems };
 }
 

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { STDIN_FILE } from './find-files.ts';
 
 /** Maximum size of a manifest. */
 export const MAX_FILE_BYTES = 5 * 1024 * 1024;
@@ -10,7 +11,9 @@ export async function readText(file: string): Promise<FileText> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    // A pipe of a parent process may be a socket, which cannot be opened by its path.
+    const input = file === STDIN_FILE ? process.stdin : createReadStream(file);
+    for await (const chunk of input as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > MAX_FILE_BYTES) {
         return { reason: 'FileTooLarge', message: 'larger than 5 MiB: split it into several files' };

@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { VERSION } from './version.ts';
+
+const main = join(import.meta.dirname, 'main.ts');
+
+/** Runs the command line of the sources, not on a terminal. */
+function vmcp(args: readonly string[], input = '') {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { input, encoding: 'utf8' });
+  return { code: status, stdout, stderr };
+}
+
+const COMMANDS = [[], ['up'], ['validate'], ['render'], ['gateway'], ['operator'], ['version'], ['serve']];
+
+describe('--help', () => {
+  it.each(COMMANDS)('of vmcp %s fits 80 columns', (...command) => {
+    const { code, stdout, stderr } = vmcp([...command, '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toMatchSnapshot();
+  });
+
+  it.each(COMMANDS.slice(0, -1))('of vmcp %s has an example', (...command) => {
+    expect(vmcp([...command, '--help']).stdout).toContain(`Example:\n  vmcp ${command.join(' ')}`);
+  });
+});
+
+describe('vmcp version', () => {
+  it('prints one line', () => {
+    const text = `vmcp ${VERSION} (Node.js ${process.versions.node}, ${process.platform}/${process.arch})\n`;
+    expect(vmcp(['version'])).toEqual({ code: 0, stdout: text, stderr: '' });
+  });
+
+  it('prints JSON with -o json', () => {
+    const { stdout } = vmcp(['version', '-o', 'json']);
+    const platform = `${process.platform}/${process.arch}`;
+    expect(JSON.parse(stdout)).toEqual({ version: VERSION, node: process.versions.node, platform });
+  });
+});
+
+describe('standard input', () => {
+  const GROUP = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\nspec: {}\n';
+  const SERVER = `apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata: {name: tools}
+spec: {groupRef: {name: tools}, incomingAuth: {type: anonymous}}
+`;
+
+  it('is validated for the path -', () => {
+    const { code, stdout } = vmcp(['validate', '-'], `${GROUP}---\n${SERVER}`);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'ok: 1 VirtualMCPServer, 0 backends\n' });
+  });
+
+  it('has the lines of problems', () => {
+    const { code, stdout } = vmcp(['validate', '-', '-'], SERVER);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(
+      /^\/dev\/stdin:4: VirtualMCPServer\/tools: spec\.groupRef\.name: .* \[GroupRefNotFound\]\n$/u,
+    );
+  });
+
+  it('is rendered for the path -', () => {
+    const { code, stdout } = vmcp(['render', '-'], `${GROUP}---\n${SERVER}`);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'tools' });
+  });
+
+  it('cannot be watched', () => {
+    const { code, stderr } = vmcp(['up', '-', '--watch'], SERVER);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: '--watch cannot follow standard input: name a file or a folder\n',
+    });
+  });
+});
