@@ -95,7 +95,7 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 
 $(INSTALLED): package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
-	npm ci --include=dev --no-audit --no-fund
+	npm ci --include=dev --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(BUILT): $(INSTALLED) build.ts tsconfig.json $(SOURCES)
