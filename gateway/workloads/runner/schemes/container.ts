@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { engineEnvironment, withListenVariables } from '../environment.ts';
+import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
 import { LaunchError, type Command } from '../runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
@@ -57,7 +58,9 @@ async function pull(file: string, image: string, workload: string, tools: Tools)
   const present = await tools.run({ file, args: ['image', 'inspect', '--', image], env }, workload, ANSWER_TIMEOUT_MS);
   if (present.code === 0) return;
   tools.log.info('pulling image', { workload, image });
-  const pulled = await tools.run({ file, args: ['pull', '--quiet', '--', image], env }, workload, PULL_TIMEOUT_MS);
+  const pulled = await reportProgress({ facts: { workload, image }, log: tools.log }, () =>
+    tools.run({ file, args: ['pull', '--quiet', '--', image], env }, workload, PULL_TIMEOUT_MS),
+  );
   if (pulled.code === 0) return;
   tools.log.warn('image not pulled', { workload, image, output: pulled.stderr });
   const reason = pulled.stderr.trim().split('\n').at(-1) ?? '';

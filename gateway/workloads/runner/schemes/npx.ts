@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { inheritedEnvironment, installerEnvironment, withListenVariables } from '../environment.ts';
+import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
 import { LaunchError } from '../runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
@@ -94,7 +95,8 @@ async function npmInstall(requested: string, dir: string, workload: string, tool
   }
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await writeFile(join(dir, 'package.json'), '{"private":true}\n');
-  tools.log.info('installing package', { workload, package: requested, dir });
+  const facts = { workload, package: requested };
+  tools.log.info('installing package', { ...facts, dir });
   const args = [
     'install',
     '--no-audit',
@@ -106,7 +108,9 @@ async function npmInstall(requested: string, dir: string, workload: string, tool
     requested,
   ];
   const command = { file: npm, args, env: installerEnvironment(tools.hostEnv), cwd: dir };
-  const { code, stderr } = await tools.run(command, workload, INSTALL_TIMEOUT_MS);
+  const { code, stderr } = await reportProgress({ facts, dir, log: tools.log }, () =>
+    tools.run(command, workload, INSTALL_TIMEOUT_MS),
+  );
   if (code === 0) return;
   if (/code E404|code ETARGET|code EINVALIDPACKAGENAME/.test(stderr)) {
     throw new LaunchError('PackageNotFound', `npm has no package ${requested}: check its name and version`);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inheritedEnvironment, installerEnvironment, withListenVariables } from '../environment.ts';
+import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
 import { LaunchError } from '../runner.ts';
 import type { RunResult, Scheme, Tools } from './scheme.ts';
@@ -53,7 +54,13 @@ export function parseUvx(image: string): PythonSpec {
   return { name, requirement: `${name}${extras}${version === undefined ? '' : `==${version}`}` };
 }
 
-async function install({ requirement }: PythonSpec, dir: string, workload: string, tools: Tools): Promise<void> {
+function install({ requirement }: PythonSpec, dir: string, workload: string, tools: Tools): Promise<void> {
+  const facts = { workload, package: requirement };
+  return reportProgress({ facts, dir, log: tools.log }, () => makeEnvironment(requirement, dir, workload, tools));
+}
+
+/** Creates the virtual environment and installs the package into it. */
+async function makeEnvironment(requirement: string, dir: string, workload: string, tools: Tools): Promise<void> {
   const env = installerEnvironment(tools.hostEnv);
   const run = (file: string, args: string[]) => tools.run({ file, args, env }, workload, INSTALL_TIMEOUT_MS);
   const uv = findOnPath('uv', tools.hostEnv);
