@@ -31,11 +31,11 @@ const variantOf = (keys: readonly Keys[] = [FIRST], authServer: Readonly<Record<
 
 /** Writes the files and waits until the gateway uses them. */
 async function swap(...changes: Parameters<typeof variantOf>): Promise<void> {
-  const tables = () => gateway.vmcp.stdout().split('MCP URL').length;
-  const before = tables();
+  const applied = () => gateway.vmcp.stdout().split('applied: ').length;
+  const before = applied();
   const text = manifestsOf(gateway.issuer, gateway.around, variantOf(...changes));
   await writeFiles(gateway.vmcp.folder, { 'gateway.yaml': text });
-  await eventually('the files are used', () => tables() > before, { timeoutMs: 10_000 });
+  await eventually('the files are used', () => applied() > before, { timeoutMs: 10_000 });
 }
 
 beforeAll(async () => {

@@ -246,7 +246,7 @@ async function reload(site: Site): Promise<void> {
     const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
     stdout.write(changes.join(''));
     if (!hasSameServers(before, plan.servers)) stdout.write(endpointTable(gateway));
-    else if (changes.length === 0) stdout.write('applied: no setting has changed\n');
+    else if (changes.length === 0) stdout.write('applied: the same settings (values of Secrets are not compared)\n');
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;
     stderr.write(`${error.message}\n`);
