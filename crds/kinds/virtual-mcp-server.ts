@@ -122,7 +122,7 @@ const authServerUpstreamFilter = block('Selection of the upstream providers afte
         ...ATOMIC,
       }),
     }),
-    { minItems: 1, maxItems: 100, description: 'Rules. Every rule that matches applies.', ...ATOMIC },
+    { minItems: 1, maxItems: 100, description: 'Rules. All matching rules apply.', ...ATOMIC },
   ),
   defaultUpstreams: upstreamNames('Providers for users that no rule applies to.'),
 });

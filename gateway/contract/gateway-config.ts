@@ -37,7 +37,7 @@ const BackendAttach = Closed(
 
 export const Backend = Closed({
   name: DnsLabel('Name of the MCPServer or MCPServerEntry; what `{workload}` stands for.'),
-  transport: Type.Enum(['streamable-http', 'sse', 'stdio'], { description: 'How the backend is spoken to.' }),
+  transport: Type.Enum(['streamable-http', 'sse', 'stdio'], { description: 'Transport of the backend.' }),
   url: Type.Optional(HttpUrl('MCP endpoint; absent for stdio.')),
   process: Type.Optional(BackendProcess),
   attach: Type.Optional(BackendAttach),
@@ -60,10 +60,10 @@ export const Backend = Closed({
     ),
   ),
   ca_bundle_file: Type.Optional(
-    Type.String({ description: 'PEM bundle trusted for this backend beside the system roots.' }),
+    Type.String({ description: 'PEM certificates trusted for this backend in addition to the system roots.' }),
   ),
-  allow_private_ips: Bool('Let this backend resolve to a private address.'),
-  insecure_allow_http: Bool('Let this backend be spoken to without TLS.'),
+  allow_private_ips: Bool('Allow private addresses for this backend.'),
+  insecure_allow_http: Bool('Allow an http URL for this backend.'),
 });
 
 const ToolOverride = Closed({
@@ -94,12 +94,12 @@ export const Aggregation = Closed({
   conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
     description: 'Strategy for tools of different backends with the same name.',
   }),
-  prefix_format: Type.String({ description: 'Put before the name; `{workload}` is the backend.' }),
-  priority_order: Type.Optional(Strings('Backends, the first wins a name.')),
+  prefix_format: Type.String({ description: 'Prefix of the name; `{workload}` stands for the name of the backend.' }),
+  priority_order: Type.Optional(Strings('Names of backends by priority. The first one owns a conflicting name.')),
   default_tool_visibility: Type.Enum(['allow', 'deny'], {
     description: 'deny hides tools of backends without a `tools` entry.',
   }),
-  exclude_all_tools: Bool('Hide every backend tool.'),
+  exclude_all_tools: Bool('Hide all tools of backends.'),
   max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
   tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
 });
@@ -107,8 +107,8 @@ export const Aggregation = Closed({
 export const Operational = Closed({
   log_level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'Lowest level of the log lines.' })),
   timeouts: Closed({
-    default: Duration('Longest wait for a backend’s answer.'),
-    backend_init: Type.Optional(Duration('Longest wait for opening one backend.')),
+    default: Duration('Timeout for a response of a backend.'),
+    backend_init: Type.Optional(Duration('Timeout for opening a backend.')),
     per_workload: Type.Optional(Type.Record(Type.String(), Duration('Timeout for this backend. Overrides `default`.'))),
   }),
   failure_handling: Closed({
@@ -125,14 +125,17 @@ export const Operational = Closed({
     ),
     circuit_breaker: Closed({
       enabled: Type.Boolean({ description: 'Enable the circuit breaker.' }),
-      failure_threshold: Type.Integer({ minimum: 1, description: 'Failures in a row that open the circuit.' }),
+      failure_threshold: Type.Integer({
+        minimum: 1,
+        description: 'Number of consecutive failures that open the circuit.',
+      }),
       timeout: Duration('Time until the open circuit lets one trial call through.'),
     }),
   }),
   list_changed: Type.Optional(
     Closed({
       enabled: Bool('Subscribe to `list_changed` of backends.'),
-      disabled_workloads: Type.Optional(Strings('Backends without a subscription.')),
+      disabled_workloads: Type.Optional(Strings('Names of backends without a subscription.')),
     }),
   ),
 });
@@ -140,11 +143,11 @@ export const Operational = Closed({
 const Introspection = Closed(
   {
     cache_ttl: Type.Optional(
-      Duration('How long an answer that accepts a token is kept, from 0s to 5m.', { default: '60s' }),
+      Duration('Time for which a response that accepts a token is cached, from 0s to 5m.', { default: '60s' }),
     ),
-    allow_missing_audience: Bool('Accept answers without `aud`.'),
+    allow_missing_audience: Bool('Accept responses without `aud`.'),
     subject_claim: Type.Optional(
-      Type.String({ minLength: 1, default: 'sub', description: 'Member of the answer that identifies the user.' }),
+      Type.String({ minLength: 1, default: 'sub', description: 'Member of the response that identifies the user.' }),
     ),
   },
   { description: 'inline: how answers about opaque tokens are judged.' },
@@ -182,9 +185,9 @@ export const Incoming = Closed({
     Type.Boolean({ default: true, description: 'kubernetes: use the pod’s CA file and token towards the API server.' }),
   ),
   allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside loopback ones.')),
-  allowed_hosts: Type.Optional(Strings('Host names that requests may name.')),
+  allowed_hosts: Type.Optional(Strings('Host names that requests may have in `Host`.')),
   trusted_proxies: Type.Optional(
-    Strings('Networks of proxies whose `X-Forwarded-For` is believed, such as 10.0.0.0/8.'),
+    Strings('Networks of trusted proxies, whose `X-Forwarded-For` is used, such as 10.0.0.0/8.'),
   ),
 });
 
@@ -210,10 +213,10 @@ export const Cluster = Closed(
       minLength: 1,
       description: 'ConfigMap whose key `backends.json` holds the backends and the credentials for them.',
     }),
-    virtual_mcp_server: Type.String({ minLength: 1, description: 'VirtualMCPServer whose status is reported to.' }),
+    virtual_mcp_server: Type.String({ minLength: 1, description: 'VirtualMCPServer that gets the status reports.' }),
     reporting_interval: Duration('Minimum interval between two status reports.'),
     mounted_folders: Type.Optional(
-      Strings('Folders that files may be named in; when absent, those that the operator mounts.'),
+      Strings('Folders that may contain the files of the configuration. Defaults to those that the operator mounts.'),
     ),
   },
   { description: 'The backends are not in this document: they come from a ConfigMap, also while the gateway runs.' },
@@ -226,7 +229,7 @@ export const Vmcp = Closed({
   backends: Type.Array(Backend, { description: 'Sorted by name.' }),
   outgoing_auth: Type.Optional(
     Type.Record(Type.String(), OutgoingEntry, {
-      description: 'By name of the backend; one without entry gets no credential.',
+      description: 'Credentials by name of the backend. A backend without an entry gets none.',
     }),
   ),
   aggregation: Aggregation,

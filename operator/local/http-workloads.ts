@@ -29,7 +29,7 @@ interface Running {
 
 const runsHere = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
 
-/** Returns true while the running process is the desired one; a workload that failed for good is started again by any change. */
+/** Returns true while the running process is the desired one. Any change restarts a workload that failed for good. */
 const fits = (present: Running, transport: Running['transport'], process: BackendProcess): boolean =>
   present.transport === transport &&
   isDeepStrictEqual(present.process, process) &&

@@ -106,7 +106,7 @@ const clients = {
   ),
   allowConfidentialClientRegistration: flag('Allow registration to issue client secrets.', { default: false }),
   forceConfidentialRedirectUris: texts(
-    'Redirect URIs that must register as confidential.',
+    'Redirect URIs whose clients must register a client secret.',
     { maxItems: 10, ...ATOMIC },
     { pattern: '^https://[^\\s?#]+$', maxLength: 2048 },
   ),

@@ -48,7 +48,11 @@ export const operational = block('Timeouts and failure handling for backends.', 
   }),
   listChanged: block('Notifications about changed lists.', {
     enabled: flag('Subscribe to notifications of backends. Defaults to true.'),
-    disabledWorkloads: texts('Backends without a subscription.', { maxItems: 256, ...SET }, { maxLength: 253 }),
+    disabledWorkloads: texts(
+      'Names of backends without a subscription.',
+      { maxItems: 256, ...SET },
+      { maxLength: 253 },
+    ),
   }),
 });
 

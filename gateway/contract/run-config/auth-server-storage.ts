@@ -22,7 +22,7 @@ export const kvstoreConfig = Closed(
     dial_timeout: duration('Timeout for opening a connection.'),
     read_timeout: duration('Timeout for reading a response.'),
     write_timeout: duration('Timeout for writing a request.'),
-    key_prefix: text('Put before every key.'),
+    key_prefix: text('Prefix of every key.'),
     sentinel_config: block('Sentinels that report the current master.', {
       db: whole('Database number.'),
       master_name: text('Name of the master set.'),
@@ -46,7 +46,7 @@ const storageConfig = Closed(members, options);
 
 export const storage = Type.Optional(storageConfig);
 
-/** `storage` of a gateway: further members are those of further stores. The registry of stores checks them. */
+/** `storage` of a gateway. Other stores have members of their own, which the registry of stores checks. */
 export const openStorage = Type.Optional(
   Type.Unsafe<StorageConfig>(Type.Object(members, { additionalProperties: true, ...options })),
 );

@@ -9,7 +9,7 @@ export const SCHEMA_VERSION = 'v0.1.0';
 const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000 });
 
 const keys = {
-  signing_key_config: block('Keys that sign tokens; generated at every start when absent.', {
+  signing_key_config: block('Keys that sign tokens. Without them every start generates one.', {
     fallback_key_files: texts('Keys that verify only, relative to `key_dir`.'),
     key_dir: text('Directory of the keys.'),
     signing_key_file: text('Key that signs, relative to `key_dir`.'),
@@ -35,18 +35,18 @@ const lifespans = {
 const clients = {
   baseline_client_scopes: texts('Scopes that every client gets.'),
   allow_confidential_client_registration: flag('Allow registration to issue client secrets.'),
-  force_confidential_redirect_uris: texts('Redirect URIs that must register as confidential.'),
+  force_confidential_redirect_uris: texts('Redirect URIs whose clients must register a client secret.'),
   insecure_allow_confidential_over_loopback_http: flag('Allow client secrets over http on loopback.'),
   cimd: block('Clients identified by a client ID metadata document.', {
-    enabled: flag('Accept them; true when absent.'),
-    cache_max_size: whole('Most documents that are remembered; 256 when absent.', { minimum: 1 }),
-    cache_fallback_ttl: duration('How long a document without its own lifetime is remembered; 5m when absent.'),
-    allowed_hosts: texts('Hosts of documents, or `*.` and a domain; all when absent.'),
+    enabled: flag('Accept these clients. Defaults to true.'),
+    cache_max_size: whole('Maximum number of cached documents. Defaults to 256.', { minimum: 1 }),
+    cache_fallback_ttl: duration('Time for which a document without a lifetime of its own is cached. Defaults to 5m.'),
+    allowed_hosts: texts('Hosts that may publish documents: a host name, or `*.` and a domain. Defaults to all.'),
     denied_hosts: texts('Hosts that documents may not be fetched from.'),
-    allow_cross_origin_redirects: flag('Let a document name redirect URIs of other sites; true when absent.'),
+    allow_cross_origin_redirects: flag('Allow redirect URIs of other sites in a document. Defaults to true.'),
     allow_loopback_http: flag('Allow documents on loopback hosts over http. Development only.'),
   }),
-  consent: block('When the user is asked.', {
+  consent: block('Consent of the user.', {
     mode: Type.Optional(
       Type.Enum(['always', 'remember', 'trusted-only'], {
         description: '`remember` asks once in 30 days and browser; `trusted-only` does not ask for `trusted_clients`.',
@@ -58,15 +58,15 @@ const clients = {
 
 const logins = {
   upstreams,
-  upstream_filter: block('Which providers a user visits after the first, by a claim of the first.', {
-    claim: text('Claim that holds a list of texts; `groups` when absent.'),
-    rules: blocks('Rules. Every rule that matches applies.', {
-      groups: texts('Members of any of these.'),
+  upstream_filter: block('Selects the providers after the first one by a claim of the first.', {
+    claim: text('Claim that contains a list of strings. Defaults to `groups`.'),
+    rules: blocks('Rules. All matching rules apply.', {
+      groups: texts('Values of the claim, one of which the user must have.'),
       upstream_providers: texts('Providers that these users log in to.'),
     }),
     default_upstreams: texts('Providers for users that no rule applies to.'),
   }),
-  reuse_upstream_tokens: flag('Skip later providers whose tokens of an earlier login live; true when absent.'),
+  reuse_upstream_tokens: flag('Skip providers after the first whose stored tokens are still valid. Defaults to true.'),
   disable_upstream_token_injection: flag('Do not attach upstream tokens to requests.'),
 };
 
@@ -88,7 +88,7 @@ export const EmbeddedAuthServerConfig = Type.Object(
     authorization_endpoint_base_url: text('Replaces the issuer in `authorization_endpoint` of the discovery document.'),
     insecure_allow_http: flag('Allow an http issuer on a host other than loopback.'),
     allowed_audiences: texts('Values that RFC 8707 `resource` may have.'),
-    scopes_supported: texts('Scopes that clients may ask for.'),
+    scopes_supported: texts('Scopes that clients may request.'),
     ...keys,
     ...lifespans,
     ...clients,

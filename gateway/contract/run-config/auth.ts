@@ -1,8 +1,8 @@
 import { block, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
 
 /** Boundary 1: accepted bearer tokens. */
-export const oidcConfig = block('Which bearer tokens are accepted.', {
-  issuer: text('Compared exactly with `iss`.'),
+export const oidcConfig = block('Bearer tokens that are accepted.', {
+  issuer: text('Expected `iss` claim, compared exactly.'),
   audience: text('Expected `aud` claim.'),
   clientID: text('Client identifier, used for introspection.'),
   clientSecret: text('Client secret as a value: read, never written; `clientSecretFile` stands in for it.'),
@@ -13,12 +13,12 @@ export const oidcConfig = block('Which bearer tokens are accepted.', {
   scopes: texts('Scopes advertised in the protected resource metadata.'),
   authTokenFile: text('Path of the file whose bearer token is sent to the key set and introspection endpoints.'),
   cacertPath: text('PEM certificates trusted in addition to the system roots.'),
-  allowPrivateIP: flag('Let the issuer resolve to a private address.'),
+  allowPrivateIP: flag('Allow private addresses for the issuer.'),
   insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
 });
 
 /** Login at a remote server. */
-export const remoteAuthConfig = block('Login at a remote server.', {
+export const remoteAuthConfig = block('Login at a remote MCP server.', {
   authorize_url: text('Authorization endpoint.'),
   token_url: text('Token endpoint.'),
   issuer: text('Issuer whose discovery document names the endpoints.'),
@@ -40,11 +40,11 @@ export const remoteAuthConfig = block('Login at a remote server.', {
   callback_port: whole('Port of the local redirect URI.'),
   skip_browser: flag('Print the login URL instead of opening a browser.'),
   use_pkce: flag('Send an RFC 7636 challenge.'),
-  timeout: duration('Longest wait for the login.'),
+  timeout: duration('Timeout for the login.'),
 });
 
 /** RFC 8693 exchange of the user's token. */
-export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s token.', {
+export const tokenExchangeConfig = block('Exchange of the client’s token (RFC 8693).', {
   token_url: text('Token endpoint for the exchange.'),
   audience: text('`audience` of the request; left out when empty.'),
   scopes: texts('`scope` parameter of the request.'),
@@ -52,30 +52,30 @@ export const tokenExchangeConfig = block('RFC 8693 exchange of the caller’s to
   client_secret: text('Client secret as a value: read, never written; `client_secret_file` stands in for it.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
   subject_token_type: text('`subject_token_type` of the request.'),
-  subject_provider_name: text('Upstream provider whose stored token is the subject; the caller’s token when absent.'),
+  subject_provider_name: text('Upstream provider whose stored token is the subject. Defaults to the client’s token.'),
   header_strategy: text('`replace` (Authorization) or `custom`.'),
   external_token_header_name: text('Header that carries the exchanged token when the strategy is `custom`.'),
 });
 
 /** Sends the upstream token that was stored at login. */
-export const upstreamSwapConfig = block('Sends the upstream token stored at login in place of the caller’s own.', {
+export const upstreamSwapConfig = block('Sends the upstream token stored at login in place of the client’s token.', {
   provider_name: text('Upstream provider.'),
   header_strategy: text('`replace` (Authorization) or `custom`.'),
   custom_header_name: text('Header that carries the token when the strategy is `custom`.'),
 });
 
 /** Cloud credentials for the role of the user. */
-export const cloudStsConfig = block('Cloud credentials for the caller’s role.', {
+export const cloudStsConfig = block('Cloud credentials for the role of the user.', {
   region: text('Region.'),
   service: text('Service name that requests are signed for.'),
-  fallback_role_arn: text('Role of callers that no mapping matches.'),
-  role_claim: text('Claim that mappings look at.'),
-  role_mappings: blocks('The first match by priority gives the role.', {
+  fallback_role_arn: text('Role of users without a matching mapping.'),
+  role_claim: text('Claim that mappings compare.'),
+  role_mappings: blocks('Mappings of claims to roles. The matching one with the lowest priority applies.', {
     claim: text('Value that the role claim must have.'),
-    matcher: text('Expression that must hold.'),
+    matcher: text('Expression that must be true.'),
     role_arn: text('Role.'),
-    priority: whole('Lower is looked at first.'),
+    priority: whole('Priority. Lower numbers come first.'),
   }),
-  session_duration: whole('Seconds that the credentials live.'),
+  session_duration: whole('Lifetime of the credentials in seconds.'),
   session_name_claim: text('Claim that names the session.'),
 });

@@ -14,9 +14,9 @@ const bucket = (description: string) =>
 const webhooks = (description: string) =>
   blocks(description, {
     name: text('Name.'),
-    url: text('Where the request is posted to.'),
-    timeout: whole('Longest wait for the answer, in nanoseconds.'),
-    failure_policy: text('What an unreachable webhook means.'),
+    url: text('URL of the webhook.'),
+    timeout: whole('Timeout for the response, in nanoseconds.'),
+    failure_policy: text('Outcome of a request while the webhook is unreachable.'),
     hmac_secret_ref: text('Name of the secret, or absolute path of the file, that signs the request.'),
     tls_config: block('TLS to the webhook.', {
       ca_bundle_path: text('PEM certificates trusted in addition to the system roots.'),
@@ -30,12 +30,12 @@ const server = {
   name: text('Name of the workload.'),
   base_name: text('Name used for state, logs and process files.'),
   container_name: text('Name of the container.'),
-  group: text('Group the workload belongs to.'),
+  group: text('Group of the workload.'),
   image: text('Container image, `npx://` or `uvx://` package; empty for a remote server.'),
   remote_url: text('MCP endpoint of a remote server.'),
-  registry_api_url: text('Registry API the entry came from.'),
+  registry_api_url: text('Registry API of the entry.'),
   registry_server_name: text('Name of the entry in the registry.'),
-  registry_url: text('Registry file the entry came from.'),
+  registry_url: text('Registry file of the entry.'),
   cmd_args: texts('Arguments of the server.'),
   env_vars: textMap('Environment variables of the server.'),
   env_file_dir: text('Directory of environment files.'),
@@ -43,30 +43,30 @@ const server = {
   volumes: texts('Mounts, each `host:container[:ro]`.'),
   publish: texts('Published ports, each `host:container`.'),
   container_labels: textMap('Labels of the container.'),
-  runtime_config: block('How a package becomes a container image.', {
+  runtime_config: block('Build of a container image from a package.', {
     additional_packages: texts('System packages added to the image.'),
-    builder_image: text('Image in which the package is built.'),
+    builder_image: text('Base image of the build.'),
   }),
   cluster_pod_template_patch: text('JSON merged into the pod template.'),
   permission_profile_name_or_path: text('Name of a built-in permission profile, or the path of one.'),
-  isolate_network: flag('Let the server reach only what its permission profile allows.'),
-  allow_container_gateway: flag('Let an isolated server reach the container host.'),
-  ignore_config: block('Which files of a mount the server does not see.', {
+  isolate_network: flag('Limit the network access of the server to its permission profile.'),
+  allow_container_gateway: flag('Allow an isolated server to connect to the container host.'),
+  ignore_config: block('Files of a mount that are hidden from the server.', {
     loadGlobal: flag('Also read the user’s ignore file.'),
-    printOverlays: flag('Print what is hidden.'),
+    printOverlays: flag('Print the hidden files.'),
   }),
 };
 
 const endpoint = {
-  transport: text('How the server is spoken to: `stdio`, `sse` or `streamable-http`.'),
-  proxy_mode: text('How a stdio server is exposed: `sse` or `streamable-http`.'),
-  host: text('Address that is listened on.'),
-  port: whole('Port that is listened on.'),
-  target_host: text('Host that requests are forwarded to.'),
+  transport: text('Transport of the server: `stdio`, `sse` or `streamable-http`.'),
+  proxy_mode: text('Transport through which a stdio server is exposed: `sse` or `streamable-http`.'),
+  host: text('Address of the listener.'),
+  port: whole('Port of the listener.'),
+  target_host: text('Host to which requests are forwarded.'),
   target_port: whole('Port that the server listens on.'),
   endpoint_prefix: text('Path prefix of SSE endpoint URLs.'),
   stateless: flag('The server keeps no sessions and answers POST only.'),
-  trust_proxy_headers: flag('Honour X-Forwarded-* headers.'),
+  trust_proxy_headers: flag('Use X-Forwarded-* headers.'),
   header_forward: block('Headers sent on every request to a remote server.', {
     add_headers_from_secret: textMap('Header name to the name of the secret that holds its value.'),
     add_plaintext_headers: textMap('Header name to value.'),
@@ -76,12 +76,12 @@ const endpoint = {
     name: text('Advertised name of the tool.'),
     description: text('Advertised description of the tool.'),
   }),
-  scaling_config: block('Replicas and what they share.', {
-    backend_replicas: whole('Instances of the server; absent leaves the number to an autoscaler.'),
+  scaling_config: block('Replicas and their shared storage.', {
+    backend_replicas: whole('Number of pods of the server. Without it an autoscaler sets the number.'),
     session_kvstore: block('Key-value store of sessions.', {
       address: text('host:port.'),
       db: whole('Database number.'),
-      key_prefix: text('Put before every key.'),
+      key_prefix: text('Prefix of every key.'),
       password_file: text('Path of the file that holds the password.'),
     }),
   }),
@@ -99,7 +99,7 @@ const auth = {
 };
 
 const policy = {
-  authz_config: block('Who may call what.', {
+  authz_config: block('Authorization of requests.', {
     type: text('Kind of policy.'),
     version: text('Version of the policy format.'),
   }),
@@ -113,10 +113,10 @@ const policy = {
       shared: bucket('Limit for all users together.'),
     }),
   }),
-  rate_limit_namespace: text('First part of the bucket keys.'),
-  mutating_webhooks: webhooks('Asked before a request, may change it.'),
-  validating_webhooks: webhooks('Asked before a request, may refuse it.'),
-  middleware_configs: blocks('The request chain, outermost first.', {
+  rate_limit_namespace: text('Prefix of the bucket keys.'),
+  mutating_webhooks: webhooks('Webhooks that may change a request before it is forwarded.'),
+  validating_webhooks: webhooks('Webhooks that may reject a request before it is forwarded.'),
+  middleware_configs: blocks('Middlewares, the outermost first.', {
     type: text('Name of the middleware.'),
     parameters: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'Parameters of the middleware.' }),
@@ -125,10 +125,10 @@ const policy = {
 };
 
 const observation = {
-  debug: flag('Write more log lines.'),
+  debug: flag('Log debug messages.'),
   audit_config: block('Audit log.', {
     enabled: flag('Write audit events.'),
-    component: text('Component named in each event.'),
+    component: text('Name of the component in each event.'),
     eventTypes: texts('Event types to write. All types when absent.'),
     excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.'),
     includeRequestData: flag('Write request bodies.'),
@@ -141,16 +141,16 @@ const observation = {
     endpoint: text('OTLP endpoint.'),
     headers: textMap('Headers sent to the endpoint.'),
     caCertPath: text('PEM certificates trusted in addition to the system roots.'),
-    insecure: flag('Speak to the endpoint without TLS.'),
+    insecure: flag('Connect to the endpoint without TLS.'),
     serviceName: text('service.name.'),
     serviceVersion: text('service.version.'),
     samplingRate: text('Share of traces that are kept, 0 to 1.'),
-    customAttributes: textMap('Attributes added to everything.'),
+    customAttributes: textMap('Attributes of all traces and metrics.'),
     environmentVariables: texts('Environment variables added as attributes.'),
     tracingEnabled: flag('Send traces.'),
     metricsEnabled: flag('Send metrics.'),
     enableMetricsPath: flag('Serve `/metrics`.'),
-    useLegacyAttributes: flag('Also write attributes under their former names.'),
+    useLegacyAttributes: flag('Also write attributes under their deprecated names.'),
   }),
 };
 
@@ -168,7 +168,7 @@ export const RunConfig = Type.Object(
     ...policy,
     ...observation,
   },
-  { additionalProperties: false, description: 'What one MCP server is run with.' },
+  { additionalProperties: false, description: 'Run configuration of one MCP server.' },
 );
 
 export type RunConfig = Static<typeof RunConfig>;

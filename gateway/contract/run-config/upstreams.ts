@@ -23,7 +23,7 @@ const common = {
   client_id: text('Client identifier at the provider.'),
   client_secret_env_var: text('Environment variable that holds the client secret.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
-  redirect_uri: text('Where the provider sends the user back to; `<issuer>/oauth/callback` when absent.'),
+  redirect_uri: text('Redirect URI at the provider. Defaults to `<issuer>/oauth/callback`.'),
   scopes: texts('Scopes to request.'),
   additional_authorization_params: textMap('Additional parameters of the authorization request.'),
   additional_token_params: textMap('Additional parameters of token requests, for a code and for a refresh.'),
@@ -32,7 +32,7 @@ const common = {
   ),
   allow_private_ips: flag('Allow the provider to resolve to private addresses.'),
   insecure_allow_http: flag('Allow http URLs for the provider.'),
-  ca_file: text('PEM bundle trusted beside the system roots, for this provider.'),
+  ca_file: text('PEM certificates trusted for this provider in addition to the system roots.'),
 };
 
 export const oauth2ProviderConfig = Closed(
@@ -40,7 +40,7 @@ export const oauth2ProviderConfig = Closed(
     authorization_endpoint: text('Authorization endpoint, to which the user is redirected.'),
     token_endpoint: text('Token endpoint.'),
     revocation_endpoint: text('Revocation endpoint (RFC 7009).'),
-    issuer: text('`iss` of the callbacks (RFC 9207); of the origin of one of the endpoints when absent.'),
+    issuer: text('`iss` of the callbacks (RFC 9207). Defaults to the origin of one of the endpoints.'),
     ...common,
     token_response_mapping: block('Dot paths into a token response that deviates from RFC 6749, section 5.1.', {
       access_token_path: text('Path of the access token.'),
@@ -53,7 +53,7 @@ export const oauth2ProviderConfig = Closed(
       name_path: text('Path of the display name.'),
       email_path: text('Path of the e-mail address.'),
     }),
-    userinfo: Type.Optional(userInfo('How the user is identified.')),
+    userinfo: Type.Optional(userInfo('Request that identifies the user.')),
   },
   { description: 'Provider without discovery.' },
 );
@@ -70,7 +70,7 @@ export const oidcProviderConfig = Closed(
 
 export const upstreams = blocks('Identity providers, in the order of the login.', {
   name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
-  type: text('`oauth2` or `oidc`: which of the two members below is read.'),
+  type: text('Type: `oauth2` or `oidc`. The member of that name has the settings.'),
   oauth2_config: Type.Optional(oauth2ProviderConfig),
   oidc_config: Type.Optional(oidcProviderConfig),
 });

@@ -15,13 +15,13 @@ export const tokenExchangeConfig = Closed({
   audience: text('`audience` of the request; left out when empty.'),
   resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', { minLength: 1 }),
   scopes: texts('`scope` parameter of the request.'),
-  subject_provider_name: text('Upstream provider whose stored token is the subject; the caller’s token when absent.'),
+  subject_provider_name: text('Upstream provider whose stored token is the subject. Defaults to the client’s token.'),
   subject_token_type: text('`subject_token_type` parameter of the request, as a short name or a URN.'),
   requested_token_type: text('`requested_token_type` of the request, short or as URN; access_token when absent.'),
   token_endpoint_auth_method: Type.Optional(
     Type.Enum([...AUTH_METHODS], {
       default: 'client_secret_basic',
-      description: 'Where the client secret is put: into Authorization, or into the form.',
+      description: 'Place of the client secret in a request: the Authorization header or the form.',
     }),
   ),
   header_strategy: Type.Optional(

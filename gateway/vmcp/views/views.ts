@@ -44,7 +44,7 @@ export class Views {
   readonly #options: ViewsOptions;
   #config: GatewayConfig;
   readonly #principals = new Map<string, PersonalCatalogs>();
-  /** By the lists of the backends with per-user credentials. */
+  /** Views by the lists that backends with per-user credentials returned. */
   readonly #groups = new Map<string, LiveView>();
   readonly #listed = new ListedViews();
   #isNotifying = false;
