@@ -11,19 +11,20 @@ let copy: SourceCopy;
 /** Copies the sources and adds a config kind: two files, one line in each of two registries, and a field that refers to it. */
 beforeAll(async () => {
   copy = await copySources(['crds', 'gateway', 'operator', 'charts']);
-  await copy.add('crds/kinds', 'toy-config.ts');
-  await copy.edit(
-    'crds/kinds/index.ts',
+  await copy.register(
+    'crds/kinds',
+    'toy-config.ts',
+    'ToyConfig',
     'export const KINDS = [',
-    "import { ToyConfig } from './toy-config.ts';\nexport const KINDS = [ToyConfig, ",
+    'export const KINDS = [ToyConfig, ',
   );
-  await copy.add('operator/status', 'toy-config.ts');
-  await copy.edit(
-    'operator/status/index.ts',
+  await copy.register(
+    'operator/status',
+    'toy-config.ts',
+    'toyConfigStatus',
     '  MCPGroup: mcpGroupStatus,',
     '  MCPGroup: mcpGroupStatus,\n  ToyConfig: toyConfigStatus,',
   );
-  await copy.edit('operator/status/index.ts', 'import ', "import { toyConfigStatus } from './toy-config.ts';\nimport ");
   await copy.edit(
     'crds/kinds/mcp-server.ts',
     '      toolConfigRef:',

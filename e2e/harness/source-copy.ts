@@ -20,9 +20,20 @@ export interface SourceCopy {
   node(...args: string[]): Promise<Output>;
   /** Copies `testdata/NAME` below `from` into the folder `from` of the copy, with its imports adapted. */
   add(from: string, name: string): Promise<void>;
+  /** Adds `from/testdata/NAME`, and imports `variable` from it in `from/index.ts`, where `before` becomes `after`. */
+  register(from: string, name: string, variable: string, before: string, after: string): Promise<void>;
   /** Replaces the first `before` in a file. @throws Error when the file does not contain it */
   edit(path: string, before: string, after: string): Promise<void>;
   remove(): Promise<void>;
+}
+
+async function runNode(cwd: string, args: readonly string[]): Promise<Output> {
+  try {
+    return { code: 0, ...(await run(process.execPath, args, { cwd })) };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Output;
+    return { code, stdout, stderr };
+  }
 }
 
 /** Copies these folders of the repository to a new temporary folder; installed packages are linked. */
@@ -33,30 +44,30 @@ export async function copySources(folders: readonly string[]): Promise<SourceCop
     await cp(join(root, name), join(folder, name), { recursive: true, filter });
   }
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const add: SourceCopy['add'] = async (from, name) => {
+    const text = await readFile(join(root, from, 'testdata', name), 'utf8');
+    await writeFile(
+      join(folder, from, name),
+      text.replaceAll(/'\.\.\/((?:\.\.\/)?)/gu, (_, up: string) => `'${up || './'}`),
+    );
+  };
+  const edit: SourceCopy['edit'] = async (path, before, after) => {
+    const text = await readFile(join(folder, path), 'utf8');
+    if (!text.includes(before)) throw new Error(`${path} does not contain "${before}"`);
+    await writeFile(
+      join(folder, path),
+      text.replace(before, () => after),
+    );
+  };
   return {
     folder,
-    node: async (...args) => {
-      try {
-        return { code: 0, ...(await run(process.execPath, args, { cwd: folder })) };
-      } catch (error) {
-        const { code, stdout, stderr } = error as Output;
-        return { code, stdout, stderr };
-      }
-    },
-    add: async (from, name) => {
-      const text = await readFile(join(root, from, 'testdata', name), 'utf8');
-      await writeFile(
-        join(folder, from, name),
-        text.replaceAll(/'\.\.\/((?:\.\.\/)?)/gu, (_, up: string) => `'${up || './'}`),
-      );
-    },
-    edit: async (path, before, after) => {
-      const text = await readFile(join(folder, path), 'utf8');
-      if (!text.includes(before)) throw new Error(`${path} does not contain "${before}"`);
-      await writeFile(
-        join(folder, path),
-        text.replace(before, () => after),
-      );
+    node: (...args) => runNode(folder, args),
+    add,
+    edit,
+    register: async (from, name, variable, before, after) => {
+      await add(from, name);
+      await edit(join(from, 'index.ts'), before, after);
+      await edit(join(from, 'index.ts'), 'import ', `import { ${variable} } from './${name}';\nimport `);
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -14,9 +14,8 @@ const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 /** Copies the sources and adds a mode: one file and one entry in the registry. */
 beforeAll(async () => {
   copy = await copySources(['crds', 'gateway', 'operator']);
-  await copy.add('gateway/incoming', 'toy-mode.ts');
-  await copy.edit('gateway/incoming/index.ts', 'export const INCOMING = [', 'export const INCOMING = [toyMode, ');
-  await copy.edit('gateway/incoming/index.ts', 'import ', "import { toyMode } from './toy-mode.ts';\nimport ");
+  const [before, after] = ['export const INCOMING = [', 'export const INCOMING = [toyMode, '];
+  await copy.register('gateway/incoming', 'toy-mode.ts', 'toyMode', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());

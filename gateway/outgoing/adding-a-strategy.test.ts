@@ -14,13 +14,8 @@ const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 /** A copy of the sources in which somebody has added a strategy: one file, and its line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['crds', 'gateway', 'operator']);
-  await copy.add('gateway/outgoing', 'toy-strategy.ts');
-  await copy.edit(
-    'gateway/outgoing/index.ts',
-    'export const STRATEGIES = [',
-    'export const STRATEGIES = [toyStrategy, ',
-  );
-  await copy.edit('gateway/outgoing/index.ts', 'import ', "import { toyStrategy } from './toy-strategy.ts';\nimport ");
+  const [before, after] = ['export const STRATEGIES = [', 'export const STRATEGIES = [toyStrategy, '];
+  await copy.register('gateway/outgoing', 'toy-strategy.ts', 'toyStrategy', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());

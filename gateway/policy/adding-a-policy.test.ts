@@ -9,10 +9,9 @@ let copy: SourceCopy;
 /** Copies the sources and adds a policy: one file and one line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['gateway']);
-  await copy.add('gateway/policy', 'toy-policy.ts');
+  const [before, after] = ['export const POLICIES = [', 'export const POLICIES = [toyPolicy'];
+  await copy.register('gateway/policy', 'toy-policy.ts', 'toyPolicy', before, after);
   await copy.add('gateway/policy', 'call-through-gateway.ts');
-  await copy.edit('gateway/policy/index.ts', 'export const POLICIES = [', 'export const POLICIES = [toyPolicy');
-  await copy.edit('gateway/policy/index.ts', 'import ', "import { toyPolicy } from './toy-policy.ts';\nimport ");
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());
 

@@ -8,17 +8,8 @@ let copy: SourceCopy;
 /** Copies the sources and adds an endpoint to the copy: one file, and its line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['gateway']);
-  await copy.add('gateway/authserver/endpoints', 'toy-endpoint.ts');
-  await copy.edit(
-    'gateway/authserver/endpoints/index.ts',
-    'CreateEndpoint[] = [\n',
-    'CreateEndpoint[] = [\n  toyEndpoint,\n',
-  );
-  await copy.edit(
-    'gateway/authserver/endpoints/index.ts',
-    'import ',
-    "import { toyEndpoint } from './toy-endpoint.ts';\nimport ",
-  );
+  const [before, after] = ['CreateEndpoint[] = [\n', 'CreateEndpoint[] = [\n  toyEndpoint,\n'];
+  await copy.register('gateway/authserver/endpoints', 'toy-endpoint.ts', 'toyEndpoint', before, after);
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());
 

@@ -14,17 +14,8 @@ const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
 /** Copies the sources and adds a store to the copy: one file, and its line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['crds', 'gateway', 'operator']);
-  await copy.add('gateway/authserver/storage', 'toy-store.ts');
-  await copy.edit(
-    'gateway/authserver/storage/index.ts',
-    'export const STORES = [memory, ',
-    'export const STORES = [memory, toyStore, ',
-  );
-  await copy.edit(
-    'gateway/authserver/storage/index.ts',
-    'import ',
-    "import { toyStore } from './toy-store.ts';\nimport ",
-  );
+  const [before, after] = ['export const STORES = [memory, ', 'export const STORES = [memory, toyStore, '];
+  await copy.register('gateway/authserver/storage', 'toy-store.ts', 'toyStore', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());
