@@ -2,6 +2,9 @@
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 /** Structured log. A module that needs few levels takes a `Pick` of it. */
 export interface Logger {
   error(message: string, fields?: object): void;

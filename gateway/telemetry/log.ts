@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { createLogger, format, transports, type Logform } from 'winston';
-import type { Logger, LogLevel } from '../contract/logger.ts';
+import type { LogFormat, Logger, LogLevel } from '../contract/logger.ts';
 import { redactMember } from './redact.ts';
 import { textLine } from './text-line.ts';
 
@@ -35,7 +35,7 @@ export const framesOf = (thrown: unknown): string => {
 
 export interface LogOptions {
   /** JSON lines by default. */
-  readonly format?: 'text' | 'json';
+  readonly format?: LogFormat;
   /** Colours the lines of `text`. */
   readonly hasColor?: boolean;
 }

@@ -1,10 +1,10 @@
 import type { WriteStream } from 'node:tty';
-import { LOG_LEVELS, type LogLevel } from '../../gateway/contract/logger.ts';
+import { LOG_LEVELS, type LogFormat, type LogLevel } from '../../gateway/contract/logger.ts';
 import { createLog, type RootLog } from '../../gateway/telemetry/log.ts';
 
 /** Options of every command. */
 export interface LogFlags {
-  readonly logFormat?: 'text' | 'json';
+  readonly logFormat?: LogFormat;
   readonly logLevel?: LogLevel;
 }
 

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { LOG_LEVELS } from '../../gateway/contract/logger.ts';
+import { LOG_FORMATS, LOG_LEVELS } from '../../gateway/contract/logger.ts';
 import type { LogFlags } from './log-flags.ts';
 import { VERSION } from './version.ts';
 
@@ -55,8 +55,6 @@ function createProgram(): Command {
 const example = (commandLine: string): string => `\nExample:\n  ${commandLine}`;
 
 const outputOption = (): Option => new Option('-o, --output <format>', 'print one JSON document').choices(['json']);
-
-const LOG_FORMATS = ['text', 'json'];
 
 /** Commands that write a log. The others accept its options without listing them. */
 const LOGGING = ['up', 'gateway', 'operator'];

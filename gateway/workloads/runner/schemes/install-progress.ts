@@ -5,7 +5,7 @@ import type { Logger } from '../../../contract/logger.ts';
 const INTERVAL_MS = 2_500;
 
 interface Installation {
-  /** What is installed: a fact of every line. */
+  /** Names of the workload and of its package or image, in every line. */
   readonly facts: Readonly<Record<string, string>>;
   /** Folder that fills during the installation. */
   readonly dir?: string;
