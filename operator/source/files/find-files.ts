@@ -24,10 +24,7 @@ interface Search {
 /** Finds the manifests in files, folders and, for `-`, standard input. Skips hidden folders and `node_modules`; follows symbolic links. */
 export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
   const search: Search = { seen: new Set(), files: [], problems: [] };
-  for (const path of paths) {
-    if (path === STDIN) search.files.push(...(search.files.includes(STDIN_FILE) ? [] : [STDIN_FILE]));
-    else await visit(path, search, true);
-  }
+  for (const path of paths) await visit(path === STDIN ? STDIN_FILE : path, search, true);
   return { files: search.files.toSorted(), problems: search.problems };
 }
 
