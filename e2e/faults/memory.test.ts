@@ -16,9 +16,10 @@ import { startMcpServer } from './mcp-server.ts';
 
 /** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
 const SECONDS = Number(process.env['ATTACK_SECONDS'] ?? 5);
+const IS_LONG = SECONDS >= 60;
 const CLIENTS = 50;
 /** A session has room for 256 long URIs: with fewer clients the first one is full in seconds. */
-const SUBSCRIBERS = SECONDS < 60 ? 8 : CLIENTS;
+const SUBSCRIBERS = IS_LONG ? CLIENTS : 8;
 /** Memory limit of a gateway pod. */
 const LIMIT_MB = 768;
 const CGROUPS = '/sys/fs/cgroup/memory';
@@ -46,8 +47,9 @@ async function startAttacker(scope: Scope) {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   scope.defer(() => void child.kill('SIGKILL'));
-  // An attacker is on another machine: it takes no CPU from the gateway and the healthy client.
-  setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
+  // An attacker is on another machine, so it takes no CPU from the calls whose latency the long version checks. In the
+  // short version other test files are beside it, and at low priority it would get no CPU at all.
+  if (IS_LONG) setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
   const lines = createInterface({ input: child.stdout });
   const next = async (): Promise<string> => String((await once(lines, 'line'))[0]);
   const port = await next();
@@ -92,7 +94,7 @@ it.each([
     expect(beside.wrong).toEqual([]);
     expect(figures.peakMb).toBeLessThan(LIMIT_MB);
     expect(refused[budget]).toBeGreaterThan(0);
-    if (SECONDS >= 60) expect(beside.p99Ms).toBeLessThan(2 * alone.p99Ms);
+    if (IS_LONG) expect(beside.p99Ms).toBeLessThan(2 * alone.p99Ms);
   },
-  60_000 + SECONDS * 2_000,
+  120_000 + SECONDS * 2_000,
 );
