@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
@@ -11,18 +12,18 @@ function vmcp(args: readonly string[], input = '') {
   return { code: status, stdout, stderr };
 }
 
-const COMMANDS = ['vmcp', 'vmcp up', 'vmcp validate', 'vmcp render', 'vmcp gateway', 'vmcp operator', 'vmcp version'];
+const LINES = ['vmcp', ...COMMANDS.map((command) => `vmcp ${command.name()}`)];
 const helpOf = (command: string) => vmcp([...command.split(' ').slice(1), '--help']);
 
 describe('--help', () => {
-  it.each([...COMMANDS, 'vmcp serve'])('of %s fits 80 columns', (command) => {
+  it.each(LINES)('of %s fits 80 columns', (command) => {
     const { code, stdout, stderr } = helpOf(command);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(stdout).toMatchSnapshot();
   });
 
-  it.each(COMMANDS)('of %s has an example', (command) => {
+  it.each(LINES.filter((line) => line !== 'vmcp serve'))('of %s has an example', (command) => {
     expect(helpOf(command).stdout).toContain(`Example:\n  ${command}`);
   });
 });

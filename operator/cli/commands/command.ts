@@ -1,0 +1,46 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { LOG_FORMATS, LOG_LEVELS } from '../../../gateway/contract/logger.ts';
+
+export interface CommandFacts {
+  readonly name: string;
+  /** One sentence without a period, as the list of commands shows it. */
+  readonly does: string;
+  /** A command line to try, shown at the end of the help. */
+  readonly example: string;
+  /** True for a command that writes a log. The others accept the options of the log without listing them. */
+  readonly logs?: boolean;
+}
+
+/** Creates a command with the parts that all have: an example and, behind its own options, those of the log. */
+export function defineCommand(facts: CommandFacts, define: (command: Command) => Command): Command {
+  const format = new Option('--log-format <format>', 'lines of the log (default: text on a terminal, else json)');
+  const level = new Option(
+    '--log-level <level>',
+    'lowest level of the log (default: that of the resources, else info)',
+  );
+  const command = new Command(facts.name).description(facts.does).addHelpText('after', exampleText(facts.example));
+  return define(command)
+    .addOption(format.choices(LOG_FORMATS).hideHelp(facts.logs !== true))
+    .addOption(level.choices(LOG_LEVELS).hideHelp(facts.logs !== true));
+}
+
+export const exampleText = (commandLine: string): string => `\nExample:\n  ${commandLine}`;
+
+export const PATHS = ['<paths...>', 'YAML or JSON files, folders of them, or - for standard input'] as const;
+
+export const outputOption = (): Option =>
+  new Option('-o, --output <format>', 'print one JSON document').choices(['json']);
+
+export const secretsDirOption = (): Option =>
+  new Option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>');
+
+/** @throws InvalidArgumentError for anything but a port number; 0 lets the system choose. */
+export function port(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 65_535)
+    throw new InvalidArgumentError('must be a number from 0 to 65535.');
+  return value;
+}
+
+/** Exit code for wrong usage and invalid configuration. */
+export const EXIT_USAGE = 2;

@@ -1,0 +1,32 @@
+import type { LogFlags } from '../log-flags.ts';
+import { defineCommand, port } from './command.ts';
+
+interface Flags extends LogFlags {
+  readonly config: string;
+  readonly host: string;
+  readonly port: number;
+  readonly managementHost: string;
+  readonly managementPort: number;
+  readonly state?: string;
+}
+
+export const gatewayCommand = defineCommand(
+  {
+    name: 'gateway',
+    does: 'run one rendered configuration, as gateway pods do',
+    example: 'vmcp gateway --config gateway.json --host 127.0.0.1',
+    logs: true,
+  },
+  (command) =>
+    command
+      .requiredOption('--config <file>', 'gateway configuration as JSON')
+      .option('--host <address>', 'address of the MCP endpoint; with 0.0.0.0 other machines can connect', '0.0.0.0')
+      .option('--port <port>', 'port of the MCP endpoint', port, 4483)
+      .option('--management-host <address>', 'address of /metrics and /status', '127.0.0.1')
+      .option('--management-port <port>', 'port of /metrics and /status', port, 8080)
+      .option('--state <dir>', 'folder for packages of npx:// and uvx:// backends')
+      .action(async (flags: Flags) => {
+        const { gateway } = await import('../gateway/gateway.ts');
+        process.exitCode = await gateway(flags);
+      }),
+);

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { gatewayCommand } from './gateway.ts';
+import { operatorCommand } from './operator.ts';
+import { renderCommand } from './render.ts';
+import { serveCommand } from './serve.ts';
+import { upCommand } from './up.ts';
+import { validateCommand } from './validate.ts';
+import { versionCommand } from './version.ts';
+
+/** Commands in the order of the help. To add one, write its file and add a line here. */
+export const COMMANDS: readonly Command[] = [
+  upCommand,
+  validateCommand,
+  renderCommand,
+  gatewayCommand,
+  operatorCommand,
+  versionCommand,
+  serveCommand,
+];

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import type { LogFlags } from '../log-flags.ts';
+import { defineCommand, PATHS, port, secretsDirOption } from './command.ts';
+
+interface Flags extends LogFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly managementPort: number;
+  readonly state?: string;
+  readonly secretsDir?: string;
+  readonly watch?: boolean;
+}
+
+/** Returns true when the user set the option: a default port can change, an explicit one cannot. */
+const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
+
+export const upCommand = defineCommand(
+  {
+    name: 'up',
+    does: 'run every VirtualMCPServer in these files or folders on this machine, without a cluster',
+    example: 'vmcp up examples/quickstart --watch',
+    logs: true,
+  },
+  (command) =>
+    command
+      .argument(...PATHS)
+      .option('--host <address>', 'address of the MCP endpoints', '127.0.0.1')
+      .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
+      .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
+      .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')
+      .addOption(secretsDirOption())
+      .option('--watch', 'apply changes of the files while running')
+      .action(async (paths: string[], flags: Flags, command: Command) => {
+        const { up } = await import('../up/up.ts');
+        process.exitCode = await up(paths, {
+          ...flags,
+          watch: flags.watch ?? false,
+          portIsExplicit: isExplicit(command, 'port'),
+          managementPortIsExplicit: isExplicit(command, 'managementPort'),
+        });
+      }),
+);

@@ -1,0 +1,18 @@
+import { defineCommand, outputOption, PATHS, secretsDirOption } from './command.ts';
+
+export const validateCommand = defineCommand(
+  {
+    name: 'validate',
+    does: 'print every problem as file:line: Kind/name: path: message [Reason]',
+    example: 'vmcp validate manifests/ --output json',
+  },
+  (command) =>
+    command
+      .argument(...PATHS)
+      .addOption(secretsDirOption())
+      .addOption(outputOption())
+      .action(async (paths: string[], flags: { secretsDir?: string; output?: 'json' }) => {
+        const { validate } = await import('../validate/validate.ts');
+        process.exitCode = await validate(paths, flags, process);
+      }),
+);
