@@ -21,7 +21,7 @@ import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
-import type { Launcher, LaunchProblem } from './workloads/runner/runner.ts';
+import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
 
 export type { ServerSpec } from './public-server.ts';
@@ -33,8 +33,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
-  /** Returns the reason why an HTTP backend of local mode could not be started. */
-  readonly launchProblem?: ((namespace: string, backend: string) => LaunchProblem | undefined) | undefined;
+  /** Returns the state of an HTTP backend that local mode starts. */
+  readonly launchState?: ((namespace: string, backend: string) => LaunchState | undefined) | undefined;
   /** Store of users' upstream tokens; absent when there is none. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
@@ -205,7 +205,7 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
-    const { log, version, upstreamTokens, heartbeatMs, launchProblem } = this.#options;
+    const { log, version, upstreamTokens, heartbeatMs, launchState } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
       log,
@@ -223,7 +223,7 @@ export class Gateway {
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       heartbeatMs,
       createTransport: (backend, operational) => this.#createTransport(backend, operational, namespace),
-      launchProblem: (backend) => launchProblem?.(namespace ?? '', backend),
+      launchState: (backend) => launchState?.(namespace ?? '', backend),
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });
     this.#running.set(key(spec), server);

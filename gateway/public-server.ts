@@ -52,7 +52,7 @@ export interface PublicServerDeps {
   /** Returns true while this is the only resource at its origin. Called for each request. */
   readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  readonly launchProblem: VirtualServerDeps['launchProblem'];
+  readonly launchState: VirtualServerDeps['launchState'];
   /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
   /** Dependencies of strategies except their backend. */
@@ -296,7 +296,7 @@ function virtualServer(
     budgets,
     onOverBudget,
     createTransport,
-    launchProblem,
+    launchState,
     strategies,
     onAuthentication,
   }: PublicServerDeps,
@@ -308,7 +308,7 @@ function virtualServer(
     random: Math.random,
     newId: randomUUID,
     createTransport,
-    launchProblem,
+    launchState,
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
         ? undefined

@@ -1,13 +1,13 @@
 import type { RequestHandler } from 'express';
 import type { LaunchProblem } from '../workloads/runner/runner.ts';
-import type { BackendHealth, HealthState } from './health/state.ts';
+import type { BackendHealth, BackendState } from './health/state.ts';
 import type { VirtualServer } from './virtual-server.ts';
 
 const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 
 /**
  * Returns `/status` of one server: names and states. The endpoint needs no login, so it shows no addresses and no
- * errors.
+ * text of a backend.
  */
 function statusOf(server: VirtualServer, version: string): object {
   const { backends } = server.fleet.health();
@@ -22,6 +22,7 @@ function statusOf(server: VirtualServer, version: string): object {
     backends: server.config.vmcp.backends.map(({ name, transport }) => ({
       name,
       health: backends[name]?.status ?? 'unknown',
+      reason: backends[name]?.reason ?? undefined,
       transport,
       mcp_revision: server.fleet.revision(name),
     })),
@@ -59,7 +60,9 @@ export interface StatusReport {
   readonly runtimeProblems: readonly RuntimeProblem[];
 }
 
-const REPORTED_STATES: Readonly<Record<HealthState, ReportedBackend['status']>> = {
+const REPORTED_STATES: Readonly<Record<BackendState, ReportedBackend['status']>> = {
+  installing: 'unknown',
+  starting: 'unknown',
   healthy: 'ready',
   degraded: 'degraded',
   unhealthy: 'unavailable',
@@ -97,7 +100,7 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
   ...server.views.shared.problems,
   ...server.fleet.misconfigured().map(credentialProblem),
-  ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.launchProblem(name))),
+  ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),
 ];
 
 const launchProblem = (backend: string, problem: LaunchProblem | undefined): RuntimeProblem[] =>

@@ -16,7 +16,7 @@ import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
 import { closeChannel, closeIdleChannels, Sessions, type ClientFacts, type Session } from './session.ts';
-import type { LaunchProblem } from '../workloads/runner/runner.ts';
+import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { Views } from './views/views.ts';
@@ -35,8 +35,8 @@ export interface VirtualServerDeps {
   readonly budgets: ByteBudgets;
   /** Called when a request, a reply or a call exceeds a budget. */
   readonly onOverBudget: (budget: Budget) => void;
-  /** Returns the reason why the process of a backend could not be started, where the gateway does not start it itself. */
-  readonly launchProblem?: ((backend: string) => LaunchProblem | undefined) | undefined;
+  /** Returns the state of a backend's process, where the gateway does not start it itself. */
+  readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
   /** The current authentication boundary. */
@@ -56,7 +56,6 @@ export class VirtualServer {
   readonly calls: Forwarder;
   readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
-  readonly #launchProblem: VirtualServerDeps['launchProblem'];
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
@@ -77,7 +76,6 @@ export class VirtualServer {
     this.#boundary = deps.boundary;
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
-    this.#launchProblem = deps.launchProblem;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
@@ -156,11 +154,6 @@ export class VirtualServer {
   /** Checks whether a client that was authenticated before is still valid. */
   liveness(identity: Identity | undefined): ReturnType<Boundary['liveness']> {
     return this.#boundary.current.liveness(identity);
-  }
-
-  /** Returns the reason why the process of a backend could not be started. */
-  launchProblem(backend: string): LaunchProblem | undefined {
-    return this.fleet.launchProblem(backend) ?? this.#launchProblem?.(backend);
   }
 
   get draining(): boolean {

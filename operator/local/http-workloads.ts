@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend, BackendProcess, GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { PortBook } from '../../gateway/workloads/runner/ports.ts';
-import type { Launcher, LaunchProblem } from '../../gateway/workloads/runner/runner.ts';
-import { supervise, type Workload } from '../../gateway/workloads/runner/supervise.ts';
+import type { Launcher, LaunchState } from '../../gateway/workloads/runner/runner.ts';
+import { supervise, type Workload, type WorkloadState } from '../../gateway/workloads/runner/supervise.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
 export interface HttpWorkloadsOptions {
@@ -16,8 +16,8 @@ export interface HttpWorkloadsOptions {
 export interface HttpWorkloads {
   /** Runs exactly the workloads of the configurations, and returns the configurations with their URLs. */
   run(configs: readonly GatewayConfig[]): Promise<GatewayConfig[]>;
-  /** Returns the reason why a workload could not be started. */
-  problem(namespace: string, name: string): LaunchProblem | undefined;
+  /** Returns undefined for a workload that does not run here. */
+  launchState(namespace: string, name: string): LaunchState | undefined;
   close(): Promise<void>;
 }
 
@@ -34,6 +34,12 @@ const fits = (present: Running, transport: Running['transport'], process: Backen
   present.transport === transport &&
   isDeepStrictEqual(present.process, process) &&
   present.workload.state().status !== 'failed';
+
+function toLaunchState({ status, restarts, problem }: WorkloadState): LaunchState {
+  if (status === 'running') return {};
+  const isFirst = restarts === 0 && (status === 'installing' || status === 'starting');
+  return isFirst ? { phase: status, problem } : { problem };
+}
 
 /** Creates the supervisor of HTTP MCPServers: one process each, shared by all groups that use it. */
 export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloadsOptions): HttpWorkloads {
@@ -70,9 +76,9 @@ export function createHttpWorkloads({ launcher, ports, log, now }: HttpWorkloads
   };
 
   return {
-    problem(namespace, name) {
+    launchState(namespace, name) {
       const state = running.get(`${namespace}/${name}`)?.workload.state();
-      return state?.status === 'running' ? undefined : state?.problem;
+      return state && toLaunchState(state);
     },
     async run(configs) {
       const desired = new Set(

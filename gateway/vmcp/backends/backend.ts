@@ -23,6 +23,7 @@ import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
+import type { StartPhase } from '../../workloads/runner/runner.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;
@@ -123,6 +124,11 @@ export class BackendRuntime {
         this.#ownOpening = undefined;
       });
     return this.#ownOpening;
+  }
+
+  /** Returns the step of the backend's process while it was never ready. */
+  get startPhase(): StartPhase | undefined {
+    return this.#options.transport.phase?.();
   }
 
   dropOwn(): void {

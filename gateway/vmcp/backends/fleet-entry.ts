@@ -22,6 +22,8 @@ export interface FleetEntry {
   settled: boolean;
   /** Failed probes in a row. */
   failures: number;
+  /** True when the log has the current failure. */
+  reported: boolean;
   /** Reason why the process could not be started last. */
   launch: LaunchProblem | undefined;
 }
@@ -37,5 +39,6 @@ export const newFleetEntry = (runtime: BackendRuntime, auth: OutgoingEntry | und
   warnings: [],
   settled: false,
   failures: 0,
+  reported: false,
   launch: undefined,
 });

@@ -5,7 +5,7 @@ import type { Catalog } from '../aggregation/catalog.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
-import type { LaunchProblem } from '../../workloads/runner/runner.ts';
+import type { LaunchState, StartPhase } from '../../workloads/runner/runner.ts';
 import { BackendError, type BackendFailure } from '../transport/channel.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
@@ -75,9 +75,11 @@ export class Fleet implements CatalogSource {
     return [...this.#entries.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
   }
 
-  /** Returns the reason why the process of a backend could not be started. */
-  launchProblem(name: string): LaunchProblem | undefined {
-    return this.#entries.get(name)?.launch;
+  /** Returns the state of a backend's process; empty for a remote backend. */
+  launchState(name: string): LaunchState {
+    const entry = this.#entries.get(name);
+    const other = this.#options.launchState?.(name);
+    return { phase: entry?.runtime.startPhase ?? other?.phase, problem: entry?.launch ?? other?.problem };
   }
 
   checkNow(name: string): void {
@@ -183,12 +185,14 @@ export class Fleet implements CatalogSource {
       circuit: (name) => this.runtime(name)?.circuit.current,
       onProbed: (name, outcome) => this.runtime(name)?.circuit.probed(outcome),
       revision: (name) => this.revision(name),
-      onTransition: ({ backend, from, to, category }) => {
+      launchState: (name) => this.launchState(name),
+      onTransition: ({ backend, from, to, reason }) => {
+        const isLogged = this.launchState(backend).problem?.permanent === true; // where the start failed
         this.#options.log[to === 'healthy' ? 'info' : 'warn']('backend health changed', {
           backend,
           from,
           to,
-          reason: category,
+          ...(!isLogged && { reason }),
         });
         this.#options.onChange();
       },
@@ -201,6 +205,7 @@ export class Fleet implements CatalogSource {
   async #probe(name: string, signal: AbortSignal): Promise<void> {
     const entry = this.#entries.get(name);
     if (!entry) return;
+    const { phase } = this.launchState(name);
     const settled = (): void => {
       entry.settled = true;
       this.#settle();
@@ -213,12 +218,13 @@ export class Fleet implements CatalogSource {
         throw error;
       });
       entry.failures = 0;
+      entry.reported = false;
       entry.launch = undefined;
       settled();
     } catch (error) {
       const failure = entry.runtime.failureOf(error);
       if (failure.kind === 'unauthenticated' && entry.runtime.credentials.perUser) settled();
-      else this.#onProbeFailed(name, entry, failure);
+      else this.#onProbeFailed(name, entry, failure, phase);
       throw error instanceof BackendError ? error : new BackendError(failure);
     } finally {
       signal.removeEventListener('abort', settled);
@@ -229,7 +235,12 @@ export class Fleet implements CatalogSource {
    * Handles a failed probe. A backend that has never answered may be starting: it is probed again soon, later at the
    * usual interval.
    */
-  #onProbeFailed(name: string, entry: FleetEntry, { kind, detail, launch }: BackendFailure): void {
+  #onProbeFailed(
+    name: string,
+    entry: FleetEntry,
+    { kind, detail, launch }: BackendFailure,
+    phaseBefore: StartPhase | undefined,
+  ): void {
     if (kind === 'cancelled') return;
     entry.failures += 1;
     entry.launch = launch ?? entry.launch;
@@ -238,14 +249,18 @@ export class Fleet implements CatalogSource {
       entry.settled = true;
       this.#settle();
     }
-    if (entry.failures === 1)
+    const { phase = phaseBefore, problem } = this.launchState(name);
+    const isStarting = !entry.catalog && !problem && phase !== undefined;
+    if (!entry.reported && !isStarting) {
+      entry.reported = true;
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
+    }
     if (isPermanent || entry.catalog || entry.runtime.credentials.perUser) return;
     setTimeout(
       () => {
         if (this.#entries.get(name) === entry) this.checkNow(name);
       },
-      FIRST_RETRY_MS * 2 ** Math.min(entry.failures - 1, 5),
+      FIRST_RETRY_MS * 2 ** Math.min(entry.failures - 1, isStarting ? 2 : 5),
     ).unref();
   }
 

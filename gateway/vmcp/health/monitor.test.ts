@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { LaunchState } from '../../workloads/runner/runner.ts';
 import { BackendError, type FailureKind } from '../transport/channel.ts';
 import { createMonitor, type MonitorOptions, type Transition } from './monitor.ts';
 
@@ -51,6 +52,8 @@ function monitored(probe: MonitorOptions['probe'], options: Partial<MonitorOptio
   });
   return { monitor, transitions, time };
 }
+const REFUSED = 'it cannot be reached, or rejects requests (3 failed in a row)';
+const BACK = 'it answers again: one more answer makes it healthy';
 const failing = (kind: FailureKind) => Promise.reject(new BackendError({ kind, detail: '' }));
 
 describe('createMonitor', () => {
@@ -74,10 +77,10 @@ describe('createMonitor', () => {
     kind = undefined;
     await time.elapse(60_000);
     expect(transitions).toEqual([
-      { backend: 'a', from: 'unknown', to: 'healthy', category: undefined, advertisementChanged: false },
-      { backend: 'a', from: 'healthy', to: 'unhealthy', category: 'backend_unavailable', advertisementChanged: true },
-      { backend: 'a', from: 'unhealthy', to: 'degraded', category: undefined, advertisementChanged: true },
-      { backend: 'a', from: 'degraded', to: 'healthy', category: undefined, advertisementChanged: false },
+      { backend: 'a', from: 'unknown', to: 'healthy', reason: undefined, advertisementChanged: false },
+      { backend: 'a', from: 'healthy', to: 'unhealthy', reason: REFUSED, advertisementChanged: true },
+      { backend: 'a', from: 'unhealthy', to: 'degraded', reason: BACK, advertisementChanged: true },
+      { backend: 'a', from: 'degraded', to: 'healthy', reason: undefined, advertisementChanged: false },
     ]);
   });
 
@@ -212,6 +215,54 @@ describe('createMonitor', () => {
     await monitor.checkNow('a');
   });
 
+  it('does not count failures while the process is installed or was just started', async () => {
+    let launch: LaunchState = { phase: 'installing' };
+    const { monitor, transitions, time } = monitored(() => failing('unavailable'), { launchState: () => launch });
+    monitor.start();
+    await time.elapse(60_000);
+    const { backends, summary } = monitor.snapshot();
+    expect(backends['a']).toMatchObject({
+      status: 'installing',
+      reason: 'its package or image is being installed',
+      consecutive_failures: 0,
+    });
+    expect(summary).toMatchObject({ total: 1, installing: 1, unknown: 0 });
+    launch = { phase: 'starting' };
+    await time.elapse(60_000);
+    expect(monitor.snapshot().backends['a']).toMatchObject({
+      status: 'starting',
+      reason: 'it was started and has not answered yet',
+    });
+    expect(transitions).toEqual([]);
+    launch = {};
+    await time.elapse(60_000);
+    expect(transitions).toMatchObject([{ from: 'unknown', to: 'unhealthy' }]);
+    launch = { phase: 'starting' };
+    expect(monitor.snapshot().backends['a']?.status).toBe('unhealthy');
+  });
+
+  it('does not count the time of the start as the time of an answer', async () => {
+    const answer = Promise.withResolvers<undefined>();
+    const { monitor, transitions, time } = monitored(() => answer.promise, {
+      launchState: () => ({ phase: 'starting' }),
+    });
+    monitor.start();
+    await time.elapse(6_000);
+    answer.resolve(undefined);
+    await time.settle();
+    expect(transitions).toMatchObject([{ from: 'unknown', to: 'healthy' }]);
+  });
+
+  it('is unhealthy at the first failure when the process can never start', async () => {
+    const problem = { reason: 'PackageNotFound', message: 'npm has no package x', permanent: true } as const;
+    const { monitor, transitions, time } = monitored(() => failing('unavailable'), {
+      launchState: () => ({ problem }),
+    });
+    monitor.start();
+    await time.settle();
+    expect(transitions).toMatchObject([{ from: 'unknown', to: 'unhealthy', reason: 'npm has no package x' }]);
+  });
+
   it('shows circuit and revision in the snapshot', async () => {
     const { monitor, time } = monitored(() => Promise.resolve(), {
       circuit: () => ({ state: 'open', failures: 0, changedAt: 5_000 }),
@@ -221,6 +272,7 @@ describe('createMonitor', () => {
     await time.settle();
     expect(monitor.snapshot().backends['a']).toEqual({
       status: 'healthy',
+      reason: null,
       consecutive_failures: 0,
       last_check_time: '1970-01-01T00:00:00.000Z',
       last_error_category: null,

@@ -1,6 +1,8 @@
 import { BackendError, type FailureKind } from '../transport/channel.ts';
 import type { CircuitState } from './circuit.ts';
+import type { LaunchState, StartPhase } from '../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../clock.ts';
+import { reasonOf } from './reason.ts';
 import {
   afterProbe,
   isAdvertised,
@@ -9,7 +11,6 @@ import {
   toTimestamp,
   UNCHECKED,
   type BackendHealth,
-  type ErrorCategory,
   type Health,
   type HealthSnapshot,
   type HealthState,
@@ -20,8 +21,8 @@ export interface Transition {
   readonly backend: string;
   readonly from: HealthState;
   readonly to: HealthState;
-  /** Category of the failed probe that caused the transition. */
-  readonly category: ErrorCategory | undefined;
+  /** Sentence for users; undefined when the backend is healthy. */
+  readonly reason: string | undefined;
   /** True when the lists that clients see change. */
   readonly advertisementChanged: boolean;
 }
@@ -51,6 +52,11 @@ export interface MonitorOptions {
   readonly previous?: Monitor | undefined;
   /** Returns true when this backend normally rejects requests without a user's credential. */
   readonly expectsUser?: (backend: string) => boolean;
+  /**
+   * Returns the state of the backend's process. While it is being installed or was just started, a failed probe of a
+   * backend that was never healthy is not counted.
+   */
+  readonly launchState?: (backend: string) => LaunchState;
   /** For the snapshot. */
   readonly circuit?: (backend: string) => Pick<CircuitState, 'state' | 'changedAt'> | undefined;
   readonly revision?: (backend: string) => string | undefined;
@@ -93,12 +99,16 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const check = (backend: Watched): Promise<void> => {
     if (backend.evaluation || closing.signal.aborted) return backend.evaluation ?? Promise.resolve();
     backend.cancelTimer();
+    const before = startPhase(backend, options);
     backend.evaluation = runProbe(backend, options, closing.signal).then((outcome) => {
       backend.evaluation = undefined;
       if (closing.signal.aborted) return;
-      const pauseMs = Math.min(intervalMs, soonestMs(backend, outcome));
+      const starts = failedAtStart(backend, outcome, before, options);
+      const pauseMs = Math.min(intervalMs, starts ? FIRST_PAUSE_MS : soonestMs(backend, outcome));
       backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
-      evaluate(backend, outcome, options);
+      // A probe that waited for the start of a process says nothing about the speed of its answers.
+      const counted = outcome.ok && before !== undefined ? { ok: true as const, durationMs: 0 } : outcome;
+      if (!starts) evaluate(backend, counted, options);
     });
     return backend.evaluation;
   };
@@ -125,6 +135,21 @@ export function createMonitor(options: MonitorOptions): Monitor {
   };
 }
 
+/** Returns the step of a process that was never ready. A backend with a known state is past it. */
+const startPhase = ({ name, health }: Watched, { launchState }: MonitorOptions): StartPhase | undefined =>
+  health.state === 'unknown' ? launchState?.(name).phase : undefined;
+
+/** Returns true when a probe failed because the process was starting when the probe began (`before`) or ended. */
+function failedAtStart(
+  backend: Watched,
+  outcome: ProbeOutcome,
+  before: StartPhase | undefined,
+  options: MonitorOptions,
+): boolean {
+  if (outcome.ok || options.launchState?.(backend.name).problem) return false;
+  return (before ?? startPhase(backend, options)) !== undefined;
+}
+
 /** Returns the time to the next probe. Must be called before the probe is evaluated. */
 function soonestMs(backend: Watched, outcome: ProbeOutcome): number {
   const isBack = outcome.ok && backend.health.consecutiveFailures > 0;
@@ -147,16 +172,18 @@ const newlyWatched = (name: string, health: Health | undefined): Watched => ({
 
 function evaluate(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions): void {
   const { name, health: before } = backend;
+  const launch = options.launchState?.(name);
   const policy = {
-    unhealthyThreshold: options.unhealthyThreshold,
+    unhealthyThreshold: launch?.problem?.permanent === true ? 1 : options.unhealthyThreshold,
     expectsUser: options.expectsUser?.(name) ?? false,
   };
   backend.health = afterProbe(before, outcome, policy, options.now());
   options.onProbed?.(name, outcome.ok ? 'ok' : outcome.kind);
-  const { state: to, lastErrorCategory: category } = backend.health;
+  const { state: to } = backend.health;
   if (to === before.state) return;
   const advertisementChanged = isAdvertised(to) !== isAdvertised(before.state);
-  options.onTransition({ backend: name, from: before.state, to, category, advertisementChanged });
+  const reason = reasonOf(backend.health, launch);
+  options.onTransition({ backend: name, from: before.state, to, reason, advertisementChanged });
 }
 
 /** Never rejects. Resolves when the timeout has passed at the latest. */
@@ -188,15 +215,16 @@ async function runProbe(backend: Watched, options: MonitorOptions, closing: Abor
 }
 
 const snapshotOf = (watched: Iterable<Watched>, options: MonitorOptions): HealthSnapshot =>
-  toSnapshot(new Map(Array.from(watched, ({ name, health }) => [name, describe(name, health, options)])));
+  toSnapshot(new Map(Array.from(watched, (backend) => [backend.name, describe(backend, options)])));
 
 const kindOf = (error: unknown): FailureKind => (error instanceof BackendError ? error.failure.kind : 'unavailable');
 
-function describe(name: string, health: Health, options: MonitorOptions): BackendHealth {
+function describe(backend: Watched, options: MonitorOptions): BackendHealth {
+  const { name, health } = backend;
   const circuit = options.circuit?.(name);
   const revision = options.revision?.(name);
   return {
-    ...toBackendHealth(health),
+    ...toBackendHealth(health, startPhase(backend, options), reasonOf(health, options.launchState?.(name))),
     ...(circuit && { circuit_state: circuit.state, circuit_last_changed: toTimestamp(circuit.changedAt) }),
     ...(revision !== undefined && { mcp_revision: revision }),
   };

@@ -120,6 +120,7 @@ it('counts states and sorts names in the snapshot', () => {
   expect(Object.keys(snapshot.backends)).toEqual(['a', 'b', 'c']);
   expect(snapshot.backends['a']).toEqual({
     status: 'unhealthy',
+    reason: null,
     consecutive_failures: 3,
     last_check_time: '1970-01-01T00:00:00.003Z',
     last_error_category: 'timeout',

@@ -1,3 +1,4 @@
+import type { StartPhase } from '../../workloads/runner/runner.ts';
 import type { FailureKind } from '../transport/channel.ts';
 
 export type HealthState = 'healthy' | 'degraded' | 'unhealthy' | 'unknown' | 'unauthenticated';
@@ -11,6 +12,9 @@ export type ErrorCategory =
   | 'connection_failed'
   | 'health_check_failed';
 
+/** State as users see it: a backend whose process was never ready has the step of its start. */
+export type BackendState = HealthState | StartPhase;
+
 export interface Health {
   readonly state: HealthState;
   readonly consecutiveFailures: number;
@@ -18,6 +22,8 @@ export interface Health {
   readonly lastCheckAt: number | undefined;
   /** Category of the last probe; undefined after a good one. */
   readonly lastErrorCategory: ErrorCategory | undefined;
+  /** Duration of the last probe; undefined after a failed one. */
+  readonly lastDurationMs: number | undefined;
   /** Epoch ms of the last change of `state`. */
   readonly lastTransitionAt: number | undefined;
 }
@@ -27,6 +33,7 @@ export const UNCHECKED: Health = {
   consecutiveFailures: 0,
   lastCheckAt: undefined,
   lastErrorCategory: undefined,
+  lastDurationMs: undefined,
   lastTransitionAt: undefined,
 };
 
@@ -39,7 +46,8 @@ export interface HealthPolicy {
   readonly expectsUser: boolean;
 }
 
-const DEGRADED_ABOVE_MS = 5_000;
+/** Duration above which a probe that succeeds makes a backend `degraded`. */
+export const DEGRADED_ABOVE_MS = 5_000;
 
 /** Returns the health after a probe that ended at `at` (epoch ms). A cancelled probe changes nothing. */
 export function afterProbe(health: Health, outcome: ProbeOutcome, policy: HealthPolicy, at: number): Health {
@@ -51,6 +59,7 @@ export function afterProbe(health: Health, outcome: ProbeOutcome, policy: Health
     consecutiveFailures: good ? 0 : health.consecutiveFailures + 1,
     lastCheckAt: at,
     lastErrorCategory: good || outcome.ok ? undefined : categoryOf(outcome.kind),
+    lastDurationMs: outcome.ok ? outcome.durationMs : undefined,
     lastTransitionAt: state === health.state ? health.lastTransitionAt : at,
   };
 }
@@ -108,7 +117,9 @@ export function categoryOf(kind: FailureKind): ErrorCategory {
 
 /** One backend in the response of `/api/backends/health`. Times are RFC 3339 in UTC. */
 export interface BackendHealth {
-  readonly status: HealthState;
+  readonly status: BackendState;
+  /** Sentence for users; null for a healthy backend. */
+  readonly reason: string | null;
   readonly consecutive_failures: number;
   readonly last_check_time: string | null;
   readonly last_error_category: ErrorCategory | null;
@@ -118,10 +129,13 @@ export interface BackendHealth {
   readonly mcp_revision?: string;
 }
 
+/** Number of backends in each state. A step of a start is present only while a backend is in it. */
+type Counts = Record<HealthState | 'total', number> & Partial<Record<StartPhase, number>>;
+
 /** Response of `/api/backends/health`. */
 export interface HealthSnapshot {
   readonly monitoring_enabled: boolean;
-  readonly summary: Readonly<Record<HealthState | 'total', number>>;
+  readonly summary: Readonly<Counts>;
   /** By name, sorted. */
   readonly backends: Readonly<Record<string, BackendHealth>>;
 }
@@ -129,8 +143,10 @@ export interface HealthSnapshot {
 export const toTimestamp = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString();
 
-export const toBackendHealth = (health: Health): BackendHealth => ({
-  status: health.state,
+/** `phase` is the step of a process that was never ready, `reason` the sentence of `reasonOf`. */
+export const toBackendHealth = (health: Health, phase?: StartPhase, reason?: string): BackendHealth => ({
+  status: phase ?? health.state,
+  reason: reason ?? null,
   consecutive_failures: health.consecutiveFailures,
   last_check_time: toTimestamp(health.lastCheckAt),
   last_error_category: health.lastErrorCategory ?? null,
@@ -138,8 +154,15 @@ export const toBackendHealth = (health: Health): BackendHealth => ({
 });
 
 export function toSnapshot(backends: ReadonlyMap<string, BackendHealth>): HealthSnapshot {
-  const summary = { total: backends.size, healthy: 0, degraded: 0, unhealthy: 0, unknown: 0, unauthenticated: 0 };
-  for (const { status } of backends.values()) summary[status] += 1;
+  const summary: Counts = {
+    total: backends.size,
+    healthy: 0,
+    degraded: 0,
+    unhealthy: 0,
+    unknown: 0,
+    unauthenticated: 0,
+  };
+  for (const { status } of backends.values()) summary[status] = (summary[status] ?? 0) + 1;
   const sorted = [...backends].sort(([a], [b]) => (a < b ? -1 : 1));
   return { monitoring_enabled: true, summary, backends: Object.fromEntries(sorted) };
 }

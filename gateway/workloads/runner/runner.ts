@@ -102,6 +102,16 @@ export interface LaunchProblem {
   readonly permanent: boolean;
 }
 
+/** Step of a process that was never ready: its package or image is being installed, or it was just started. */
+export type StartPhase = 'installing' | 'starting';
+
+/** State of a process that vmcp starts. Both absent: it runs, or ended after it was ready. */
+export interface LaunchState {
+  readonly phase?: StartPhase | undefined;
+  /** Reason why it could not be started last. */
+  readonly problem?: LaunchProblem | undefined;
+}
+
 /** A workload cannot be started. The message has advice and never an environment value. */
 export class LaunchError extends Error {
   readonly reason: LaunchReason;

@@ -64,7 +64,7 @@ const pidOf = async (workload: Workload) => Number(await (await fetch(`http://12
 describe('supervise', () => {
   it('starts the server on its port and stops it completely', async () => {
     const workload = await start(LISTEN);
-    expect(workload.state()).toEqual({ status: 'starting', restarts: 0 });
+    expect(workload.state()).toEqual({ status: 'installing', restarts: 0 });
     await until(() => workload.state().status === 'running');
     const pid = await pidOf(workload);
     await workload.stop();
@@ -172,7 +172,7 @@ describe('supervise', () => {
     const workload = await start(`setInterval(() => {}, 1000)`, { openWithinMs: 100 });
     const warnings = () => logged.filter(({ message }) => message.startsWith('workload has not opened its port'));
     await until(() => warnings().length > 0);
-    expect(workload.state().status).toBe('starting');
+    expect(workload.state().status).toBe('late');
     expect(warnings()).toMatchObject([{ fields: { workload: 'demo', port: workload.port } }]);
   });
 });

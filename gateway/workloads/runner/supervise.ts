@@ -17,10 +17,11 @@ export interface Workload {
 
 export interface WorkloadState {
   /**
-   * `running`: its port has accepted a connection. `backoff`: it ended and waits for its next start. `failed`: its
+   * `installing`: its package or image is being prepared. `running`: its port has accepted a connection. `late`: its
+   * port is closed although it was started 30 s ago. `backoff`: it ended and waits for its next start. `failed`: its
    * configuration cannot be started, and it is not retried.
    */
-  readonly status: 'starting' | 'running' | 'backoff' | 'failed' | 'stopped';
+  readonly status: 'installing' | 'starting' | 'late' | 'running' | 'backoff' | 'failed' | 'stopped';
   /** Restarts since the start of the supervision. */
   readonly restarts: number;
   readonly lastExit?: Exit;
@@ -50,7 +51,7 @@ const OPEN_WITHIN_MS = 30_000;
 export function supervise(options: SuperviseOptions): Workload {
   const { name, port } = options;
   const ended = new AbortController();
-  let state: WorkloadState = { status: 'starting', restarts: 0 };
+  let state: WorkloadState = { status: 'installing', restarts: 0 };
   let child: Child | undefined;
   const run = keepRunning(options, ended.signal, {
     started: (next) => (child = next),
@@ -87,10 +88,8 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
     const enter = (status: WorkloadState['status']) => {
       observer.state({ status, restarts, ...end });
     };
-    enter('starting');
-    const { message, fields, ...next } = await runOnce(options, signal, observer.started, () => {
-      enter('running');
-    });
+    enter('installing');
+    const { message, fields, ...next } = await runOnce(options, signal, observer.started, enter);
     end = next.end;
     const over = stopped() || end.problem?.reason === 'LauncherClosed';
     if (over || end.problem?.permanent === true) {
@@ -117,7 +116,7 @@ async function runOnce(
   options: SuperviseOptions,
   signal: AbortSignal,
   started: (child: Child) => void,
-  opened: () => void,
+  enter: (status: 'starting' | 'late' | 'running') => void,
 ): Promise<Outcome> {
   const { launcher, log, name, port, transport } = options;
   try {
@@ -125,8 +124,9 @@ async function runOnce(
     if (command === undefined || signal.aborted) return { message: 'workload stopped', fields: {}, end: {} };
     const child = launcher.spawn(command, { name, stdin: false });
     started(child);
+    enter('starting');
     readLines(child.stdout, logLines(log, name));
-    void announceOpen(options, child, opened);
+    void announceOpen(options, child, enter);
     const lastExit = await child.exited;
     return {
       message: 'workload ended',
@@ -157,7 +157,7 @@ function unlessStopped<T>(pending: Promise<T>, signal: AbortSignal): Promise<T |
 async function announceOpen(
   { name, port, log, now, openWithinMs = OPEN_WITHIN_MS }: SuperviseOptions,
   child: Child,
-  opened: () => void,
+  enter: (status: 'late' | 'running') => void,
 ): Promise<void> {
   let over = false;
   const ended = () => over;
@@ -166,11 +166,12 @@ async function announceOpen(
   let warned = false;
   while (!ended()) {
     if (await accepts(port)) {
-      if (!ended()) opened();
+      if (!ended()) enter('running');
       return;
     }
     if (!warned && now() - startedAt >= openWithinMs) {
       warned = true;
+      enter('late');
       log.warn('workload has not opened its port: check that it listens on the port in PORT', { workload: name, port });
     }
     await sleep(warned ? PROBE_MS * 20 : PROBE_MS);

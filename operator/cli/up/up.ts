@@ -141,7 +141,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       log,
       version: VERSION,
       launcher,
-      launchProblem: (namespace, name) => workloads.problem(namespace, name),
+      launchState: (namespace, name) => workloads.launchState(namespace, name),
     });
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));

@@ -1,4 +1,4 @@
-import { LaunchError, type Command, type Launcher } from '../../../workloads/runner/runner.ts';
+import { LaunchError, type Command, type Launcher, type StartPhase } from '../../../workloads/runner/runner.ts';
 import { afterTimeout } from '../../clock.ts';
 import { failureOfAbort } from '../abort.ts';
 import { BackendError, type Channel, type Transport } from '../channel.ts';
@@ -28,6 +28,8 @@ export interface StdioTransportOptions extends ProcessesOptions {
 }
 
 export interface StdioTransport extends Transport {
+  /** `starting`: the first process was started and its handshake has not ended. */
+  phase(): StartPhase | undefined;
   open(owner: PrincipalOwner, signal: AbortSignal): Promise<Channel>;
 }
 
@@ -37,16 +39,25 @@ export interface StdioTransport extends Transport {
 export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   const { launcher, name } = options;
   let prepared: Promise<Command> | undefined;
-  const command = () =>
-    (prepared ??= options.command().catch((error: unknown) => {
+  let isPreparing = false;
+  const prepare = async (): Promise<Command> => {
+    isPreparing = true;
+    try {
+      return await options.command();
+    } catch (error) {
       if (!(error instanceof LaunchError && error.problem.permanent)) prepared = undefined;
       throw error;
-    }));
-  return processTransport(options, (closing) =>
+    } finally {
+      isPreparing = false;
+    }
+  };
+  const command = () => (prepared ??= prepare());
+  const transport = processTransport(options, (closing) =>
     unlessAborted(command(), closing, () => undefined)
       .then((ready) => launcher.spawn(ready, { name, stdin: true }))
       .catch(refuseLaunch),
   );
+  return { ...transport, phase: () => (isPreparing ? 'installing' : transport.phase()) };
 }
 
 /**
@@ -59,10 +70,16 @@ export function processTransport(
 ): StdioTransport {
   const { isolation, now, after = afterTimeout, maxProcesses, idleMs, longestPauseMs } = options;
   const shared = isShared(isolation);
+  let first: 'none' | 'starting' | 'ended' = 'none';
   const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
-    const capabilities = offeredCapabilities(owner.capabilities, shared);
-    const streams = await startProcess(closing);
-    return startStdioProcess(streams, { ...owner, capabilities }, options, closing);
+    if (first === 'none') first = 'starting';
+    try {
+      const capabilities = offeredCapabilities(owner.capabilities, shared);
+      const streams = await startProcess(closing);
+      return await startStdioProcess(streams, { ...owner, capabilities }, options, closing);
+    } finally {
+      first = 'ended';
+    }
   };
   const pool = new ProcessPool({
     maxProcesses,
@@ -81,6 +98,7 @@ export function processTransport(
       const opening = pool.acquire(key, owner, (process) => process.channel(owner, release));
       return unlessAborted(opening, signal, (late) => void late.close());
     },
+    phase: () => (first === 'starting' ? 'starting' : undefined),
     close: () => pool.close(),
   };
 }

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { group, server, virtualServer, yaml } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { startVmcp } from '../harness/vmcp.ts';
+
+/** Delays every script of the process. */
+const SLOW_START = {
+  name: 'NODE_OPTIONS',
+  value: '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,4000)))',
+};
+const HTTP = 'npx://@modelcontextprotocol/server-everything';
+
+interface HealthDocument {
+  readonly summary: Readonly<Record<string, number>>;
+  readonly backends: Readonly<Record<string, { readonly status: string; readonly reason: string | null }>>;
+}
+
+it('shows slow servers as starting and warns about none of them', async () => {
+  const files = {
+    'all.yaml': yaml(
+      group(),
+      virtualServer(),
+      server('child', 'npx://@modelcontextprotocol/server-memory', { env: [SLOW_START] }),
+      server('listener', HTTP, { env: [SLOW_START], args: ['streamableHttp'], transport: 'streamable-http' }),
+    ),
+  };
+  const vmcp = await startVmcp(testScope(), { files });
+  const health = async () => (await (await fetch(`${vmcp.management}/api/backends/health`)).json()) as HealthDocument;
+  const starting = { status: 'starting', reason: 'it was started and has not answered yet' };
+  await eventually('both servers are starting', async () => (await health()).summary['starting'] === 2);
+  expect((await health()).backends).toMatchObject({ child: starting, listener: starting });
+  const status = (await (await fetch(`${vmcp.management}/status`)).json()) as { backends: object[] };
+  expect(status.backends).toMatchObject([
+    { name: 'child', health: 'starting', reason: starting.reason },
+    { name: 'listener', health: 'starting', reason: starting.reason },
+  ]);
+  const allHealthy = async () => (await health()).summary['healthy'] === 2;
+  await eventually('both servers are healthy', allHealthy, { timeoutMs: 60_000 });
+  expect((await health()).backends).toMatchObject({ child: { reason: null }, listener: { reason: null } });
+  expect(
+    vmcp
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":"warn"')),
+  ).toEqual([]);
+}, 90_000);
