@@ -37,6 +37,8 @@ export interface VirtualServerDeps {
   readonly onOverBudget: (budget: Budget) => void;
   /** Returns the reason why the process of a backend could not be started, where the gateway does not start it itself. */
   readonly launchProblem?: ((backend: string) => LaunchProblem | undefined) | undefined;
+  /** Returns a problem for each member of the group that is not served. */
+  readonly leftOut?: (() => readonly Problem[]) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
   /** The current authentication boundary. */
@@ -57,6 +59,7 @@ export class VirtualServer {
   readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly #launchProblem: VirtualServerDeps['launchProblem'];
+  readonly #leftOut: VirtualServerDeps['leftOut'];
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
@@ -78,6 +81,7 @@ export class VirtualServer {
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#launchProblem = deps.launchProblem;
+    this.#leftOut = deps.leftOut;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
@@ -161,6 +165,11 @@ export class VirtualServer {
   /** Returns the reason why the process of a backend could not be started. */
   launchProblem(backend: string): LaunchProblem | undefined {
     return this.fleet.launchProblem(backend) ?? this.#launchProblem?.(backend);
+  }
+
+  /** Lists a problem for each member of the group that is not served. */
+  leftOut(): readonly Problem[] {
+    return this.#leftOut?.() ?? [];
   }
 
   get draining(): boolean {
