@@ -60,7 +60,10 @@ const ruleTable = (rules: readonly Rule[]): string =>
   [
     '| Place | Rule |',
     '| --- | --- |',
-    ...rules.map(({ path, message }) => `| ${path === '' ? '' : code(path)} | ${cell(message)} |`),
+    ...rules.map(
+      ({ path, message, only }) =>
+        `| ${path === '' ? '' : code(path)} | ${cell(message)}${only === undefined ? '' : ' (refused by the API server only)'} |`,
+    ),
   ].join('\n');
 
 const memberOf = (schema: TSchema, name: string): Shape => (schema as Shape).properties?.[name] ?? {};

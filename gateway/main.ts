@@ -35,6 +35,8 @@ export interface GatewayOptions {
   readonly launcher?: Launcher | undefined;
   /** Returns the state of an HTTP backend that local mode starts. */
   readonly launchState?: ((namespace: string, backend: string) => LaunchState | undefined) | undefined;
+  /** Returns a problem for each member that local mode leaves out of a virtual server. */
+  readonly leftOut?: ((namespace: string, server: string) => readonly Problem[]) | undefined;
   /** Store of users' upstream tokens; absent when there is none. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
@@ -205,7 +207,7 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec): Promise<void> {
-    const { log, version, upstreamTokens, heartbeatMs, launchState } = this.#options;
+    const { log, version, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
       log,
@@ -223,7 +225,10 @@ export class Gateway {
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       heartbeatMs,
       createTransport: (backend, operational) => this.#createTransport(backend, operational, namespace),
-      launchState: (backend) => launchState?.(namespace ?? '', backend),
+      unserved: {
+        launchState: (backend) => launchState?.(namespace ?? '', backend),
+        leftOut: () => leftOut?.(namespace ?? '', spec.config.name ?? '') ?? [],
+      },
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
     });
     this.#running.set(key(spec), server);

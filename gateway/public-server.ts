@@ -52,7 +52,7 @@ export interface PublicServerDeps {
   /** Returns true while this is the only resource at its origin. Called for each request. */
   readonly rootAlias: () => boolean;
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  readonly launchState: VirtualServerDeps['launchState'];
+  readonly unserved: Pick<VirtualServerDeps, 'launchState' | 'leftOut'>;
   /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
   /** Dependencies of strategies except their backend. */
@@ -290,16 +290,7 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 
 function virtualServer(
   config: GatewayConfig,
-  {
-    log,
-    metrics,
-    budgets,
-    onOverBudget,
-    createTransport,
-    launchState,
-    strategies,
-    onAuthentication,
-  }: PublicServerDeps,
+  { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication }: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
 ): VirtualServer {
   return new VirtualServer(config, {
@@ -308,7 +299,7 @@ function virtualServer(
     random: Math.random,
     newId: randomUUID,
     createTransport,
-    launchState,
+    ...unserved,
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
         ? undefined

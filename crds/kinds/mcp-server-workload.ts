@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Closed } from '../../gateway/contract/fields.ts';
+import { Closed, HOST_VARIABLE_PATTERN } from '../../gateway/contract/fields.ts';
 import {
   ATOMIC,
   block,
@@ -13,7 +13,7 @@ import {
   whole,
 } from '../../gateway/contract/optional.ts';
 import { NameRef, RefName } from '../../gateway/contract/references.ts';
-import { rule, type Rule } from '../../gateway/contract/rule.ts';
+import { exactlyOne, rule, type Rule } from '../../gateway/contract/rule.ts';
 
 const count = { minimum: 0, maximum: 2147483647, format: 'int32' };
 const port = { minimum: 1, maximum: 65535, format: 'int32' };
@@ -25,16 +25,30 @@ const quantities = (description: string) => {
   return block(description, { cpu: text('CPU quantity.', quantity), memory: text('Memory quantity.', quantity) });
 };
 
-const env = (description: string) =>
-  Type.Optional(
-    Type.Array(
-      Closed({
-        name: Type.String({ ...ENV_NAME, description: 'Name.' }),
-        value: Type.String({ description: 'Value. Everyone who can read this object can read it.' }),
+const envName = Type.String({ ...ENV_NAME, description: 'Name.' });
+const ENV_VALUE = 'Value. Everyone who can read this object can read it.';
+const envList = (description: string) => ({ maxItems: 256, description, ...mapBy('name') });
+
+const env = Type.Optional(
+  Type.Array(
+    Closed({
+      name: envName,
+      value: text(ENV_VALUE),
+      fromEnv: text('Local mode: name of the variable of the shell or of the file `.env` that holds the value.', {
+        pattern: HOST_VARIABLE_PATTERN,
+        maxLength: 253,
       }),
-      { maxItems: 256, description, ...mapBy('name') },
-    ),
-  );
+    }),
+    envList('Environment variables of the server.'),
+  ),
+);
+
+const podEnv = Type.Optional(
+  Type.Array(
+    Closed({ name: envName, value: Type.String({ description: ENV_VALUE }) }),
+    envList('Additional environment variables.'),
+  ),
+);
 
 const secrets = Type.Optional(
   Type.Array(
@@ -71,7 +85,7 @@ const metadata = {
 const resourceOverrides = block('Additions to the objects that the operator creates.', {
   proxyDeployment: block('Additions to the Deployment or StatefulSet.', {
     ...metadata,
-    env: env('Additional environment variables.'),
+    env: podEnv,
     imagePullSecrets: Type.Optional(
       Type.Array(NameRef('Image pull secret.'), { maxItems: 32, description: 'Image pull secrets.', ...ATOMIC }),
     ),
@@ -98,7 +112,7 @@ export const workloadFields = {
     Type.Enum(['stdio', 'streamable-http', 'sse'], { default: 'stdio', description: 'Transport of the server.' }),
   ),
   args: texts('Arguments of the server.', { maxItems: 256, ...ATOMIC }),
-  env: env('Environment variables of the server.'),
+  env,
   secrets,
   volumes,
   mcpPort: whole('Port that the server listens on. Defaults to 8080.', port),
@@ -158,7 +172,19 @@ const stdioOnly = (member: 'isolation' | 'maxProcesses'): Rule =>
     check: (self) => self[member] === undefined || self.transport === 'stdio',
   });
 
+/** Reason why a cluster rejects `fromEnv`, in the rule of the CRD and in the problem of the operator. */
+export const FROM_ENV_IN_CLUSTER =
+  'env[].fromEnv works with `vmcp up` only: use a Secret and spec.secrets in a cluster';
+
 export const workloadRules: Rule[] = [
+  exactlyOne('env[]', 'value', 'fromEnv'),
+  rule<{ readonly fromEnv?: string }>('env[]', {
+    field: 'fromEnv',
+    rule: '!has(self.fromEnv)',
+    message: FROM_ENV_IN_CLUSTER,
+    check: (self) => self.fromEnv === undefined,
+    only: 'cluster',
+  }),
   stdioOnly('isolation'),
   stdioOnly('maxProcesses'),
   rule<{ readonly type: string; readonly name: string }>('permissionProfile', {

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { describe, expect, it } from 'vitest';
+import type { Rule } from '../../gateway/contract/rule.ts';
 import { KINDS } from './index.ts';
-import { pathText, type Steps } from './schema/object-path.ts';
+import { pathText, places, type Steps } from './schema/object-path.ts';
 import { validateObject, withDefaults } from './validate.ts';
 
 const samples = (folder: string) => {
@@ -14,6 +15,8 @@ const samples = (folder: string) => {
 };
 
 const valid = samples('valid');
+/** Samples that local mode accepts and a cluster rejects. */
+const local = samples('local');
 const invalid = samples('invalid');
 
 const read = (text: string) => {
@@ -59,9 +62,9 @@ function nextStep(path: string, here: Steps, node: Node | null | undefined) {
     });
 }
 
-/** Fields of a kind's spec that no valid sample sets. */
+/** Fields of a kind's spec that no accepted sample sets. */
 function unset(kind: string, schema: object): string[] {
-  const objects = valid.map(([, text]) => read(text).object).filter((object) => object.kind === kind);
+  const objects = [...valid, ...local].map(([, text]) => read(text).object).filter((object) => object.kind === kind);
   const values = objects.map(({ spec }) => spec);
   return missing(schema, values, 'spec');
 }
@@ -111,6 +114,22 @@ describe('a valid sample', () => {
     // These two are known so that they can be refused with advice.
     const refused = ['spec.config.backends', 'spec.config.sessionStorage'];
     expect(unset(kind, spec).filter((path) => !refused.includes(path))).toEqual([]);
+  });
+});
+
+describe('a sample for local mode', () => {
+  it.each(local)('%s is accepted, and breaks exactly the rule of clusters that it names', (_, text) => {
+    const { object } = read(text);
+    expect(validateObject(object.kind, object)).toEqual([]);
+    const broken = KINDS.filter(({ kind }) => kind === object.kind)
+      .flatMap(({ rules }): readonly Rule[] => rules)
+      .filter(({ only }) => only === 'cluster')
+      .flatMap(({ path, field, check }) =>
+        places(object, path)
+          .filter(({ value }) => !check(value as never))
+          .map(({ steps }) => pathText([...steps, ...(field?.split('.') ?? [])])),
+      );
+    expect(broken).toEqual([said(text, 'rejects')]);
   });
 });
 

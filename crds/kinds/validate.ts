@@ -112,7 +112,7 @@ const withoutNulls = (object: Readonly<Record<string, unknown>>): Record<string,
 
 /**
  * Returns all problems that the API server would report about an object, with the same rule messages, and unknown
- * fields. Does not change the object. Throws on an unknown kind.
+ * fields; accepts what only a cluster rejects. Does not change the object. Throws on an unknown kind.
  */
 export function validateObject(kind: string, object: unknown): Problem[] {
   const { schema, rules } = kindOf(kind);
@@ -125,7 +125,7 @@ export function validateObject(kind: string, object: unknown): Problem[] {
   ];
   return [
     ...problems.map(({ path, reason, message }) => ({ path, reason, message })),
-    ...rules.flatMap((rule) => violations(rule, complete, problems)),
+    ...rules.filter(({ only }) => only === undefined).flatMap((rule) => violations(rule, complete, problems)),
   ];
 }
 

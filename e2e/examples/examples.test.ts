@@ -37,6 +37,8 @@ const MEMORY = [
   'read_graph',
   'search_nodes',
 ];
+/** Variables of the shell that examples need. */
+const HOST = { DEMO_API_TOKEN: 'token-of-the-shell' };
 /** False on a machine without python3 or its venv; the Makefile then prints `not applicable`. */
 const hasPython = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
 const prefixed = (prefix: string, names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
@@ -249,6 +251,17 @@ describe('examples', () => {
     expect(rendered.stdout).not.toContain('token-of-the-example');
   });
 
+  it('host-variables: the server gets the variable of the shell under its own name', async () => {
+    const client = await (await startExample(testScope(), 'host-variables', { env: HOST })).client();
+    const seen = textOf(await call(client, 'everything_get-env'));
+    expect(seen).toContain('"API_TOKEN": "token-of-the-shell"');
+    expect(seen).not.toContain('DEMO_API_TOKEN');
+    expect(textOf(await call(client, 'memory_read_graph'))).toContain('entities');
+    const rendered = await vmcpResult(testScope(), ['render', join(root, 'examples', 'host-variables')], { env: HOST });
+    expect(rendered.stdout).toContain('host-variables');
+    expect(rendered.stdout).not.toContain('token-of-the-shell');
+  });
+
   it('stdio-isolation: one child per session and one for probes, or one for all', async () => {
     const example = await startExample(testScope(), 'stdio-isolation');
     const [first, second] = [await example.client(), await example.client()];
@@ -302,7 +315,7 @@ describe('the folder of examples', () => {
   });
 
   it.each(resources)('%s is valid', async (folder) => {
-    const { code, stderr } = await vmcpResult(testScope(), ['validate', join(root, 'examples', folder)]);
+    const { code, stderr } = await vmcpResult(testScope(), ['validate', join(root, 'examples', folder)], { env: HOST });
     const lines = stderr.split('\n').filter((line) => line !== '' && !EXPECTED_WARNING.test(line));
     expect({ code, lines }).toEqual({ code: 0, lines: [] });
   });

@@ -4,6 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { KINDS } from '../../crds/kinds/index.ts';
 import { validateObject } from '../../crds/kinds/validate.ts';
+import type { Rule } from '../../gateway/contract/rule.ts';
 import { adminApi } from '../harness/control-plane/control-plane.ts';
 import { pathOf, type ClusterApi, type KubeManifest } from '../harness/control-plane/api.ts';
 import { blockScope } from '../harness/scope.ts';
@@ -24,10 +25,14 @@ const samplesOf = (folder: string): [file: string, text: string][] => {
 };
 const valid = samplesOf('valid');
 const invalid = samplesOf('invalid');
+const local = samplesOf('local');
+
+/** Folders of examples with fields that a cluster rejects. */
+const LOCAL_EXAMPLES = /^host-variables\//u;
 
 const examples: [file: string, object: KubeManifest][] = readdirSync(join(root, 'examples'), { recursive: true })
   .map(String)
-  .filter((file) => file.endsWith('.yaml'))
+  .filter((file) => file.endsWith('.yaml') && !LOCAL_EXAMPLES.test(file))
   .flatMap((file) =>
     parseAllDocuments(readFileSync(join(root, 'examples', file), 'utf8'))
       .map((document) => document.toJS() as KubeManifest)
@@ -71,6 +76,14 @@ describe('the API server and our validator', () => {
   it.each(valid)('both accept %s', async (_, text) => {
     const object = parse(text) as KubeManifest;
     expect([await ofApiServer(object), ofValidator(object)]).toMatchObject([{ accepted: true }, { accepted: true }]);
+  });
+
+  it.each(local)('only the API server rejects %s, in the words of the rule', async (_, text) => {
+    const object = parse(text) as KubeManifest;
+    const { accepted, words } = await ofApiServer(object);
+    const rules = KINDS.filter(({ kind }) => kind === object.kind).flatMap(({ rules: all }): readonly Rule[] => all);
+    expect({ accepted, ours: ofValidator(object) }).toEqual({ accepted: false, ours: { accepted: true, words: '' } });
+    expect(rules.filter(({ message }) => words.includes(message))).toMatchObject([{ only: 'cluster' }]);
   });
 
   it.each(invalid)('both reject %s', async (file, text) => {

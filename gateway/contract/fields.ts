@@ -18,6 +18,9 @@ export const HOST_PATTERN = '^([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$'
 export const HOST_AND_PORT_PATTERN =
   '^(([*][.])?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?$';
 
+/** A variable of a shell or of a `.env` file. */
+export const HOST_VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$';
+
 /** RFC 6749 §3.3 */
 export const SCOPE_PATTERN = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$';
 

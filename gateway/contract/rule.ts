@@ -10,6 +10,8 @@ export interface Rule<in Self = never> {
   readonly rule: string;
   readonly message: string;
   readonly check: (self: Self) => boolean;
+  /** `cluster` for a value that local mode accepts; both modes apply the rule when absent. */
+  readonly only?: 'cluster';
 }
 
 /** Defines a rule with a typed `self`. */

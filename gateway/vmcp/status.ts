@@ -98,6 +98,7 @@ const specType = (type: string): string => type.replaceAll(/_([a-z])/gu, (_, let
 
 const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
+  ...server.leftOut(),
   ...server.views.shared.problems,
   ...server.fleet.misconfigured().map(credentialProblem),
   ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),

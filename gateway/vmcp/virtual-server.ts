@@ -37,6 +37,8 @@ export interface VirtualServerDeps {
   readonly onOverBudget: (budget: Budget) => void;
   /** Returns the state of a backend's process, where the gateway does not start it itself. */
   readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
+  /** Returns a problem for each member of the group that is not served. */
+  readonly leftOut?: (() => readonly Problem[]) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
   /** The current authentication boundary. */
@@ -56,6 +58,7 @@ export class VirtualServer {
   readonly calls: Forwarder;
   readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
+  readonly #leftOut: VirtualServerDeps['leftOut'];
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
@@ -76,6 +79,7 @@ export class VirtualServer {
     this.#boundary = deps.boundary;
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
+    this.#leftOut = deps.leftOut;
     this.sessions = new Sessions({
       ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
@@ -154,6 +158,11 @@ export class VirtualServer {
   /** Checks whether a client that was authenticated before is still valid. */
   liveness(identity: Identity | undefined): ReturnType<Boundary['liveness']> {
     return this.#boundary.current.liveness(identity);
+  }
+
+  /** Lists a problem for each member of the group that is not served. */
+  leftOut(): readonly Problem[] {
+    return this.#leftOut?.() ?? [];
   }
 
   get draining(): boolean {

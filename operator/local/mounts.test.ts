@@ -29,6 +29,17 @@ describe('writeMounts', () => {
     for (const { path } of [secret(), bundle()]) expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
+  it('writes host variables beside Secrets, readable only by this user', async () => {
+    const path = join(state, 'secrets/default/idp_env/TOKEN');
+    const variable: Mount = { kind: 'HostVariable', namespace: 'default', name: 'idp', key: 'TOKEN', path };
+    await writeMounts([variable], valuesOf([variable, 'one']), state);
+    expect([await readFile(path, 'utf8'), (await stat(path)).mode & 0o777]).toEqual(['one', 0o600]);
+    await pruneMounts([variable], state);
+    expect(await readFile(path, 'utf8')).toBe('one');
+    await pruneMounts([], state);
+    await expect(stat(path)).rejects.toThrow('ENOENT');
+  });
+
   it('replaces changed files as a whole and keeps unchanged ones', async () => {
     await writeMounts([secret(), bundle()], valuesOf([secret(), 'one'], [bundle(), 'PEM']), state);
     const before = await Promise.all([secret(), bundle()].map(async ({ path }) => (await stat(path)).ino));

@@ -90,21 +90,35 @@ function checkReference(reference: Reference, world: World, report: Report): voi
   }
   if (optional) return;
   const keys = keysOf(target, name, snapshot);
+  const beside = supply(reference, world);
   if (!keys) {
-    const message = `${target} "${name}" does not exist (${alternatives(target, world)}): create it or correct the name`;
+    const message = `${target} "${name}" does not exist (${alternatives(target, world)}): create it or correct the name${beside}`;
     report.problem(notFoundReason(target), `${path}.name`, message);
   } else if (key !== undefined && !keys.includes(key)) {
     const there = keys.length > 0 ? `it has ${keys.join(', ')}` : 'it is empty';
     report.problem(
       `${target}KeyNotFound`,
       `${path}.key`,
-      `${target} "${name}" has no key "${key}" (${there}): add it or correct the key`,
+      `${target} "${name}" has no key "${key}" (${there}): add it or correct the key${beside}`,
     );
   } else if (target === 'MCPGroup' && snapshot.groups.get(name)?.metadata.deletionTimestamp !== undefined) {
     const message = `MCPGroup "${name}" is being deleted: refer to another group, or create it again after its deletion`;
     report.problem('GroupRefNotReady', `${path}.name`, message);
   }
 }
+
+/** Returns the other ways to supply the value of a Secret in local mode; '' where there is none. */
+function supply({ path, target, name, key = 'KEY' }: Reference, { platform }: World): string {
+  if (platform.mode !== 'local' || target !== 'Secret') return '';
+  const { secretsOption } = platform;
+  const file = `${secretsOption ?? 'DIR'}/${name}/${key}`;
+  const option = secretsOption === undefined ? ' and use --secrets-dir DIR' : ', which --secrets-dir reads';
+  const variable = isVariable(path) ? ', or replace this entry by spec.env[].fromEnv' : '';
+  return `, or create the file ${file}${option}${variable}`;
+}
+
+/** Returns true for a Secret that sets an environment variable of an MCPServer. */
+const isVariable = (path: string): boolean => /^spec\.secrets\[/u.test(path);
 
 /** Lists the existing names, or in a cluster only the namespace: a condition must not change with every object. */
 function alternatives(target: ReferenceTarget, { snapshot, platform }: World): string {

@@ -34,13 +34,16 @@ export function resolveAll(
       ...resolve(vmcp, snapshot, platform),
     }));
   });
-  const reported = servers.flatMap(({ problems, excluded }) => [
-    ...problems,
-    ...excluded.flatMap((member) => member.problems),
-  ]);
+  const reported = servers.flatMap(allProblems);
   const dangling = ordered.flatMap((snapshot) => danglingReferences(snapshot, platformFor(snapshot.namespace)));
   return { servers, unused: distinct([...reported, ...dangling]).slice(distinct(reported).length) };
 }
+
+/** Lists the problems of a server and of the members that it leaves out. */
+export const allProblems = ({ problems, excluded }: ResolvedServer): ObjectProblem[] => [
+  ...problems,
+  ...excluded.flatMap((member) => member.problems),
+];
 
 function danglingReferences(snapshot: Snapshot, platform: Platform): ObjectProblem[] {
   const problems: ObjectProblem[] = [];

@@ -19,6 +19,9 @@ function platformOf(input: string): Platform {
   return { ...LOCAL, ...(line === undefined ? {} : (parse(line) as Partial<Platform>)) };
 }
 
+/** Variables of the machine in every case. */
+const HOST = { hostEnv: { HOST_TOKEN: 'canary', HOST_EMPTY: '' } };
+
 /** Renders problems as `vmcp validate` prints them, without the folder. */
 const lines = (problems: readonly LocatedProblem[]) =>
   formatProblems(problems, []).replaceAll(dir, '').split('\n').slice(0, -1);
@@ -26,7 +29,7 @@ const place = (manifests: Manifests, problems: Parameters<typeof locateProblems>
   lines(locateProblems(manifests, problems));
 
 async function outcome(input: string) {
-  const manifests = await loadManifests([dir + input]);
+  const manifests = await loadManifests([dir + input], HOST);
   const { servers, unused } = resolveAll(manifests, platformOf(input));
   return {
     files: lines(manifests.problems),

@@ -8,15 +8,19 @@ export interface Platform {
   readonly secretsDir: string;
   /** Folder of ConfigMaps: a key is the file `<configMapsDir>/<configmap>/<key>`. */
   readonly configMapsDir: string;
+  /** Local mode: folder of the option `--secrets-dir`; absent without the option. */
+  readonly secretsOption?: string;
   /** Local mode: true when docker or podman responds; absent when that was not checked. */
   readonly containerEngine?: boolean;
 }
 
 /** File that must exist at `path` before the gateway starts. */
 export interface Mount {
-  readonly kind: 'Secret' | 'ConfigMap';
+  readonly kind: 'Secret' | 'ConfigMap' | 'HostVariable';
   readonly namespace: string;
+  /** Name of the object; of the MCPServer that reads a host variable. */
   readonly name: string;
+  /** Key in the object; name of the host variable. */
   readonly key: string;
   readonly path: string;
   /** True in a cluster when the gateway starts without the file and reads it when it appears. */
@@ -70,12 +74,20 @@ export function newObjectScope(snapshot: Snapshot, platform: Platform): ObjectSc
     mounts,
     on: ({ kind, metadata: { name } }) => reportInto({ kind, namespace, name }, problems, warnings),
     mount(kind, name, key) {
-      const path = `${kind === 'Secret' ? platform.secretsDir : platform.configMapsDir}/${name}/${key}`;
+      const path = `${folderOf(kind, name, platform)}/${key}`;
       mounts.set(path, { kind, namespace, name, key, path });
       return path;
     },
   };
 }
+
+function folderOf(kind: Mount['kind'], name: string, { secretsDir, configMapsDir }: Platform): string {
+  if (kind === 'ConfigMap') return `${configMapsDir}/${name}`;
+  return `${secretsDir}/${kind === 'Secret' ? name : hostVariablesFolder(name)}`;
+}
+
+/** Returns the folder beside those of Secrets with the host variables of an MCPServer. A Secret's name has no `_`. */
+export const hostVariablesFolder = (server: string): string => `${server}_env`;
 
 /** Adds the results of another scope to a scope. */
 export function absorb(scope: ObjectScope, { problems, warnings, mounts }: ObjectScope): void {

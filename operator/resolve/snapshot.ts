@@ -23,6 +23,15 @@ export interface SecretMeta {
   readonly version?: string;
 }
 
+/** Host variables of one MCPServer in local mode: the names of those that are set, never a value. */
+export interface HostVariables {
+  /** Name of the MCPServer. */
+  readonly server: string;
+  readonly names: readonly string[];
+  /** File beside the manifest in which a missing variable can be set. It need not exist. */
+  readonly envFile: string;
+}
+
 export interface ConfigMapData {
   readonly name: string;
   readonly data: Readonly<Record<string, string>>;
@@ -46,6 +55,8 @@ export interface Snapshot extends Collections {
   readonly namespace: string;
   readonly secrets: ByName<SecretMeta>;
   readonly configMaps: ByName<ConfigMapData>;
+  /** By name of the MCPServer; empty in a cluster. */
+  readonly hostVariables: ByName<HostVariables>;
   /** By `Kind/name`. */
   readonly broken: ByName<BrokenObject>;
 }
@@ -54,6 +65,7 @@ export interface SnapshotContents {
   readonly resources?: readonly Resource[];
   readonly secrets?: readonly SecretMeta[];
   readonly configMaps?: readonly ConfigMapData[];
+  readonly hostVariables?: readonly HostVariables[];
   readonly broken?: readonly BrokenObject[];
 }
 
@@ -69,7 +81,7 @@ export const objectsOf = (snapshot: Snapshot, kind?: Resource['kind']): Resource
 
 /** Indexes and sorts the objects of one namespace. Of two objects with one name the first is kept. */
 export function newSnapshot(namespace: string, contents: SnapshotContents): Snapshot {
-  const { resources = [], secrets = [], configMaps = [], broken = [] } = contents;
+  const { resources = [], secrets = [], configMaps = [], hostVariables = [], broken = [] } = contents;
   return {
     namespace,
     ...collections((kind) =>
@@ -80,6 +92,7 @@ export function newSnapshot(namespace: string, contents: SnapshotContents): Snap
     ),
     secrets: byName(secrets, ({ name }) => name),
     configMaps: byName(configMaps, ({ name }) => name),
+    hostVariables: byName(hostVariables, ({ server }) => server),
     broken: byName(broken, ({ kind, name }) => `${kind}/${name}`),
   };
 }

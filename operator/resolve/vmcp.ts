@@ -4,6 +4,7 @@ import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts'
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAuthServer } from './auth-server/auth-server.ts';
 import { checkMembers, type CheckedMember } from './backends/members.ts';
+import { HOST_VARIABLE_NOT_SET } from './backends/server-backend.ts';
 import { reportClusterFields } from './fields/cluster-only.ts';
 import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
 import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
@@ -23,7 +24,10 @@ export interface Resolution {
   readonly mounts: readonly Mount[];
   readonly problems: readonly ObjectProblem[];
   readonly warnings: readonly ObjectProblem[];
-  /** Invalid members in a cluster: they are not served, the others are. Sorted by name, then kind. */
+  /**
+   * Members that are not served, while the others are: in a cluster every invalid one, in local mode those that only lack
+   * a Secret or a host variable. Sorted by name, then kind.
+   */
   readonly excluded: readonly ExcludedMember[];
 }
 
@@ -34,8 +38,8 @@ export interface ExcludedMember {
 }
 
 /**
- * Resolves one VirtualMCPServer to the gateway's configuration or to all its problems. In local mode a problem of a
- * member is a problem of the server; in a cluster the member is excluded.
+ * Resolves one VirtualMCPServer to the gateway's configuration or to all its problems. In a cluster a member with a
+ * problem is excluded. In local mode its problem is a problem of the server, unless it only lacks a value.
  * Pure: the same snapshot and platform give the same bytes.
  */
 export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Resolution {
@@ -48,9 +52,26 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
   checkUnbuilt(vmcp, platform.mode, scope.on(vmcp));
   if (platform.mode === 'cluster') return concludeInCluster(scope, frame, members);
   reportClusterFields(vmcp, scope.on(vmcp));
-  for (const member of members) absorb(scope, member.scope);
-  return conclude(scope, withBackends(frame, members));
+  return concludeLocally(scope, frame, members);
 }
+
+/** Excludes every backend that only lacks a Secret or a host variable. */
+function concludeLocally(scope: Scope, frame: GatewayConfig, members: readonly CheckedMember[]): Resolution {
+  const served = members.filter((member) => !lacksValues(member));
+  for (const member of served) absorb(scope, member.scope);
+  return { ...conclude(scope, withBackends(frame, served)), excluded: excludedMembers(members.filter(lacksValues)) };
+}
+
+const ABOUT_VALUES: ReadonlySet<string> = new Set(['SecretNotFound', 'SecretKeyNotFound', HOST_VARIABLE_NOT_SET]);
+
+/** Returns true for a member whose only problems are values that this machine does not have yet. */
+const lacksValues = ({ scope: { problems } }: CheckedMember): boolean =>
+  problems.length > 0 && problems.every(({ reason }) => ABOUT_VALUES.has(reason));
+
+const excludedMembers = (members: readonly CheckedMember[]): ExcludedMember[] =>
+  members
+    .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
+    .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
 
 /** Returns true for fields of `outgoingAuth`, whose problems in a cluster belong to the backends. */
 const isOutgoing = (path: string): boolean => path.startsWith('spec.outgoingAuth.');
@@ -103,10 +124,7 @@ function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly
   }
   for (const member of valid()) scope.warnings.push(...member.scope.warnings);
   keepMounts(scope, members);
-  const excluded = members
-    .filter((member) => member.scope.problems.length > 0)
-    .map(({ kind, name, scope: { problems } }) => ({ kind, name, problems: concise(problems) }))
-    .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.kind, b.kind));
+  const excluded = excludedMembers(members.filter((member) => member.scope.problems.length > 0));
   const rest = faults.length === 0 ? config : withBackends(frame, valid());
   return { ...conclude(scope, rest, faults.length === 0), excluded };
 }

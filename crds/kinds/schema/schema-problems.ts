@@ -4,6 +4,7 @@ import {
   DNS_LABEL_PATTERN,
   DURATION_PATTERN,
   HOST_PATTERN,
+  HOST_VARIABLE_PATTERN,
   HTTP_URL_PATTERN,
   SCOPE_PATTERN,
 } from '../../../gateway/contract/fields.ts';
@@ -23,6 +24,7 @@ const PATTERN_WORDS: ReadonlyMap<unknown, string> = new Map([
   [HTTP_URL_PATTERN, 'must be an http or https URL'],
   [BASE_URL_PATTERN, 'must be an http or https URL without a query, a fragment and a slash at its end'],
   [HOST_PATTERN, 'must be a host name, or *.DOMAIN for all below it, without a scheme and a port'],
+  [HOST_VARIABLE_PATTERN, 'must be the name of a variable: letters, digits and _, not starting with a digit'],
   [SCOPE_PATTERN, 'must be one scope, without spaces and quotes: write one item each'],
   [HEADER_NAME_PATTERN, 'must be a header name: letters, digits and hyphens'],
 ]);

@@ -13,6 +13,6 @@ export const renderCommand = defineCommand(
       .addOption(secretsDirOption())
       .action(async (paths: string[], flags: { name?: string; secretsDir?: string }) => {
         const { render } = await import('../validate/render.ts');
-        process.exitCode = await render(paths, flags, process);
+        process.exitCode = await render(paths, { ...flags, hostEnv: process.env }, process);
       }),
 );

@@ -8,6 +8,7 @@ interface Flags extends LogFlags {
   readonly managementPort: number;
   readonly state?: string;
   readonly secretsDir?: string;
+  readonly strict?: boolean;
   readonly watch?: boolean;
 }
 
@@ -29,11 +30,13 @@ export const upCommand = defineCommand(
       .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
       .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')
       .addOption(secretsDirOption())
+      .option('--strict', 'start nothing if there is any problem')
       .option('--watch', 'apply changes of the files while running')
       .action(async (paths: string[], flags: Flags, command: Command) => {
         const { up } = await import('../up/up.ts');
         process.exitCode = await up(paths, {
           ...flags,
+          strict: flags.strict ?? false,
           watch: flags.watch ?? false,
           portIsExplicit: isExplicit(command, 'port'),
           managementPortIsExplicit: isExplicit(command, 'managementPort'),

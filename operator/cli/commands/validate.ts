@@ -13,6 +13,6 @@ export const validateCommand = defineCommand(
       .addOption(outputOption())
       .action(async (paths: string[], flags: { secretsDir?: string; output?: 'json' }) => {
         const { validate } = await import('../validate/validate.ts');
-        process.exitCode = await validate(paths, flags, process);
+        process.exitCode = await validate(paths, { ...flags, hostEnv: process.env }, process);
       }),
 );

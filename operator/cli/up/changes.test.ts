@@ -17,6 +17,7 @@ const server = (backends: Backend[], vmcp: Partial<GatewayConfig['vmcp']> = {}, 
   namespace: 'default',
   name,
   mounts: [],
+  excluded: [],
   config: { schema_version: SCHEMA_VERSION, name, vmcp: { ...VMCP, ...vmcp, backends } },
 });
 

@@ -4,8 +4,8 @@ import { compareText } from '../../resolve/snapshot.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import type { Examination } from '../validate/examine.ts';
 
-/** Server without problems. */
-export interface RunnableServer extends Pick<ResolvedServer, 'namespace' | 'name' | 'mounts'> {
+/** Server without problems of its own. */
+export interface RunnableServer extends Pick<ResolvedServer, 'namespace' | 'name' | 'mounts' | 'excluded'> {
   readonly config: GatewayConfig;
 }
 

@@ -17,6 +17,7 @@ import { engineAnswers } from '../../local/container-engine.ts';
 import { examine, type Examination } from '../validate/examine.ts';
 import { describeChanges, hasSameServers } from './changes.ts';
 import { endpointTable } from './endpoint-table.ts';
+import { leftOutLines, leftOutProblems } from './left-out.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
@@ -34,6 +35,8 @@ export interface UpOptions extends LogFlags {
   readonly managementPortIsExplicit: boolean;
   readonly state?: string;
   readonly secretsDir?: string;
+  /** Start nothing if there is any problem. */
+  readonly strict: boolean;
   readonly watch: boolean;
 }
 
@@ -77,8 +80,8 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
 }
 
 /**
- * Reads the files and prints problems and warnings. Returns undefined when nothing can run, or when a file is unreadable:
- * its contents may change what should run.
+ * Reads the files and prints problems and warnings. Returns undefined when nothing can run, when a file is unreadable
+ * (its contents may change what should run), and with `--strict` for any problem.
  */
 async function readFiles(
   paths: readonly string[],
@@ -90,20 +93,25 @@ async function readFiles(
     paths,
     {
       ...(options.secretsDir !== undefined && { secretsDir: options.secretsDir }),
+      hostEnv: process.env,
       engineAnswers: () => engineAnswers(process.env),
       needsFiles: true,
     },
     stateDir,
   );
   stderr.write(formatProblems(seen.problems, seen.warnings));
-  const runnable = seen.servers.filter(({ config }) => config !== undefined).length;
-  if (runnable > 0 && !seen.manifests.problems.some(stopsEverything)) return seen;
+  if (canStart(seen, options.strict)) return seen;
   const nothing =
     seen.servers.length === 0 && seen.problems.length === 0
       ? 'these paths contain no VirtualMCPServer: add one, as in examples/quickstart'
       : '';
   stderr.write(`${nothing || summarize(seen.problems, seen.warnings)}\n`);
   return undefined;
+}
+
+function canStart({ servers, manifests, problems }: Examination, strict: boolean): boolean {
+  if (strict && problems.length > 0) return false;
+  return servers.some(({ config }) => config !== undefined) && !manifests.problems.some(stopsEverything);
 }
 
 /** Returns true for an unreadable file and for duplicate objects, of which either could be the intended one. */
@@ -126,6 +134,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   let watcher: PathsWatcher | undefined;
   try {
     const plan = planServers(first, []);
+    const site = { paths, options, state, workloads, running: plan.servers };
+    stderr.write(leftOutLines(plan.servers));
     const specs = await place(plan, first, options, state, workloads, []);
     const publicPorts = specs.map(({ port }) => port);
     const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
@@ -142,14 +152,14 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       version: VERSION,
       launcher,
       launchState: (namespace, name) => workloads.launchState(namespace, name),
+      leftOut: (namespace, name) => leftOutProblems(site.running, namespace, name),
     });
     prepareBackends(gateway, specs, launcher);
     stdout.write(endpointTable(gateway));
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
-      const site = { paths, options, state, workloads, gateway, running: plan.servers };
       const secrets = options.secretsDir === undefined ? [] : [options.secretsDir];
-      watcher = watchPaths([...paths, ...secrets], () => reload(site));
+      watcher = watchPaths([...paths, ...secrets], () => reload(site, gateway));
     }
     await signalled;
     await watcher?.close();
@@ -220,13 +230,12 @@ interface Site {
   readonly options: UpOptions;
   readonly state: State;
   readonly workloads: HttpWorkloads;
-  readonly gateway: Gateway;
   running: readonly RunnableServer[];
 }
 
 /** Applies the changed files by the rules of the start. An invalid server keeps its previous configuration. */
-async function reload(site: Site): Promise<void> {
-  const { paths, options, state, workloads, gateway } = site;
+async function reload(site: Site, gateway: Gateway): Promise<void> {
+  const { paths, options, state, workloads } = site;
   const { stderr, stdout } = process;
   const seen = await readFiles(paths, options, state.dir);
   if (!seen) {
@@ -236,6 +245,7 @@ async function reload(site: Site): Promise<void> {
   const plan = planServers(seen, site.running);
   for (const server of plan.kept)
     stderr.write(`${serverKey(server)} has a problem: its previous configuration stays active\n`);
+  stderr.write(leftOutLines(plan.servers.filter((server) => !plan.kept.includes(server))));
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
     const specs = await place(plan, seen, options, state, workloads, open);

@@ -47,6 +47,14 @@ it('reports every save of an editor that replaces the file', async () => {
   await noticed(4);
 });
 
+it('reports changes of the .env beside a file', async () => {
+  const file = join(dir, 'a.yaml');
+  writeFileSync(file, '0');
+  start(file);
+  writeFileSync(join(dir, '.env'), 'A=1');
+  await noticed(1);
+});
+
 it('ignores other files of the folder', async () => {
   const file = join(dir, 'a.yaml');
   writeFileSync(file, '0');

@@ -1,5 +1,6 @@
 import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { ENV_FILE } from '../../source/files/env-text.ts';
 
 const QUIET_MS = 200;
 
@@ -10,7 +11,7 @@ export interface PathsWatcher {
 
 /**
  * Calls `onChange` after changes of files or folders followed by a short pause, never twice at once. For a file it
- * watches the folder, because editors replace files.
+ * watches the folder, because editors replace files, and the `.env` beside the file.
  */
 export function watchPaths(paths: readonly string[], onChange: () => Promise<void>): PathsWatcher {
   let timer: NodeJS.Timeout | undefined;
@@ -59,7 +60,7 @@ const watchPath = (path: string, changed: () => void): Watched =>
 /** Watches a file through its folder, since a watch on the file itself does not report a replacement. */
 const watchFile = (path: string, changed: () => void): Watched =>
   watchOne(dirname(path), (name) => {
-    if (name === null || name === basename(path)) changed();
+    if (name === null || name === basename(path) || name === ENV_FILE) changed();
   });
 
 /** Watches each folder separately, since a recursive watch misses replaced files. Hidden folders are skipped. */

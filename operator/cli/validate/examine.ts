@@ -2,7 +2,7 @@ import { configFiles } from '../../../gateway/contract/gateway-config-files.ts';
 import { imageScheme } from '../../resolve/backends/images.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
 import { unusedObjects } from '../../resolve/unused.ts';
-import { resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
+import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { Platform } from '../../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../../source/files/load.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
@@ -19,12 +19,15 @@ export interface Examination {
 }
 
 /** Returns the platform of local mode: secrets and bundles are below the state folder, per namespace. */
-function localPlatform(stateDir: string, containerEngine?: boolean): (namespace: string) => Platform {
+function localPlatform(
+  stateDir: string,
+  facts: Pick<Platform, 'containerEngine' | 'secretsOption'>,
+): (namespace: string) => Platform {
   return (namespace) => ({
     mode: 'local',
     secretsDir: `${stateDir}/secrets/${namespace}`,
     configMapsDir: `${stateDir}/configmaps/${namespace}`,
-    ...(containerEngine !== undefined && { containerEngine }),
+    ...facts,
   });
 }
 
@@ -43,10 +46,14 @@ export async function examine(
 ): Promise<Examination> {
   const manifests = await loadManifests(paths, options);
   const containerEngine = engineAnswers && runsContainers(manifests) ? await engineAnswers() : undefined;
-  const { servers: resolved, unused } = resolveAll(manifests, localPlatform(stateDir, containerEngine));
+  const platform = localPlatform(stateDir, {
+    ...(containerEngine !== undefined && { containerEngine }),
+    ...(options.secretsDir !== undefined && { secretsOption: options.secretsDir }),
+  });
+  const { servers: resolved, unused } = resolveAll(manifests, platform);
   const checked = await Promise.all(resolved.map((server) => checkSecrets(server, manifests)));
   const servers = needsFiles === true ? await Promise.all(checked.map(checkFiles)) : checked;
-  const found = [...servers.flatMap(({ problems }) => problems), ...unused];
+  const found = [...servers.flatMap(allProblems), ...unused];
   const located = locateProblems(
     manifests,
     found.filter(({ reason }) => reason !== CONSEQUENCE_REASON),
@@ -56,7 +63,7 @@ export async function examine(
     manifests,
     servers,
     problems: distinctLines([...manifests.problems, ...located]),
-    warnings: distinctLines(warnings),
+    warnings: distinctLines([...manifests.warnings, ...warnings]),
   };
 }
 

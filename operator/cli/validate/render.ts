@@ -1,15 +1,15 @@
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
-import type { ResolvedServer } from '../../resolve/resolve-all.ts';
+import { allProblems, type ResolvedServer } from '../../resolve/resolve-all.ts';
+import type { LoadOptions } from '../../source/files/load.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
 
-export interface RenderOptions {
+export interface RenderOptions extends LoadOptions {
   /** Name or namespace/name of the VirtualMCPServer, required when there are several. */
   readonly name?: string;
   /** State folder in the rendered paths of secret files; `$STATE` when absent. */
   readonly stateDir?: string;
-  readonly secretsDir?: string;
 }
 
 /** `vmcp render PATH... [--name NAME]`: prints one GatewayConfig as JSON; 0, or 2 with the problems on stderr. */
@@ -25,12 +25,13 @@ export async function render(
     io.stderr.write(`${chosen}\n`);
     return 2;
   }
-  if (!chosen.config || examination.manifests.problems.length > 0) {
+  if (!chosen.config || chosen.excluded.length > 0 || examination.manifests.problems.length > 0) {
     refuse(examination, chosen, io);
     return 2;
   }
   const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
-  io.stderr.write(formatProblems([], locateProblems(examination.manifests, warnings)));
+  const { manifests } = examination;
+  io.stderr.write(formatProblems([], [...manifests.warnings, ...locateProblems(manifests, warnings)]));
   io.stdout.write(`${JSON.stringify(chosen.config, null, 2)}\n`);
   return 0;
 }
@@ -48,8 +49,8 @@ const needUp = ({ vmcp }: GatewayConfig, namespace: string): ObjectProblem[] =>
       message: `only vmcp up assigns a port to a server of transport ${transport}, so vmcp gateway rejects this document: run these files with vmcp up`,
     }));
 
-function refuse({ manifests }: Examination, { problems }: ResolvedServer, io: Io): void {
-  const all = [...manifests.problems, ...locateProblems(manifests, distinct(problems))];
+function refuse({ manifests }: Examination, server: ResolvedServer, io: Io): void {
+  const all = [...manifests.problems, ...locateProblems(manifests, distinct(allProblems(server)))];
   io.stderr.write(formatProblems(all, []));
   io.stderr.write(`${summarize(all, [])}\n`);
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -298,6 +298,54 @@ spec:
     ]);
     expect(problems[0]?.message).toContain('/nowhere/token');
     expect(servers.map(({ config }) => config)).toEqual([undefined]);
+  });
+});
+
+const NEEDS_TOKEN = `${TOOLS}---
+${API}
+kind: MCPServer
+metadata: {name: github}
+spec: {image: "npx://github", groupRef: {name: tools}, env: [{name: TOKEN, fromEnv: GITHUB_TOKEN}]}
+---
+${vmcp('desk')}`;
+
+describe('a host variable', () => {
+  it('that is not set is a problem that names it, the .env file and the line of the field', async () => {
+    await write('a.yaml', NEEDS_TOKEN);
+    const { code, stdout } = await validateFolder();
+    expect(stdout).toMatch(
+      /^a\.yaml:\d+: MCPServer\/github: spec\.env\[0\]\.fromEnv: the variable GITHUB_TOKEN is set neither .* nor in \.env: .*GITHUB_TOKEN=VALUE to \.env \[HostVariableNotSet\]\n$/u,
+    );
+    expect(code).toBe(2);
+    const rendered = await renderFolder();
+    expect({ code: rendered.code, stdout: rendered.stdout }).toEqual({ code: 2, stdout: '' });
+    expect(rendered.stderr).toContain('[HostVariableNotSet]');
+  });
+
+  it('leaves out only the server that needs it', async () => {
+    await write('a.yaml', NEEDS_TOKEN);
+    const { servers } = await examine([dir], {}, '/state');
+    const members = servers.map(({ config, excluded }) => [config?.vmcp.backends ?? [], excluded]);
+    expect(members.map((lists) => lists.map((list) => list.map(({ name }) => name)))).toEqual([
+      [['files'], ['github']],
+    ]);
+  });
+
+  it('is rendered as the path of a file, without its value', async () => {
+    await write('a.yaml', NEEDS_TOKEN);
+    const { code, stdout, stderr } = await renderFolder({ hostEnv: { GITHUB_TOKEN: 'canary' } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('"TOKEN": "$STATE/secrets/default/github_env/GITHUB_TOKEN"');
+    expect(stdout).not.toContain('canary');
+  });
+
+  it('from a .env that others can read causes a warning', async () => {
+    await write('a.yaml', NEEDS_TOKEN);
+    await write('.env', 'GITHUB_TOKEN=canary\n');
+    await chmod(join(dir, '.env'), 0o644);
+    const { code, stderr } = await validateFolder();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^\.env:1: File\/\.env: .* \[EnvFileExposed\] \(warning\)\n1 warning\n$/u);
   });
 });
 

@@ -1,8 +1,8 @@
+import type { LoadOptions } from '../../source/files/load.ts';
 import { examine, type Examination } from './examine.ts';
 import { count, formatProblems, inFileOrder, summarize, type Io } from './problems-output.ts';
 
-export interface ValidateOptions {
-  readonly secretsDir?: string;
+export interface ValidateOptions extends LoadOptions {
   /** Prints one JSON document instead of lines. */
   readonly output?: 'json';
 }

@@ -1,4 +1,5 @@
 import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
+import { plainVariables } from '../../resolve/backends/server-backend.ts';
 import { sortKeys } from '../../resolve/config-check.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { listeningPort, transportOf } from '../mcp-server-ports.ts';
@@ -38,7 +39,7 @@ function addressOf(spec: Spec): Partial<RunConfig> {
 function processOf({ args, env = [], secrets = [], volumes = [] }: Spec): Partial<RunConfig> {
   return {
     ...(args && { cmd_args: args }),
-    ...(env.length > 0 && { env_vars: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
+    ...(env.length > 0 && { env_vars: plainVariables(env) }),
     ...(secrets.length > 0 && {
       secrets: secrets.map(({ name, key, targetEnvName }) => `${name}/${key},target=${targetEnvName ?? key}`),
     }),

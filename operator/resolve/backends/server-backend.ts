@@ -1,4 +1,5 @@
 import type { Backend, BackendProcess } from '../../../gateway/contract/gateway-config.ts';
+import { FROM_ENV_IN_CLUSTER } from '../../../crds/kinds/mcp-server-workload.ts';
 import { checkImage } from './images.ts';
 import type { ObjectScope, Report } from '../scope.ts';
 import type { MCPServer } from '../snapshot.ts';
@@ -8,6 +9,9 @@ const DEFAULT_PROXY_MODE = 'streamable-http';
 /** Environment variable names that Kubernetes accepts. A Secret's key may also start with a digit. */
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/u;
 
+/** Reason of a host variable without a value. */
+export const HOST_VARIABLE_NOT_SET = 'HostVariableNotSet';
+
 /** Resolves an MCPServer: in local mode a process that the gateway starts, in a cluster its Service. */
 export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   const report = scope.on(server);
@@ -15,6 +19,7 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkImage(spec.image, 'spec.image', scope.platform, report);
   checkTransportFields(spec, report);
   checkEnvironment(spec, report);
+  checkHostVariables(server, scope, report);
   checkMountPaths(spec, report);
   if (scope.platform.mode === 'local') return localBackend(server, scope);
   checkSharing(spec, report);
@@ -85,6 +90,22 @@ function checkEnvironment({ env = [], secrets = [] }: MCPServer['spec'], report:
   });
 }
 
+/** Reports host variables that are not set, and all of them in a cluster, where no host has them. */
+function checkHostVariables({ metadata, spec }: MCPServer, { snapshot, platform }: ObjectScope, report: Report): void {
+  const known = snapshot.hostVariables.get(metadata.name);
+  spec.env?.forEach(({ fromEnv }, index) => {
+    if (fromEnv === undefined) return;
+    const path = `spec.env[${String(index)}].fromEnv`;
+    if (platform.mode === 'cluster') {
+      report.problem('HostVariableInCluster', path, FROM_ENV_IN_CLUSTER);
+    } else if (known?.names.includes(fromEnv) !== true) {
+      const file = known?.envFile ?? '.env';
+      const message = `the variable ${fromEnv} is set neither in the environment of vmcp nor in ${file}: export it, or add the line ${fromEnv}=VALUE to ${file}`;
+      report.problem(HOST_VARIABLE_NOT_SET, path, message);
+    }
+  });
+}
+
 /** Checks that mount paths are distinct, since the API server merges mounts by path. */
 function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): void {
   const paths = volumes.map(({ mountPath }) => mountPath);
@@ -96,14 +117,25 @@ function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): v
   });
 }
 
+/** Returns the variables whose value is in the resource. */
+export const plainVariables = (env: NonNullable<MCPServer['spec']['env']>): Record<string, string> =>
+  Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+
 /** Returns the environment of a process that the gateway starts. In a cluster only the server's own pod has it. */
-function localEnvironment({ spec }: MCPServer, scope: ObjectScope): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
+function localEnvironment(
+  { metadata, spec }: MCPServer,
+  scope: ObjectScope,
+): Pick<BackendProcess, 'env_vars' | 'env_var_files'> {
   const { env = [], secrets = [] } = spec;
-  const files = secrets.map(
-    ({ name, key, targetEnvName }) => [targetEnvName ?? key, scope.mount('Secret', name, key)] as const,
-  );
+  const values = plainVariables(env);
+  const files = [
+    ...env.flatMap(({ name, fromEnv }) =>
+      fromEnv === undefined ? [] : [[name, scope.mount('HostVariable', metadata.name, fromEnv)] as const],
+    ),
+    ...secrets.map(({ name, key, targetEnvName }) => [targetEnvName ?? key, scope.mount('Secret', name, key)] as const),
+  ];
   return {
-    ...(env.length > 0 && { env_vars: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
+    ...(Object.keys(values).length > 0 && { env_vars: values }),
     ...(files.length > 0 && { env_var_files: Object.fromEntries(files) }),
   };
 }

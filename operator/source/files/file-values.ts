@@ -3,7 +3,7 @@ import type { SecretsDir } from './secrets-dir.ts';
 
 type ValueRef = Pick<Mount, 'kind' | 'namespace' | 'name' | 'key'>;
 
-/** Values of Secrets and ConfigMaps for local mode. Printing the object shows no value. */
+/** Values of Secrets, ConfigMaps and host variables for local mode. Printing the object shows no value. */
 export interface SecretValues {
   /** Returns a value, or undefined when the key does not exist. Secrets in files take precedence over the secrets folder. */
   read(ref: ValueRef): Promise<Uint8Array | undefined>;

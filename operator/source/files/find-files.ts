@@ -1,5 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { ENV_FILE } from './env-text.ts';
 import { fileProblem, type LocatedProblem } from './located.ts';
 
 /** Path that stands for standard input, as in other tools. */
@@ -7,6 +8,7 @@ export const STDIN = '-';
 /** Name of standard input in positions of problems. */
 export const STDIN_FILE = '/dev/stdin';
 const MANIFEST = /\.(ya?ml|json)$/u;
+const ENV_FILE_GIVEN = 'host variables are not resources: name the folder, and vmcp finds its .env';
 const SKIPPED_FOLDER = /^(\.|node_modules$)/u;
 
 export interface FoundFiles {
@@ -42,7 +44,8 @@ async function visit(path: string, search: Search, isArgument: boolean): Promise
   if (search.seen.has(real)) return true;
   search.seen.add(real);
   if (!folder) {
-    search.files.push(path);
+    if (basename(path) === ENV_FILE) search.problems.push(fileProblem(path, 'NoManifests', ENV_FILE_GIVEN));
+    else search.files.push(path);
     return true;
   }
   const isFound = await visitFolder(path, search);

@@ -14,6 +14,7 @@ import { parseDocuments } from './document.ts';
 import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';
 import { validate, type Verdict } from './validate.ts';
+import { findHostVariables, type ServerVariables, type VariableReader } from './host-variables.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
 import { isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
 import { readText } from './read-text.ts';
@@ -33,6 +34,7 @@ export interface Manifests {
   readonly secretValues: SecretValues;
   /** Problems of files and of single objects. `resolve` finds problems between objects. */
   readonly problems: readonly LocatedProblem[];
+  readonly warnings: readonly LocatedProblem[];
   /** Returns the position of a field, or of its longest existing prefix. Undefined for an object that is in no file. */
   locate(object: ObjectRef, path: string): Position | undefined;
 }
@@ -40,6 +42,8 @@ export interface Manifests {
 export interface LoadOptions {
   /** Folder with additional Secrets for every namespace, as `<secret>/<key>`. */
   readonly secretsDir?: string;
+  /** Environment of this process, for host variables; empty when absent. */
+  readonly hostEnv?: Readonly<Record<string, string | undefined>>;
 }
 
 interface Validated {
@@ -54,12 +58,14 @@ export async function loadManifests(paths: readonly string[], options: LoadOptio
   const validated = objects.map((object) => ({ object, verdict: validate(object) }));
   const { unique, duplicates } = splitDuplicates(validated);
   const refused = validated.flatMap(({ verdict }) => (verdict.is === 'refused' ? verdict.problems : []));
+  const host = await findHostVariables(unique.flatMap(variableReader), paths, options.hostEnv ?? {});
   return {
     files,
     objects,
-    snapshots: snapshotsOf(unique, dir),
-    secretValues: valuesOf(unique, dir),
-    problems: [...problems, ...(dir?.problems ?? []), ...duplicates, ...refused],
+    snapshots: snapshotsOf(unique, dir, host.servers),
+    secretValues: valuesOf(unique, dir, host.servers),
+    problems: [...problems, ...(dir?.problems ?? []), ...host.problems, ...duplicates, ...refused],
+    warnings: host.warnings,
     locate: locator(unique),
   };
 }
@@ -122,12 +128,27 @@ function locator(validated: readonly Validated[]): Manifests['locate'] {
   return (ref, path) => objects.get(keyOf(ref))?.locate(path);
 }
 
-function snapshotsOf(validated: readonly Validated[], dir: SecretsDir | undefined): ReadonlyMap<string, Snapshot> {
+/** Returns the host variables that a valid MCPServer reads. */
+function variableReader({ object, verdict }: Validated): VariableReader[] {
+  if (verdict.is !== 'resource' || verdict.resource.kind !== 'MCPServer') return [];
+  const variables = (verdict.resource.spec.env ?? []).flatMap(({ fromEnv }) => fromEnv ?? []);
+  const { file } = object.locate('metadata.name');
+  return variables.length === 0 ? [] : [{ namespace: object.namespace, server: object.name, file, variables }];
+}
+
+function snapshotsOf(
+  validated: readonly Validated[],
+  dir: SecretsDir | undefined,
+  host: readonly ServerVariables[],
+): ReadonlyMap<string, Snapshot> {
   const namespaces = [...new Set(validated.map(({ object }) => object.namespace))].toSorted(compareText);
   return new Map(
     namespaces.map((namespace) => {
       const here = validated.filter(({ object }) => object.namespace === namespace);
-      return [namespace, newSnapshot(namespace, { ...contentsOf(here), secrets: secretsOf(here, dir) })];
+      const hostVariables = host
+        .filter((variables) => variables.namespace === namespace)
+        .map(({ server, names, envFile }) => ({ server, names, envFile }));
+      return [namespace, newSnapshot(namespace, { ...contentsOf(here), secrets: secretsOf(here, dir), hostVariables })];
     }),
   );
 }
@@ -168,12 +189,20 @@ function secretsOf(validated: readonly Validated[], dir: SecretsDir | undefined)
   });
 }
 
-function valuesOf(validated: readonly Validated[], dir: SecretsDir | undefined): SecretValues {
+function valuesOf(
+  validated: readonly Validated[],
+  dir: SecretsDir | undefined,
+  host: readonly ServerVariables[],
+): SecretValues {
   const values = new Map<string, Uint8Array>();
   for (const { object, verdict } of validated) {
     if (verdict.is !== 'data' || (object.kind !== 'Secret' && object.kind !== 'ConfigMap')) continue;
     for (const [key, bytes] of verdict.data.values)
       values.set(valueKey({ kind: object.kind, namespace: object.namespace, name: object.name, key }), bytes);
+  }
+  for (const { namespace, server, values: variables } of host) {
+    for (const [key, value] of variables)
+      values.set(valueKey({ kind: 'HostVariable', namespace, name: server, key }), Buffer.from(value));
   }
   return secretValues(values, dir);
 }

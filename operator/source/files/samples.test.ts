@@ -29,8 +29,10 @@ describe('invalid samples', () => {
 });
 
 describe('valid samples', () => {
-  it.each(files('valid'))('%s is accepted', async (name) => {
-    const { problems, objects } = await loadManifests([`${samples}valid/${name}`]);
+  const accepted = ['valid', 'local'].flatMap((folder) => files(folder).map((name) => `${folder}/${name}`));
+
+  it.each(accepted)('%s is accepted', async (name) => {
+    const { problems, objects } = await loadManifests([samples + name]);
     expect(problems).toEqual([]);
     expect(objects.length).toBeGreaterThan(0);
   });

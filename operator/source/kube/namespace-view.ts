@@ -40,6 +40,7 @@ export class NamespaceView {
       ...collections((kind) => this.#kinds.get(kind)?.view() ?? new Map()),
       secrets: this.#secrets.view(),
       configMaps: this.#configMaps.view(),
+      hostVariables: new Map(),
       broken: this.#broken.view(),
     };
     return this.#snapshot;
