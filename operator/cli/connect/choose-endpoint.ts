@@ -12,7 +12,7 @@ export type EndpointChoice = { readonly endpoint: Endpoint } | { readonly messag
 /** Name of an entry for `--url` without `--name`. */
 const DEFAULT_NAME = 'vmcp';
 /** Names that every client accepts and that need no quotes in any format. */
-const ENTRY_NAME = /^[A-Za-z][\w.-]{0,63}$/u;
+const ENTRY_NAME = /^[A-Za-z\d][\w.-]{0,63}$/u;
 
 /** Chooses the virtual server to connect to: that of `--url`, or one of the running `vmcp up`. Pure. */
 export function chooseEndpoint(
@@ -53,6 +53,8 @@ function ofUrl(text: string, name: string): EndpointChoice {
 const named = (name: string, url: string): EndpointChoice =>
   ENTRY_NAME.test(name)
     ? { endpoint: { name, url } }
-    : usage('--name must start with a letter and have at most 64 letters, digits, dots, hyphens and underscores');
+    : usage(
+        '--name must start with a letter or digit and have at most 64 letters, digits, dots, hyphens and underscores',
+      );
 
 const usage = (message: string): EndpointChoice => ({ message, isUsage: true });

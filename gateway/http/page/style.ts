@@ -35,7 +35,7 @@ const variables = (colours: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `--${name}:${value}`)
     .join(';');
 
-/** Style sheet of all pages. The policy contains the hash of exactly this text. */
+/** Style sheet of all pages. The policy of a page contains the hash of its whole style sheet. */
 export const STYLE = `
 :root{color-scheme:light dark;${variables(PALETTE.light)}}
 @media (prefers-color-scheme:dark){:root{${variables(PALETTE.dark)}}}
