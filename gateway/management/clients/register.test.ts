@@ -81,7 +81,6 @@ describe('a file that cannot be edited', () => {
     ['cursor', '{"mcpServers": []}', undefined, 'must have an object in "mcpServers"'],
     ['codex', 'a = 1\nb = \n', 2, 'not valid TOML'],
     ['codex', 'mcp_servers = { a = { url = "x" } }\n', undefined, 'cannot be edited safely'],
-    ['mistral-vibe', 'mcp_servers = []\n', undefined, 'cannot be edited safely'],
     ['goose', 'x: 1\na: 1\n b: 2\n', 2, 'not valid YAML'],
     ['goose', '{a: 1}\n', undefined, 'cannot be edited safely'],
     ['goose', 'a: 1\n---\nb: 2\n', 2, 'not valid YAML'],

@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import { cut, endOfLineBefore, lineBreakOf, lineStart } from './lines.ts';
+import { cut, endOfLineBefore, lineBreakOf, lineStart, splice } from './lines.ts';
 
 /** Member of an object in the text. */
 interface Member {
@@ -66,9 +66,6 @@ function leadOf(text: string, start: number): number {
   const before = text.slice(line, start).trimEnd();
   return before === '' ? endOfLineBefore(text, line) : line + before.length;
 }
-
-const splice = (text: string, offset: number, added: string): string =>
-  text.slice(0, offset) + added + text.slice(offset);
 
 /** Renders a member on lines of its own with `indent`, or on the same line without. */
 function newMember(text: string, indent: string | undefined, key: string, value: object, unit: string): string {

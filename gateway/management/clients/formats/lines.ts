@@ -16,6 +16,9 @@ export function cutLines(text: string, start: number, end: number): string {
 
 export const cut = (text: string, start: number, end: number): string => text.slice(0, start) + text.slice(end);
 
+export const splice = (text: string, offset: number, added: string): string =>
+  text.slice(0, offset) + added + text.slice(offset);
+
 /** Returns the number of the line, from 1, that holds an offset. */
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 

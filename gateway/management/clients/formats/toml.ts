@@ -1,9 +1,12 @@
 import { parse as parseToml, stringify, TomlError } from 'smol-toml';
 import type { Entry } from '../client.ts';
 import type { Format, Parsed, Place } from './format.ts';
-import { cut, lineBreakOf } from './lines.ts';
+import { cut, lineBreakOf, splice } from './lines.ts';
 
-/** TOML. Each server is a table with a header of its own: `[key.name]`, or `[[key]]` in a list. */
+/**
+ * TOML. Each server is a table with a header of its own: `[key.name]`, or `[[key]]` in a list. A list in brackets, such as
+ * `key = []`, gets an inline table.
+ */
 export const toml: Format = { parse, insert, remove };
 
 function parse(text: string): Parsed {
@@ -17,6 +20,11 @@ function parse(text: string): Parsed {
 
 /** Appends the table behind a blank line. */
 function insert(text: string, { key, isList }: Place, name: string, entry: Entry): string {
+  const open = isList ? openingBracketOf(text, key) : undefined;
+  if (open !== undefined) {
+    const isFirst = itemsOf(text, key).length === 0;
+    return splice(text, open, isFirst ? inlineTable(entry) : `${inlineTable(entry)},`);
+  }
   const end = lineBreakOf(text);
   const table = stringify({ [key]: isList ? [entry] : { [name]: entry } })
     .trim()
@@ -26,6 +34,8 @@ function insert(text: string, { key, isList }: Place, name: string, entry: Entry
 }
 
 function remove(text: string, place: Place, name: string): string | undefined {
+  const open = place.isList ? openingBracketOf(text, place.key) : undefined;
+  if (open !== undefined) return cutInlineItem(text, open, itemsOf(text, place.key), name);
   const tables = tablesOf(text);
   const own = place.isList
     ? itemOf(text, tables, place.key, name)
@@ -79,9 +89,7 @@ function headerOf(line: string): Pick<Table, 'path' | 'isItem'> | undefined {
 
 /** Returns the tables of the list item with this name. */
 function itemOf(text: string, tables: readonly Table[], key: string, name: string): Table[] {
-  const parsed = parse(text);
-  const items = 'data' in parsed ? (parsed.data as Readonly<Record<string, unknown>>)[key] : undefined;
-  const index = Array.isArray(items) ? items.findIndex((item: { name?: unknown }) => item.name === name) : -1;
+  const index = itemsOf(text, key).findIndex((item) => item['name'] === name);
   const heads = tables.flatMap(({ isItem, path }, at) => (isItem && path.length === 1 && path[0] === key ? [at] : []));
   const head = heads[index];
   if (head === undefined) return [];
@@ -101,4 +109,41 @@ function cutTable(text: string, { start, end }: Table): string {
   const blank = ownBreak === undefined ? /(?:\r?\n){1,2}$/u : /(?<=^|\n)\r?\n$/u;
   const lead = blank.exec(before)?.[0].length ?? 0;
   return cut(text, start - lead, end + (ownBreak?.length ?? 0));
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** Returns the items of a list. */
+function itemsOf(text: string, key: string): readonly Item[] {
+  const parsed = parse(text);
+  const items = 'data' in parsed ? (parsed.data as Item)[key] : undefined;
+  return Array.isArray(items) ? (items as Item[]) : [];
+}
+
+/** Returns the offset behind the bracket of `key = [`, which stands above all tables. */
+function openingBracketOf(text: string, key: string): number | undefined {
+  const firstTable = tablesOf(text)[0]?.start ?? text.length;
+  let offset = 0;
+  for (const line of text.split('\n')) {
+    if (offset >= firstTable) return undefined;
+    const [name = '', value] = line.split('=', 2);
+    if (name.trim() === key && value?.trimStart().startsWith('[') === true) return text.indexOf('[', offset) + 1;
+    offset += line.length + 1;
+  }
+  return undefined;
+}
+
+const inlineTable = (entry: Item): string =>
+  `{ ${Object.entries(entry)
+    .map(([name, value]) => stringify({ [name]: value }).trim())
+    .join(', ')} }`;
+
+/** Reverts `insert` for an inline table that still has the layout of `insert`. */
+function cutInlineItem(text: string, open: number, items: readonly Item[], name: string): string | undefined {
+  const item = items.find((one) => one['name'] === name);
+  const own = item && inlineTable(item);
+  const start = own === undefined ? -1 : text.indexOf(own, open);
+  if (own === undefined || start === -1) return undefined;
+  const end = start + own.length;
+  return cut(text, start, text[end] === ',' ? end + 1 : end);
 }

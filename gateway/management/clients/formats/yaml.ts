@@ -12,7 +12,7 @@ import {
 } from 'yaml';
 import type { Entry } from '../client.ts';
 import type { Format, Parsed, Place } from './format.ts';
-import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart } from './lines.ts';
+import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart, splice } from './lines.ts';
 
 /** YAML. Only block style can be edited, and flow style inside of the servers. */
 export const yaml: Format = { parse, insert, remove };
@@ -88,9 +88,6 @@ function cutFlowItem(text: string, start: number, end: number): string {
   const before = /,\s*$/u.exec(text.slice(0, start))?.[0].length ?? 0;
   return cut(text, start - before, end);
 }
-
-const splice = (text: string, offset: number, added: string): string =>
-  text.slice(0, offset) + added + text.slice(offset);
 
 const pairOf = (map: YAMLMap, key: string): Pair | undefined =>
   map.items.find((pair) => isScalar(pair.key) && pair.key.value === key);

@@ -62,6 +62,8 @@ export const CONFIGURATIONS: Readonly<Record<Client['format'], readonly Template
     () => '# nothing yet\n',
     () => 'a = 1',
     () => 'a = 1\n\n',
+    (key, isList) => (isList ? `${key} = []\n[b]\nc = 1\n` : ''),
+    (key, isList) => (isList ? `a = 1\n${key} = [ # all\n  { name = "x" },\n]\n` : ''),
     () => 'a = 1 # one\n[b]\nc = """\n[text]\n"""\n',
     (key, isList) => (isList ? `[[${key}]]\nname = "x"\n` : `[${key}.x]\nurl = "y"\n[${key}.x.env]\nA = "b"\n`),
     (key, isList) => (isList ? `[[${key}]]\nname = "x"\n\n# end\n[z]\n` : `[ ${key} . "x y" ] # x\nurl = "y"\n\n# end\n[z]\n`),
