@@ -166,7 +166,7 @@ describe('vmcp connect', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^CLIENT +NAME +INSTALLED +CONNECTED +FILE$/u);
-    expect(lines.find((line) => line.startsWith('cursor '))).toMatch(/ Cursor +yes +tools +\S+mcp\.json$/u);
+    expect(lines.find((line) => line.startsWith('cursor '))).toMatch(/ Cursor +yes +tools +~\/\.cursor\/mcp\.json$/u);
     expect(lines.find((line) => line.startsWith('codex '))).toMatch(/ Codex +no +- /u);
   });
 

@@ -139,7 +139,7 @@ function list(flags: ConnectFlags, host: Host): number {
     name,
     installed ? 'yes' : 'no',
     connected.join(',') || '-',
-    file,
+    file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file,
   ]);
   const lines = renderTable([['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...rows]);
   host.stdout.write(`${lines.join('\n')}\n`);
