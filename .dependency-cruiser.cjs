@@ -8,6 +8,8 @@ const READER = '^gateway/read-gateway-config\\.ts$';
 const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
 /** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
+/** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */
+const CLIENTS = '^gateway/management/clients/';
 /** Shapes of Kubernetes objects. */
 const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
 /** Packages that use the network, the disk or a cluster. */
@@ -69,7 +71,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${CLIENTS}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {
@@ -94,9 +96,9 @@ module.exports = {
       name: 'pure-core-has-no-effects',
       severity: 'error',
       comment:
-        'resolve/, render/, status/, aggregation/ and the address classes are pure: no disk, no network, no cluster, no logger.',
+        'resolve/, render/, status/, aggregation/, the clients and the address classes are pure: no disk, no network, no cluster, no logger.',
       from: {
-        path: `^(operator/(resolve|render|status)|gateway/(vmcp/aggregation|authserver/core))/|${ADDRESSES}`,
+        path: `^(operator/(resolve|render|status)|gateway/(vmcp/aggregation|authserver/core))/|${CLIENTS}|${ADDRESSES}`,
         pathNot: TEST,
       },
       to: { path: `${EFFECTS}|${EFFECTFUL_BUILTINS}` },

@@ -31,6 +31,8 @@ await build({
   sourcemap: true,
   legalComments: 'linked',
   plugins: [unusedModels],
+  // Its main module is UMD, whose imports esbuild cannot follow.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   banner: {
     js: "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);",
   },

@@ -6,6 +6,7 @@ import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
 import { requestId } from './http/request-id.ts';
+import { landing } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
 import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
@@ -36,15 +37,13 @@ export interface CurrentAuthServer {
 export interface Gate {
   readonly boundary: CurrentBoundary;
   readonly authServer: CurrentAuthServer;
+  /** Returns the MCP URL for clients; undefined when only clients know it. */
+  readonly clientUrl: () => string | undefined;
 }
 
 /** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
-export function createPublicApp(
-  server: VirtualServer,
-  edge: EdgeOptions,
-  { boundary, authServer }: Gate,
-  options: AppOptions,
-): Express {
+export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: Gate, options: AppOptions): Express {
+  const { boundary, authServer } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
@@ -66,23 +65,31 @@ export function createPublicApp(
     else next();
   });
   app.use(originGuard(options.origins));
-  app.use((req, res, next) => {
+  const authenticate: RequestHandler = (req, res, next) => {
     boundary.current.authenticate(req, res, next);
-  });
-  app.head('/mcp', methodNotAllowed('POST', 'GET', 'DELETE')); // `get` would take it, and open a stream
-  app.post('/mcp', mcpPost(server, edge));
-  app.get('/mcp', mcpGet(server));
-  app.delete('/mcp', mcpDelete(server));
-  app.all('/mcp', methodNotAllowed('POST', 'GET', 'DELETE'));
-  const legacy = legacySse(server, edge, '/messages');
-  app.head('/sse', methodNotAllowed('GET'));
-  app.get('/sse', legacy.get);
-  app.all('/sse', methodNotAllowed('GET'));
-  app.post('/messages', legacy.post);
-  app.all('/messages', methodNotAllowed('POST'));
-  app.use(notFound('the MCP endpoint is /mcp'));
+  };
+  routeMcp(app, server, edge, authenticate);
+  // after the MCP paths, so that their requests are not compared with it
+  app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl() }));
+  app.use(authenticate, notFound('the MCP endpoint is /mcp'));
   app.use(fail(options.log));
   return app;
+}
+
+/** Adds the paths of the MCP transports. Each is one route, so that a call passes few layers. */
+function routeMcp(app: Express, server: VirtualServer, edge: EdgeOptions, authenticate: RequestHandler): void {
+  const mcpMethods = methodNotAllowed('POST', 'GET', 'DELETE');
+  app
+    .route('/mcp')
+    .all(authenticate)
+    .head(mcpMethods) // `get` would take it, and open a stream
+    .post(mcpPost(server, edge))
+    .get(mcpGet(server))
+    .delete(mcpDelete(server))
+    .all(mcpMethods);
+  const legacy = legacySse(server, edge, '/messages');
+  app.route('/sse').all(authenticate).head(methodNotAllowed('GET')).get(legacy.get).all(methodNotAllowed('GET'));
+  app.route('/messages').all(authenticate).post(legacy.post).all(methodNotAllowed('POST'));
 }
 
 /** Creates the handlers that operators reach, in order. */

@@ -83,6 +83,7 @@ export class PublicServer {
       boundary: { current: UNDER_WAY },
       authServer: { current: undefined },
       onLoginEnded: () => undefined,
+      clientUrl: () => undefined,
     };
     gate.authServer.current = await openAuthServer(spec.config, deps, gate);
     const virtual = virtualServer(spec.config, deps, gate);
@@ -128,6 +129,8 @@ export class PublicServer {
     this.#gate.onLoginEnded = (tsid) => {
       endStreamsOf(parts.virtual, tsid);
     };
+    const isHere = spec.local ?? isLoopback(spec.host); // elsewhere clients need another URL than `mcpUrl`
+    this.#gate.clientUrl = () => this.virtual.config.oidc_config?.resourceURL ?? (isHere ? this.mcpUrl : undefined);
     this.#heartbeat = startHeartbeat(parts.virtual, deps.heartbeatMs);
   }
 
@@ -227,6 +230,7 @@ interface CurrentGate {
   readonly boundary: { current: Boundary };
   readonly authServer: { current: AuthServer | undefined };
   onLoginEnded: (tsid: string) => void;
+  clientUrl: () => string | undefined;
 }
 
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */

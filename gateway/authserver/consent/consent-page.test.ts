@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { consentPage, type ConsentQuestion } from './consent-page.ts';
 import { ERROR_PAGES, errorPage, type ErrorPageName } from './error-page.ts';
-import { PALETTE } from './style.ts';
-import type { Page } from './page.ts';
+import { PALETTE } from '../../http/page/style.ts';
+import type { Page } from '../../http/page/page.ts';
 import { describeScopes } from './scope-text.ts';
 import { QUESTIONS } from './testdata/questions.ts';
 

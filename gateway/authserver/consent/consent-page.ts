@@ -1,7 +1,7 @@
-import { displayText } from '../clients/metadata/display-text.ts';
+import { displayText } from '../../http/page/display-text.ts';
 import { redirectTarget, type RedirectTarget } from '../clients/metadata/redirect-uri.ts';
-import { markup, type Html } from './markup.ts';
-import { renderPage, type Page } from './page.ts';
+import { markup, type Html } from '../../http/page/markup.ts';
+import { renderPage, type Page } from '../../http/page/page.ts';
 
 /** Content of the consent page. Texts of clients are cleaned and escaped here. */
 export interface ConsentQuestion {

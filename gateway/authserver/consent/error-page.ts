@@ -1,5 +1,5 @@
-import { markup } from './markup.ts';
-import { renderPage, type Page } from './page.ts';
+import { markup } from '../../http/page/markup.ts';
+import { renderPage, type Page } from '../../http/page/page.ts';
 
 interface Explanation {
   readonly status: number;

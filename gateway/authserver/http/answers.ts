@@ -1,6 +1,5 @@
 import type { Response } from 'express';
 import { sendJson } from '../../http/endpoint/replies.ts';
-import type { Page } from '../consent/page.ts';
 import type { OAuthError } from '../core/refusal.ts';
 
 export interface ErrorHeaders {
@@ -18,8 +17,4 @@ export function sendError(
   if (retryAfterSeconds !== undefined) res.set('Retry-After', String(retryAfterSeconds));
   if (challenge !== undefined) res.set('WWW-Authenticate', challenge);
   sendJson(res, status, { error, error_description: description });
-}
-
-export function sendPage(res: Response, { status, headers, body }: Page): void {
-  res.status(status).set(headers).send(body);
 }

@@ -10,7 +10,8 @@ import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
-import { sendError, sendPage } from './answers.ts';
+import { sendPage } from '../../http/page/send-page.ts';
+import { sendError } from './answers.ts';
 import { PageRefused, Refused } from './refused.ts';
 import type { Logger } from '../../contract/logger.ts';
 

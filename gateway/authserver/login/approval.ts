@@ -5,7 +5,7 @@ import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
 import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
-import { sendPage } from '../http/answers.ts';
+import { sendPage } from '../../http/page/send-page.ts';
 import { Refused } from '../http/refused.ts';
 import type { LoginAttempt } from '../storage/records.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { connectCommand } from './connect.ts';
 import { gatewayCommand } from './gateway.ts';
 import { operatorCommand } from './operator.ts';
 import { renderCommand } from './render.ts';
@@ -12,6 +13,7 @@ export const COMMANDS: readonly Command[] = [
   upCommand,
   validateCommand,
   renderCommand,
+  connectCommand,
   gatewayCommand,
   operatorCommand,
   versionCommand,

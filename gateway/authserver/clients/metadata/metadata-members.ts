@@ -1,4 +1,4 @@
-import { displayText } from './display-text.ts';
+import { displayText } from '../../../http/page/display-text.ts';
 
 /** Error codes of a registration (RFC 7591 §3.2.2). */
 export type RegistrationErrorCode = 'invalid_redirect_uri' | 'invalid_client_metadata' | 'invalid_software_statement';

@@ -13,7 +13,7 @@ const BASE = {
 } as const satisfies Partial<ConsentQuestion>;
 
 /** Consent pages for each kind of client, as the documentation shows them. */
-export const QUESTIONS: Readonly<Record<'document' | 'loopback' | 'app' | 'odd', ConsentQuestion>> = {
+export const QUESTIONS: Readonly<Record<'document' | 'loopback' | 'app' | 'long' | 'odd', ConsentQuestion>> = {
   document: {
     ...BASE,
     client: { id: 'https://claude.ai/oauth/client.json', name: 'Claude', source: 'document' },
@@ -30,6 +30,14 @@ export const QUESTIONS: Readonly<Record<'document' | 'loopback' | 'app' | 'odd',
     client: { id: 'vcl_2', name: 'Cursor', source: 'registered' },
     redirectUri: 'cursor://anysphere.cursor-retrieval/oauth/user-tools/callback',
     providers: [{ name: 'Example Login', host: 'login.example.com' }],
+  },
+  long: {
+    ...BASE,
+    server: 'authorization.engineering-platform.example.com',
+    client: { id: 'vcl_4', name: 'Visual Studio Code - Insiders, on the laptop of Maximiliane K.', source: 'registered' },
+    redirectUri: 'http://127.0.0.1:33418/oauth/callback/visual-studio-code-insiders?window=4',
+    resource: { name: 'Engineering tools of the platform team', uri: 'https://tools.engineering-platform.example.com/mcp' },
+    rememberedDays: 30,
   },
   odd: {
     ...BASE,

@@ -7,7 +7,7 @@ import { logoutResponseUrl } from '../../core/authorization-response.ts';
 import { endpointPath } from '../../core/metadata.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
-import { sendPage } from '../../http/answers.ts';
+import { sendPage } from '../../../http/page/send-page.ts';
 import { PageRefused, Refused } from '../../http/refused.ts';
 import { formOf, queryOf } from '../../http/parameters.ts';
 import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';

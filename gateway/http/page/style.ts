@@ -35,7 +35,7 @@ const variables = (colours: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `--${name}:${value}`)
     .join(';');
 
-/** Style sheet of all pages. The policy contains the hash of exactly this text. */
+/** Style sheet of all pages. The policy of a page contains the hash of its whole style sheet. */
 export const STYLE = `
 :root{color-scheme:light dark;${variables(PALETTE.light)}}
 @media (prefers-color-scheme:dark){:root{${variables(PALETTE.dark)}}}
@@ -59,10 +59,13 @@ code{font:.875em/1.4 ui-monospace,monospace;color:var(--quiet)}
 .target code{color:var(--quiet)}
 .warning{margin:.75rem 0;padding:.75rem 1rem;background:var(--warning);color:var(--onWarning)}
 .warning{border-left:.25rem solid var(--warningEdge);border-radius:.25rem}
-.answers{display:flex;flex-wrap:wrap;gap:.75rem;margin-top:1.75rem}
+.answers{display:flex;flex-wrap:wrap;gap:.75rem}
+form{position:sticky;bottom:0;margin:1.5rem -1.25rem -1.5rem;padding:.75rem 1.25rem;background:var(--card)}
+form{border-top:1px solid var(--line);border-radius:0 0 .75rem .75rem}
+@media (max-height:30rem){form{position:static}}
 button{flex:1 1 9rem;min-height:3rem;padding:.5rem 1.25rem;border:1px solid var(--edge);border-radius:.5rem}
 button{background:var(--card);color:var(--text);font:600 1rem/1.5 system-ui,sans-serif;cursor:pointer}
 button.primary{background:var(--accent);border-color:var(--accent);color:var(--onAccent)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-@media (max-width:38rem){main{border-radius:0;border-left:0;border-right:0}}
+@media (max-width:38rem){main,form{border-radius:0}main{border-left:0;border-right:0}}
 `;

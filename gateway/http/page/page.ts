@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { displayText } from '../clients/metadata/display-text.ts';
+import { displayText } from './display-text.ts';
 import { Html, markup } from './markup.ts';
 import { STYLE } from './style.ts';
 
@@ -13,33 +13,38 @@ export interface Page {
 export interface PageContent {
   readonly status: number;
   readonly title: string;
-  /** Host of the issuer. */
+  /** Name of the server, above the page. */
   readonly server: string;
   readonly main: Html;
   readonly footer: Html;
   /** Allows the page to post a form. */
   readonly form: boolean;
+  /** Style sheet of this page, behind the one of all pages. */
+  readonly style?: string;
+  /** Script of this page, which must be readable without it. */
+  readonly script?: string;
 }
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const sourceOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /**
  * Returns the policy. A page with a form has no `form-action`, because browsers apply it to the redirects after the form too,
  * and those lead to the client. @see CSP Level 3 §6.4.1
  */
-const contentSecurityPolicy = (form: boolean): string =>
+const contentSecurityPolicy = (style: string, { form, script }: PageContent): string =>
   [
     "default-src 'none'",
-    `style-src 'sha256-${STYLE_HASH}'`,
+    `style-src ${sourceOf(style)}`,
+    ...(script === undefined ? [] : [`script-src ${sourceOf(script)}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
     ...(form ? [] : ["form-action 'none'"]),
   ].join('; ');
 
 /** Returns the headers. With `no-referrer`, browsers post a form with `Origin: null` and `Sec-Fetch-Site: same-origin`. */
-const headersOf = (form: boolean): Readonly<Record<string, string>> => ({
+const headersOf = (policy: string): Readonly<Record<string, string>> => ({
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': contentSecurityPolicy(form),
+  'Content-Security-Policy': policy,
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -47,7 +52,9 @@ const headersOf = (form: boolean): Readonly<Record<string, string>> => ({
   'Cache-Control': 'no-store',
 });
 
-export function renderPage({ status, title, server, main, footer, form }: PageContent): Page {
+export function renderPage(content: PageContent): Page {
+  const { status, title, server, main, footer, script } = content;
+  const style = STYLE + (content.style ?? '');
   const body = markup`<!doctype html>
 <html lang="en">
 <head>
@@ -55,7 +62,7 @@ export function renderPage({ status, title, server, main, footer, form }: PageCo
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${new Html(STYLE)}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
 <header><p>${displayText(server)}</p></header>
@@ -65,8 +72,8 @@ ${main}
 <footer>
 ${footer}
 </footer>
-</body>
+${script === undefined ? undefined : new Html(`<script>${script}</script>\n`)}</body>
 </html>
 `;
-  return { status, headers: headersOf(form), body: body.toString() };
+  return { status, headers: headersOf(contentSecurityPolicy(style, content)), body: body.toString() };
 }

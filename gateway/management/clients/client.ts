@@ -1,0 +1,43 @@
+/** MCP client program whose configuration file can name an HTTP endpoint. */
+export interface Client {
+  /** Identifier on the command line and in the management API. */
+  readonly type: string;
+  /** Name for people. */
+  readonly name: string;
+  /** Configuration file of the user. It starts with a folder of `config-file.ts`. */
+  readonly file: string;
+  /** The file on Windows, when it is not at the same place. */
+  readonly windowsFile?: string;
+  /** Configuration file of a project, relative to the folder of the project. */
+  readonly projectFile?: string;
+  readonly format: 'jsonc' | 'toml' | 'yaml';
+  /** Key of the servers in the file. */
+  readonly servers: string;
+  /** True: the servers are a list, and each has its name in `name`. False: they are members of an object. */
+  readonly isList?: boolean;
+  readonly entry: UrlEntry | 'mcp-remote';
+}
+
+/** Entry of a client that connects to URLs. */
+export interface UrlEntry {
+  readonly urlKey: string;
+  /** Key of a URL of the older HTTP+SSE transport, when it is not `urlKey`. */
+  readonly sseUrlKey?: string;
+  /** Member that names the transport. */
+  readonly transport?: { readonly key: string; readonly sse: string; readonly http: string };
+  /** True: the entry of a member has its name in `name` too. */
+  readonly hasName?: boolean;
+  /** Further members that the client requires. */
+  readonly extra?: Readonly<Record<string, EntryValue>>;
+}
+
+export type EntryValue = string | number | boolean | readonly string[];
+
+/** Server in a configuration file. */
+export type Entry = Readonly<Record<string, EntryValue>>;
+
+/** Virtual server to connect to. */
+export interface Endpoint {
+  readonly name: string;
+  readonly url: string;
+}

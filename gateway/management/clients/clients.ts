@@ -1,0 +1,216 @@
+import type { Client, UrlEntry } from './client.ts';
+
+/** Entry with `type`, as most clients write it. */
+const TYPED = { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'http' } } as const satisfies UrlEntry;
+/** Entry of clients that find out the transport themselves. */
+const UNTYPED = { urlKey: 'url' } as const satisfies UrlEntry;
+
+const JSON_SERVERS = { format: 'jsonc', servers: 'mcpServers' } as const;
+const VS_CODE_SERVERS = { format: 'jsonc', servers: 'servers' } as const;
+
+/** Clients that vmcp can configure. To add one, add an entry here and a row in docs/local-mode.md. */
+export const CLIENTS: readonly Client[] = [
+  {
+    ...JSON_SERVERS,
+    type: 'roo-code',
+    name: 'Roo Code',
+    file: '{app}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json',
+    projectFile: '.roo/mcp.json',
+    entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamable-http' } },
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'cline',
+    name: 'Cline',
+    file: '{app}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+    entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamableHttp' } },
+  },
+  {
+    ...VS_CODE_SERVERS,
+    type: 'vscode-insider',
+    name: 'VS Code Insiders',
+    file: '{app}/Code - Insiders/User/mcp.json',
+    projectFile: '.vscode/mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...VS_CODE_SERVERS,
+    type: 'vscode',
+    name: 'VS Code',
+    file: '{app}/Code/User/mcp.json',
+    projectFile: '.vscode/mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'cursor',
+    name: 'Cursor',
+    file: '{home}/.cursor/mcp.json',
+    projectFile: '.cursor/mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'claude-code',
+    name: 'Claude Code',
+    file: '{home}/.claude.json',
+    projectFile: '.mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'windsurf',
+    name: 'Windsurf',
+    file: '{home}/.codeium/windsurf/mcp_config.json',
+    entry: { ...TYPED, urlKey: 'serverUrl' },
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'windsurf-jetbrains',
+    name: 'Windsurf for JetBrains',
+    file: '{home}/.codeium/mcp_config.json',
+    entry: { ...TYPED, urlKey: 'serverUrl' },
+  },
+  {
+    type: 'amp-cli',
+    name: 'Amp',
+    file: '{xdg}/amp/settings.json',
+    projectFile: '.amp/settings.json',
+    format: 'jsonc',
+    servers: 'amp.mcpServers', // one key with a dot
+    entry: TYPED,
+  },
+  { ...JSON_SERVERS, type: 'lm-studio', name: 'LM Studio', file: '{home}/.lmstudio/mcp.json', entry: TYPED },
+  {
+    type: 'goose',
+    name: 'Goose',
+    file: '{home}/.config/goose/config.yaml',
+    windowsFile: '{app}/Block/goose/config/config.yaml',
+    format: 'yaml',
+    servers: 'extensions',
+    entry: {
+      urlKey: 'uri',
+      transport: { key: 'type', sse: 'sse', http: 'streamable_http' },
+      hasName: true,
+      extra: { enabled: true, timeout: 60, description: '' },
+    },
+  },
+  { ...JSON_SERVERS, type: 'trae', name: 'Trae', file: '{app}/Trae/User/mcp.json', entry: UNTYPED },
+  {
+    type: 'continue',
+    name: 'Continue',
+    file: '{home}/.continue/config.yaml',
+    format: 'yaml',
+    servers: 'mcpServers',
+    isList: true,
+    entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamable-http' } },
+  },
+  {
+    type: 'opencode',
+    name: 'opencode',
+    file: '{home}/.config/opencode/opencode.json',
+    projectFile: 'opencode.json',
+    format: 'jsonc',
+    servers: 'mcp',
+    entry: { urlKey: 'url', transport: { key: 'type', sse: 'remote', http: 'remote' } },
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'kiro',
+    name: 'Kiro',
+    file: '{home}/.kiro/settings/mcp.json',
+    projectFile: '.kiro/settings/mcp.json',
+    entry: UNTYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'antigravity',
+    name: 'Antigravity',
+    file: '{home}/.gemini/antigravity/mcp_config.json',
+    entry: { urlKey: 'serverUrl' },
+  },
+  {
+    type: 'zed',
+    name: 'Zed',
+    file: '{xdg}/zed/settings.json',
+    projectFile: '.zed/settings.json',
+    format: 'jsonc',
+    servers: 'context_servers',
+    entry: UNTYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'gemini-cli',
+    name: 'Gemini CLI',
+    file: '{home}/.gemini/settings.json',
+    projectFile: '.gemini/settings.json',
+    entry: { urlKey: 'httpUrl', sseUrlKey: 'url' },
+  },
+  {
+    ...VS_CODE_SERVERS,
+    type: 'vscode-server',
+    name: 'VS Code Server',
+    file: '{home}/.vscode-server/data/User/mcp.json',
+    projectFile: '.vscode/mcp.json',
+    entry: UNTYPED,
+  },
+  {
+    type: 'mistral-vibe',
+    name: 'Mistral Vibe',
+    file: '{home}/.vibe/config.toml',
+    projectFile: '.vibe/config.toml',
+    format: 'toml',
+    servers: 'mcp_servers',
+    isList: true,
+    entry: { urlKey: 'url', transport: { key: 'transport', sse: 'http', http: 'streamable-http' } },
+  },
+  {
+    type: 'codex',
+    name: 'Codex',
+    file: '{home}/.codex/config.toml',
+    projectFile: '.codex/config.toml',
+    format: 'toml',
+    servers: 'mcp_servers',
+    entry: UNTYPED,
+  },
+  { ...JSON_SERVERS, type: 'kimi-cli', name: 'Kimi CLI', file: '{home}/.kimi/mcp.json', entry: UNTYPED },
+  {
+    ...JSON_SERVERS,
+    type: 'factory',
+    name: 'Factory',
+    file: '{home}/.factory/mcp.json',
+    projectFile: '.factory/mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'copilot-cli',
+    name: 'Copilot CLI',
+    file: '{home}/.copilot/mcp-config.json',
+    entry: { ...TYPED, extra: { tools: ['*'] } },
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'qoder',
+    name: 'Qoder',
+    file: '{home}/.qoder/mcp.json',
+    windowsFile: '{app}/Qoder/SharedClientCache/mcp.json',
+    entry: TYPED,
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'claude-desktop',
+    name: 'Claude Desktop',
+    file: '{app}/Claude/claude_desktop_config.json',
+    // This file starts stdio servers only: the program mcp-remote forwards between stdio and the URL, and logs in.
+    entry: 'mcp-remote',
+  },
+];
+
+/** Finds a client by its type or name. Ignores case, spaces and hyphens: `vs-code` is `vscode`. */
+export function findClient(text: string): Client | undefined {
+  const squashed = squash(text);
+  return CLIENTS.find(({ type, name }) => squash(type) === squashed || squash(name) === squashed);
+}
+
+const squash = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/gu, '');

@@ -1,0 +1,51 @@
+import { posix, win32 } from 'node:path';
+import type { Client } from './client.ts';
+
+/** Folders of a user on this machine. */
+export interface UserFolders {
+  /** As `process.platform`. */
+  readonly platform: string;
+  readonly home: string;
+  /** `$XDG_CONFIG_HOME`; a relative value counts as absent. */
+  readonly configHome?: string | undefined;
+  /** `%APPDATA%`. */
+  readonly appData?: string | undefined;
+}
+
+/** Returns the absolute path of the client's configuration file. */
+export function configFileOf({ file, windowsFile }: Client, folders: UserFolders): string {
+  const isWindows = folders.platform === 'win32';
+  const [folder = '', ...rest] = (isWindows ? (windowsFile ?? file) : file).split('/');
+  return pathOf(folders).join(FOLDERS[folder]?.(folders) ?? folder, ...rest);
+}
+
+/**
+ * Returns the path whose existence means that the client is installed: the folder of its configuration file, or the file
+ * when its folder is the home folder.
+ */
+export function installedMarkOf(client: Client, folders: UserFolders): string {
+  const file = configFileOf(client, folders);
+  const folder = pathOf(folders).dirname(file);
+  return folder === pathOf(folders).normalize(folders.home) ? file : folder;
+}
+
+/** Returns the path of the file for people on any platform, such as `~/.cursor/mcp.json`. */
+export const shownFileOf = ({ file }: Client): string =>
+  file.replace('{home}', '~').replace('{xdg}', '~/.config').replace('{app}', '~/.config');
+
+/** First segments of `Client.file`. */
+const FOLDERS: Readonly<Record<string, (folders: UserFolders) => string>> = {
+  '{home}': ({ home }) => home,
+  /** Folder of desktop programs. */
+  '{app}': (folders) =>
+    folders.platform === 'darwin' ? posix.join(folders.home, 'Library', 'Application Support') : configFolder(folders),
+  /** Folder of programs that follow the XDG specification on macOS too. */
+  '{xdg}': (folders) => configFolder(folders),
+};
+
+function configFolder({ platform, home, configHome, appData }: UserFolders): string {
+  if (platform === 'win32') return appData ?? win32.join(home, 'AppData', 'Roaming');
+  return configHome?.startsWith('/') === true ? configHome : posix.join(home, '.config');
+}
+
+const pathOf = ({ platform }: UserFolders): typeof posix => (platform === 'win32' ? win32 : posix);

@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Client, Endpoint } from './client.ts';
+import { entryOf, urlOf } from './entry.ts';
+import { FORMATS } from './formats/index.ts';
+
+/** Result of an edit: the new text, which is the old one when there was nothing to do. */
+export type Edit = { readonly text: string } | { readonly problem: EditProblem };
+
+export interface EditProblem {
+  /** Line in the file, when the problem has one. */
+  readonly line?: number;
+  /** A continuation of the name of the file. */
+  readonly message: string;
+}
+
+export interface EditOptions {
+  /** Replaces or removes an entry that points elsewhere. */
+  readonly force?: boolean;
+}
+
+/** Adds the entry of an endpoint to a configuration file. Everything else stays byte for byte. Pure. */
+export function register(text: string, client: Client, endpoint: Endpoint, { force = false }: EditOptions = {}): Edit {
+  return edit(text, client, (body, servers) => {
+    if (!servers.has(endpoint.name)) return add(body, client, endpoint);
+    const present = urlOf(client, servers.get(endpoint.name));
+    if (present === endpoint.url) return { text: body };
+    if (!force) return taken(endpoint.name, present);
+    const without = remove(body, client, endpoint.name);
+    return 'problem' in without ? without : add(without.text, client, endpoint);
+  });
+}
+
+/** Reverts `register`. Without `url` the entry may point anywhere. Pure. */
+export function unregister(
+  text: string,
+  client: Client,
+  { name, url }: { readonly name: string; readonly url?: string | undefined },
+  { force = false }: EditOptions = {},
+): Edit {
+  return edit(text, client, (body, servers) => {
+    if (!servers.has(name)) return { text: body };
+    const present = urlOf(client, servers.get(name));
+    if (url !== undefined && present !== url && !force) return taken(name, present);
+    return remove(body, client, name);
+  });
+}
+
+/** Returns the URL of each server of a configuration file; undefined for servers of another kind. Pure. */
+export function registered(text: string, client: Client): ReadonlyMap<string, string | undefined> {
+  const servers = read(text.replace(BOM, ''), client);
+  if ('problem' in servers) return new Map();
+  return new Map([...servers.entries].map(([name, entry]) => [name, urlOf(client, entry)]));
+}
+
+/** Renders a configuration file that has this entry only. Pure. */
+export function snippet(client: Client, endpoint: Endpoint): string {
+  const { format } = client;
+  return FORMATS[format].insert('', placeOf(client), endpoint.name, entryOf(client, endpoint)) ?? '';
+}
+
+const BOM = /^\uFEFF/u;
+
+const placeOf = ({ servers: key, isList = false }: Client) => ({ key, isList });
+
+type Servers = ReadonlyMap<string, unknown>;
+
+function edit(text: string, client: Client, change: (body: string, servers: Servers) => Edit): Edit {
+  const mark = BOM.exec(text)?.[0] ?? '';
+  const body = text.slice(mark.length);
+  const servers = read(body, client);
+  if ('problem' in servers) return servers;
+  const changed = change(body, servers.entries);
+  return 'problem' in changed ? changed : { text: mark + changed.text };
+}
+
+function add(text: string, client: Client, endpoint: Endpoint): Edit {
+  const entry = entryOf(client, endpoint);
+  const changed = FORMATS[client.format].insert(text, placeOf(client), endpoint.name, entry);
+  return verified(text, client, endpoint.name, changed, (present) =>
+    isDeepStrictEqual({ ...(present as object) }, entry),
+  );
+}
+
+function remove(text: string, client: Client, name: string): Edit {
+  const changed = FORMATS[client.format].remove(text, placeOf(client), name);
+  return verified(text, client, name, changed, (present) => present === undefined);
+}
+
+/** Checks that an edit changed one server only: the formats edit text, and a rare layout could mislead them. */
+function verified(
+  before: string,
+  client: Client,
+  name: string,
+  after: string | undefined,
+  isDesired: (entry: unknown) => boolean,
+): Edit {
+  const [old, fresh] = [read(before, client), after === undefined ? UNSUPPORTED : read(after, client)];
+  const isRight =
+    !('problem' in old) &&
+    !('problem' in fresh) &&
+    isDesired(fresh.entries.get(name)) &&
+    isDeepStrictEqual(othersOf(old.data, client, name), othersOf(fresh.data, client, name));
+  return isRight && after !== undefined ? { text: after } : UNSUPPORTED;
+}
+
+const UNSUPPORTED = {
+  problem: { message: 'has a layout that cannot be edited safely: edit it yourself, --print shows the entry' },
+} as const satisfies Edit;
+
+const taken = (name: string, url: string | undefined): Edit => ({
+  problem: {
+    message: `has an entry "${name}" for ${url ?? 'another program'}: use --force to replace or remove it`,
+  },
+});
+
+/** Parses a file and finds its servers. */
+function read(
+  text: string,
+  client: Client,
+): { readonly data: Members; readonly entries: Servers } | { readonly problem: EditProblem } {
+  const parsed = FORMATS[client.format].parse(text);
+  if (!('data' in parsed)) {
+    return { problem: { line: parsed.line, message: `${parsed.message}: correct the file, then try again` } };
+  }
+  const { data } = parsed;
+  const { key, isList } = placeOf(client);
+  if (!isMembers(data)) return { problem: { message: 'must hold an object: correct the file, then try again' } };
+  const servers = data[key] ?? (isList ? [] : {});
+  if (isList ? !Array.isArray(servers) : !isMembers(servers)) {
+    const message = `must have ${isList ? 'a list' : 'an object'} in "${key}": correct the file, then try again`;
+    return { problem: { message } };
+  }
+  const entries = isList
+    ? (servers as unknown[]).map((entry) => [nameOf(entry), entry] as const)
+    : Object.entries(servers);
+  return { data, entries: new Map(entries) };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const nameOf = (entry: unknown): string => (isMembers(entry) ? String(entry['name']) : '');
+
+/** Returns the data of a file without one server, and without an empty object of servers. */
+function othersOf(data: Members, client: Client, name: string): unknown {
+  const { key, isList } = placeOf(client);
+  const { [key]: servers, ...rest } = data;
+  const others: unknown = isList
+    ? ((servers ?? []) as unknown[]).filter((entry) => nameOf(entry) !== name)
+    : Object.fromEntries(Object.entries(servers ?? {}).filter(([other]) => other !== name));
+  return { rest, others };
+}

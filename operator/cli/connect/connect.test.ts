@@ -1,0 +1,184 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';
+import { writeRunning } from '../../local/running.ts';
+import { connect, type ConnectFlags } from './connect.ts';
+
+const URL_OF_TOOLS = 'http://127.0.0.1:4483/mcp';
+
+let home: string;
+let cursor: string;
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'vmcp-connect-'));
+  cursor = join(home, '.cursor', 'mcp.json');
+  mkdirSync(join(home, '.cursor'));
+  mkdirSync(join(home, 'state'));
+  const tools = { name: 'tools', namespace: 'default', mcpUrl: URL_OF_TOOLS };
+  await writeRunning(join(home, 'state'), {
+    ...identityOf(process.pid),
+    managementUrl: 'http://127.0.0.1:8080',
+    servers: [tools],
+  });
+});
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Runs the command for a user with this home folder. */
+function run(client: string | undefined, flags: ConnectFlags = {}) {
+  const said = { stdout: '', stderr: '' };
+  const code = connect(
+    client,
+    { state: join(home, 'state'), ...flags },
+    {
+      platform: 'linux',
+      env: { HOME: home },
+      stdout: { write: (text) => (said.stdout += text) },
+      stderr: { write: (text) => (said.stderr += text) },
+    },
+  );
+  return { code, ...said };
+}
+
+describe('vmcp connect CLIENT', () => {
+  it('adds the running virtual server, and does nothing the second time', () => {
+    writeFileSync(cursor, '{\n  // mine\n  "mcpServers": {"a": {"command": "x"}}\n}\n');
+    expect(run('cursor')).toEqual({
+      code: 0,
+      stdout: `added "tools" (${URL_OF_TOOLS}) to ${cursor}: restart Cursor if it runs\n`,
+      stderr: '',
+    });
+    expect(readFileSync(cursor, 'utf8')).toContain(`"url": "${URL_OF_TOOLS}"`);
+    expect(readFileSync(cursor, 'utf8')).toContain('// mine');
+    expect(run('cursor').stdout).toBe(`${cursor} already has "tools" (${URL_OF_TOOLS})\n`);
+  });
+
+  it('creates a missing file, which --remove deletes again', () => {
+    const file = join(home, '.codex', 'config.toml');
+    expect(run('codex').code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(`[mcp_servers.tools]\nurl = "${URL_OF_TOOLS}"\n`);
+    expect(run('codex', { remove: true })).toEqual({ code: 0, stdout: `removed "tools" from ${file}\n`, stderr: '' });
+    expect(existsSync(file)).toBe(false);
+    expect(run('codex', { remove: true }).stdout).toBe(`${file} has no entry "tools"\n`);
+  });
+
+  it('removes an entry by its name while nothing runs', () => {
+    run('cursor');
+    rmSync(join(home, 'state', 'running.json'));
+    expect(run('cursor', { remove: true }).code).toBe(1);
+    expect(run('cursor', { remove: true, name: 'tools' }).stdout).toBe(`removed "tools" from ${cursor}\n`);
+  });
+
+  it('replaces an entry for another URL with --force only', () => {
+    run('cursor', { url: 'https://tools.example/mcp', name: 'tools' });
+    const before = readFileSync(cursor, 'utf8');
+    expect(run('cursor')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `${cursor} has an entry "tools" for https://tools.example/mcp: use --force to replace or remove it\n`,
+    });
+    expect(readFileSync(cursor, 'utf8')).toBe(before);
+    expect(run('cursor', { force: true }).code).toBe(0);
+    expect(readFileSync(cursor, 'utf8')).toBe(before.replace('https://tools.example/mcp', URL_OF_TOOLS));
+  });
+
+  it('prints the entry with --print and changes nothing', () => {
+    const { code, stdout, stderr } = run('vs-code', { print: true });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `Add this to ${home}/.config/Code/User/mcp.json, or to .vscode/mcp.json of a project:\n`,
+    });
+    expect(JSON.parse(stdout)).toEqual({ servers: { tools: { type: 'http', url: URL_OF_TOOLS } } });
+    expect(existsSync(join(home, '.config'))).toBe(false);
+  });
+
+  it('prints JSON with -o json', () => {
+    expect(JSON.parse(run('cursor', { output: 'json' }).stdout)).toEqual({
+      client: 'cursor',
+      name: 'tools',
+      url: URL_OF_TOOLS,
+      file: cursor,
+      changed: true,
+    });
+  });
+
+  it.each([
+    ['{\n  "a": 1\n  "b": 2\n}\n', `:3: not valid JSON (CommaExpected): correct the file, then try again`, 2],
+    ['{"mcpServers": []}', ' must have an object in "mcpServers": correct the file, then try again', 2],
+  ])('writes nothing to a broken file: %j', (text, message, code) => {
+    writeFileSync(cursor, text);
+    expect(run('cursor')).toEqual({ code, stdout: '', stderr: `${cursor}${message}\n` });
+    expect(readFileSync(cursor, 'utf8')).toBe(text);
+  });
+
+  it.each([
+    [
+      'a read-only file',
+      () => {
+        writeFileSync(cursor, '{}', { mode: 0o444 });
+      },
+      'is read-only',
+    ],
+    [
+      'a locked file',
+      () => {
+        mkdirSync(`${cursor}.lock`);
+      },
+      'is locked by another program',
+    ],
+    [
+      'a loop of links',
+      () => {
+        symlinkSync('mcp.json', cursor);
+      },
+      'cannot be read (ELOOP)',
+    ],
+    [
+      'a folder',
+      () => {
+        mkdirSync(cursor);
+      },
+      'cannot be read (EISDIR)',
+    ],
+  ])('fails with one sentence for %s', (_, prepare, message) => {
+    // prettier-ignore
+    prepare();
+    const { code, stdout, stderr } = run('cursor');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`${cursor} ${message}`);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('rejects wrong usage', () => {
+    expect(run('emacs')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^unknown client "emacs": choose one of roo-code, /u) as unknown }); // prettier-ignore
+    expect(run(undefined, { remove: true })).toMatchObject({ code: 2, stderr: 'name a client for --remove, such as vmcp connect cursor\n' }); // prettier-ignore
+    expect(run('cursor', { remove: true, print: true }).code).toBe(2);
+  });
+});
+
+describe('vmcp connect', () => {
+  it('lists the clients, whether they are installed, and their entries for running servers', () => {
+    run('cursor');
+    run('cursor', { url: 'https://tools.example/mcp', name: 'other' });
+    const { code, stdout, stderr } = run(undefined);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^CLIENT +NAME +INSTALLED +CONNECTED +FILE$/u);
+    expect(lines.find((line) => line.startsWith('cursor '))).toMatch(/ Cursor +yes +tools +~\/\.cursor\/mcp\.json$/u);
+    expect(lines.find((line) => line.startsWith('codex '))).toMatch(/ Codex +no +- /u);
+  });
+
+  it('prints JSON with -o json, also next to a broken file', () => {
+    writeFileSync(cursor, '{');
+    const clients = JSON.parse(run(undefined, { output: 'json' }).stdout) as { client: string }[];
+    expect(clients.find(({ client }) => client === 'cursor')).toEqual({
+      client: 'cursor',
+      name: 'Cursor',
+      installed: true,
+      connected: [],
+      file: cursor,
+    });
+  });
+});

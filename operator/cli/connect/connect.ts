@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
+import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';
+import { configFileOf, installedMarkOf, type UserFolders } from '../../../gateway/management/clients/config-file.ts';
+import { register, registered, snippet, unregister, type Edit } from '../../../gateway/management/clients/register.ts';
+import { readRunning } from '../../local/running.ts';
+import { defaultStateDir } from '../../local/state.ts';
+import { readUserFile, UserFileError, writeUserFile } from '../../local/user-file.ts';
+import { renderTable } from '../table.ts';
+import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
+
+export interface ConnectFlags extends EndpointFlags {
+  readonly print?: boolean;
+  readonly remove?: boolean;
+  readonly force?: boolean;
+  readonly state?: string;
+  readonly output?: 'json';
+}
+
+/** The process, as far as this command needs it. */
+interface Host {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+}
+
+const EXIT_FAILURE = 1;
+const EXIT_INVALID = 2;
+
+/** `vmcp connect`. Returns the exit code. */
+export function connect(clientName: string | undefined, flags: ConnectFlags, host: Host): number {
+  const fail = (message: string, code: number): number => {
+    host.stderr.write(`${message}\n`);
+    return code;
+  };
+  if (clientName === undefined) {
+    const action = (['print', 'remove', 'force'] as const).find((name) => flags[name]);
+    return action
+      ? fail(`name a client for --${action}, such as vmcp connect cursor`, EXIT_INVALID)
+      : list(flags, host);
+  }
+  const client = findClient(clientName);
+  if (!client) {
+    const types = CLIENTS.map(({ type }) => type).join(', ');
+    return fail(`unknown client "${clientName}": choose one of ${types}`, EXIT_INVALID);
+  }
+  if (flags.print && flags.remove) return fail('choose either --print or --remove', EXIT_INVALID);
+  try {
+    if (flags.remove && flags.url === undefined && flags.name !== undefined && !runningOf(flags, host))
+      return change(client, { name: flags.name }, flags, host);
+    const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
+    if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT_INVALID : EXIT_FAILURE);
+    return flags.print ? print(client, choice.endpoint, host) : change(client, choice.endpoint, flags, host);
+  } catch (error) {
+    if (error instanceof UserFileError) return fail(error.message, EXIT_FAILURE);
+    throw error;
+  }
+}
+
+const stateDirOf = ({ state }: ConnectFlags, { env }: Host): string => resolve(state ?? defaultStateDir(env));
+
+const runningOf = (flags: ConnectFlags, host: Host): ReturnType<typeof readRunning> =>
+  readRunning(stateDirOf(flags, host));
+
+function foldersOf({ env, platform }: Host): UserFolders {
+  const home = env[platform === 'win32' ? 'USERPROFILE' : 'HOME'];
+  return { platform, home: home || homedir(), configHome: env['XDG_CONFIG_HOME'], appData: env['APPDATA'] };
+}
+
+function print(client: Client, endpoint: Endpoint, host: Host): number {
+  const project = client.projectFile === undefined ? '' : `, or to ${client.projectFile} of a project`;
+  host.stderr.write(`Add this to ${configFileOf(client, foldersOf(host))}${project}:\n`);
+  host.stdout.write(snippet(client, endpoint));
+  return 0;
+}
+
+/** Adds or removes the entry. Without a URL the entry may point anywhere. */
+function change(
+  client: Client,
+  target: { readonly name: string; readonly url?: string },
+  flags: ConnectFlags,
+  host: Host,
+): number {
+  const { name, url } = target;
+  const shownPath = configFileOf(client, foldersOf(host));
+  const file = readUserFile(shownPath);
+  const edit: Edit =
+    flags.remove || url === undefined
+      ? unregister(file.text, client, target, flags)
+      : register(file.text, client, { name, url }, flags);
+  if ('problem' in edit) {
+    const { line, message } = edit.problem;
+    host.stderr.write(`${shownPath}${line === undefined ? '' : `:${String(line)}:`} ${message}\n`);
+    return EXIT_INVALID;
+  }
+  const isChanged = edit.text !== file.text;
+  if (isChanged) writeUserFile(file, edit.text, Date.now());
+  if (flags.output === 'json') {
+    const result = { client: client.type, name, url, file: shownPath, changed: isChanged };
+    host.stdout.write(`${JSON.stringify(result)}\n`);
+  } else host.stdout.write(`${sentence(client, target, shownPath, flags.remove ?? false, isChanged)}\n`);
+  return 0;
+}
+
+function sentence(
+  client: Client,
+  { name, url = '' }: { readonly name: string; readonly url?: string },
+  file: string,
+  isRemoval: boolean,
+  isChanged: boolean,
+): string {
+  if (isRemoval) return isChanged ? `removed "${name}" from ${file}` : `${file} has no entry "${name}"`;
+  return isChanged
+    ? `added "${name}" (${url}) to ${file}: restart ${client.name} if it runs`
+    : `${file} already has "${name}" (${url})`;
+}
+
+/** Lists the clients, with the entries that point at a running virtual server. */
+function list(flags: ConnectFlags, host: Host): number {
+  const folders = foldersOf(host);
+  const running = runningOf(flags, host);
+  const urls = new Set(flags.url === undefined ? running?.servers.map(({ mcpUrl }) => mcpUrl) : [flags.url]);
+  const clients = CLIENTS.map((client) => ({
+    client: client.type,
+    name: client.name,
+    installed: existsSync(installedMarkOf(client, folders)),
+    connected: connectedOf(client, folders, urls),
+    file: configFileOf(client, folders),
+  }));
+  if (flags.output === 'json') {
+    host.stdout.write(`${JSON.stringify(clients)}\n`);
+    return 0;
+  }
+  const rows = clients.map(({ client, name, installed, connected, file }) => [
+    client,
+    name,
+    installed ? 'yes' : 'no',
+    connected.join(',') || '-',
+    file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file,
+  ]);
+  const lines = renderTable([['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...rows]);
+  host.stdout.write(`${lines.join('\n')}\n`);
+  if (!running && flags.url === undefined) {
+    const dir = stateDirOf(flags, host);
+    host.stderr.write(`CONNECTED is empty: no vmcp up runs with the state folder ${dir}\n`);
+  }
+  return 0;
+}
+
+/** Returns the names of the entries that point at one of the URLs. A file that cannot be read has none. */
+function connectedOf(client: Client, folders: UserFolders, urls: ReadonlySet<string>): string[] {
+  try {
+    const { text } = readUserFile(configFileOf(client, folders));
+    return [...registered(text, client)].flatMap(([name, url]) => (url !== undefined && urls.has(url) ? [name] : []));
+  } catch (error) {
+    if (error instanceof UserFileError) return [];
+    throw error;
+  }
+}
