@@ -4,11 +4,13 @@ import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/main.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { hostFault, isPortFree, openPortBook } from '../../../gateway/workloads/runner/ports.ts';
+import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';
 import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
 import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../../local/http-workloads.ts';
 import type { Mount } from '../../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
+import { removeRunning, writeRunning } from '../../local/running.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
 import { pruneMounts, writeMounts } from '../../local/mounts.ts';
 import { STDIN } from '../../source/files/find-files.ts';
@@ -144,6 +146,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       launchProblem: (namespace, name) => workloads.problem(namespace, name),
     });
     prepareBackends(gateway, specs, launcher);
+    await record(gateway, state);
     stdout.write(endpointTable(gateway));
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
@@ -156,10 +159,19 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     await gateway.stop();
     return 0;
   } finally {
+    removeRunning(state.dir);
     await workloads.close();
     await launcher.close();
   }
 }
+
+/** Records the URLs for other commands, such as `vmcp connect`. */
+const record = ({ managementUrl, servers }: Gateway, { dir }: State): Promise<void> =>
+  writeRunning(dir, {
+    ...identityOf(process.pid),
+    managementUrl,
+    servers: servers.map(({ name, namespace, mcpUrl, issuer }) => ({ name, namespace, mcpUrl, issuer })),
+  });
 
 const mountsOf = (servers: readonly RunnableServer[]): Mount[] => servers.flatMap(({ mounts }) => mounts);
 
@@ -242,6 +254,7 @@ async function reload(site: Site): Promise<void> {
     const before = site.running;
     site.running = plan.servers;
     await gateway.swap(specs);
+    await record(gateway, state);
     await pruneMounts(mountsOf(plan.servers), state.dir);
     const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
     stdout.write(changes.join(''));
