@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import { callCommand } from './call.ts';
 import { gatewayCommand } from './gateway.ts';
 import { operatorCommand } from './operator.ts';
 import { renderCommand } from './render.ts';
 import { serveCommand } from './serve.ts';
+import { statusCommand } from './status.ts';
+import { toolsCommand } from './tools.ts';
 import { upCommand } from './up.ts';
 import { validateCommand } from './validate.ts';
 import { versionCommand } from './version.ts';
@@ -10,6 +13,9 @@ import { versionCommand } from './version.ts';
 /** Commands in the order of the help. To add one, write its file and add a line here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
+  statusCommand,
+  toolsCommand,
+  callCommand,
   validateCommand,
   renderCommand,
   gatewayCommand,

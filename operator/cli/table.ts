@@ -1,0 +1,22 @@
+/** Renders rows like kubectl: two spaces between columns, no space at the end of a line. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const columns = rows[0]?.length ?? 0;
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const DOTS = '...';
+
+/** Shortens a text to `width` characters; the end of a longer one is replaced by three dots. */
+export function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const start = text.slice(0, Math.max(0, width - DOTS.length)).replace(/[\ud800-\udbff]$/, '');
+  return `${start.trimEnd()}${DOTS}`;
+}
