@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startHttpBackend } from '../../harness/backends/http.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { entry, gatewayOver } from '../../harness/manifests.ts';
+import { entry, gatewayOver, group, virtualServer, yaml } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope } from '../../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder, vmcpResult, type Vmcp } from '../../harness/vmcp.ts';
+import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../../harness/vmcp.ts';
 
 const scope = blockScope();
 let vmcp: Vmcp;
@@ -116,5 +116,31 @@ describe('vmcp status', () => {
     expect(stderr).toBe(
       `no gateway runs with the state folder ${state}: start one with vmcp up, or name one with --management URL\n`,
     );
+  });
+});
+
+describe('vmcp doctor', () => {
+  it('prints a line for each check', async () => {
+    const { code, stdout, stderr } = await run('doctor');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^ok +Node\.js +\d+\.\d+\.\d+$/mu);
+    expect(stdout).toContain(vmcp.state);
+    expect(stdout.split('\n').filter((line) => !/^(ok|warn) /u.test(line))).toEqual(['']);
+  });
+
+  it('fails when an issuer in the files cannot be reached', async () => {
+    const issuer = `http://127.0.0.1:${String(await freePort())}`;
+    const oidcConfig = { type: 'inline', inline: { issuer, audience: 'desk' } };
+    const folder = await temporaryFolder(testScope());
+    await writeFiles(folder, {
+      'a.yaml': yaml(group(), virtualServer({}, { incomingAuth: { type: 'oidc', oidcConfig } })),
+    });
+    const { code, stdout } = await run('doctor', folder, '-o', 'json');
+    expect(code).toBe(1);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string }[] };
+    expect(checks.find(({ name }) => name === 'issuers')).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('ECONNREFUSED') as unknown,
+    });
   });
 });

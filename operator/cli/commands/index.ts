@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { callCommand } from './call.ts';
+import { doctorCommand } from './doctor.ts';
 import { gatewayCommand } from './gateway.ts';
 import { operatorCommand } from './operator.ts';
 import { renderCommand } from './render.ts';
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   statusCommand,
   toolsCommand,
   callCommand,
+  doctorCommand,
   validateCommand,
   renderCommand,
   gatewayCommand,
