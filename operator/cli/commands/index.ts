@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { callCommand } from './call.ts';
+import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { gatewayCommand } from './gateway.ts';
 import { operatorCommand } from './operator.ts';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   renderCommand,
   gatewayCommand,
   operatorCommand,
+  completionCommand,
   versionCommand,
   serveCommand,
 ];
