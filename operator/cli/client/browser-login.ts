@@ -11,9 +11,7 @@ import { readLogin, writeLogin, type Login } from './stored-login.ts';
 const WAIT_MS = 300_000;
 
 /** The login did not succeed. The message is for users. */
-export class LoginFailed extends Error {
-  override readonly name = 'LoginFailed';
-}
+export class LoginFailed extends Error {}
 
 /** The place where a user can log in. */
 export interface LoginPlace {

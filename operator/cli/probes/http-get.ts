@@ -16,9 +16,7 @@ export interface GetOptions {
 export type Get = (url: string, options?: GetOptions) => Promise<Reply>;
 
 /** There is no reply. The message names the host and the code of the system. */
-export class NoReply extends Error {
-  override readonly name = 'NoReply';
-}
+export class NoReply extends Error {}
 
 const TIMEOUT_MS = 10_000;
 

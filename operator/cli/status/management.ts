@@ -4,9 +4,7 @@ import { gatewayStatus, type ServerStatus } from './gateway-status.ts';
 const TIMEOUT_MS = 5_000;
 
 /** The management listener gives no usable answer. The message is for users. */
-export class NoStatus extends Error {
-  override readonly name = 'NoStatus';
-}
+export class NoStatus extends Error {}
 
 /** Reads the state of every virtual server from a management listener. Rejects with `NoStatus`. */
 export async function readManagement(managementUrl: string): Promise<ServerStatus[]> {
