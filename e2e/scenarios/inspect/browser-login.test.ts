@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
@@ -39,7 +39,7 @@ async function logIn(run: Run): Promise<URL> {
 const open = async (url: URL): Promise<Response> => fetch(url, { redirect: 'manual' });
 
 describe('vmcp call at an endpoint with logins', () => {
-  it('logs in once, then uses the stored login', async () => {
+  it('logs in once, then uses and renews the stored login', async () => {
     const state = await temporaryFolder(testScope());
     const args = ['call', 'remote_echo', '--arg', 'text=hello', '--url', vmcp.url, '--state', state];
     const first = await runVmcp(testScope(), args, { env: BROWSER });
@@ -58,11 +58,18 @@ describe('vmcp call at an endpoint with logins', () => {
     expect(stored).toHaveLength(1);
     const file = join(state, 'logins', stored[0] ?? '');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const { tokens } = JSON.parse(await readFile(file, 'utf8')) as { tokens: { access_token: string } };
+    const login = JSON.parse(await readFile(file, 'utf8')) as { tokens: { access_token: string } };
+    const { tokens } = login;
     expect(first.output()).not.toContain(tokens.access_token);
 
     const second = await vmcpResult(testScope(), args);
     expect(second).toMatchObject({ code: 0, stdout: 'hello\n', stderr: '' });
+
+    const expired = { ...login, tokens: { ...tokens, access_token: `${tokens.access_token.slice(0, -8)}AAAAAAAA` } };
+    await writeFile(file, JSON.stringify(expired));
+    const refreshed = await vmcpResult(testScope(), args);
+    expect(refreshed).toMatchObject({ code: 0, stdout: 'hello\n', stderr: '' });
+    expect(await readFile(file, 'utf8')).not.toContain('AAAAAAAA');
   });
 
   it('reports a user who refuses', async () => {

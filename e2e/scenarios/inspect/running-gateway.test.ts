@@ -63,17 +63,21 @@ describe('vmcp call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { city: 'Bern', celsius: 21 } });
   });
 
-  it.each([
-    [['remote_failing'], 1, 'this tool always fails\n'],
-    [['echo'], 1, 'there is no tool "echo": did you mean remote_echo?\n'],
-    [['remote_add', '--arg', 'a=two'], 2, '--arg a: the value must be a number\n'],
-    [
-      ['remote_slow', '--arg', 'ms=60000', '--timeout', '1s'],
-      1,
-      'there was no answer in time: pass a longer --timeout\n',
-    ],
-  ])('fails for %j', async (args, code, stderr) => {
-    expect(await run('call', ...args)).toMatchObject({ code, stdout: '', stderr });
+  it('fails with one sentence', async () => {
+    const cases: readonly (readonly [args: string[], code: number, stderr: string])[] = [
+      [['remote_failing'], 1, 'this tool always fails\n'],
+      [['echo'], 1, 'there is no tool "echo": did you mean remote_echo?\n'],
+      [['remote_add', '--arg', 'a=two'], 2, '--arg a: the value must be a number\n'],
+      [
+        ['remote_slow', '--arg', 'ms=60000', '--timeout', '1s'],
+        1,
+        'there was no answer in time: pass a longer --timeout\n',
+      ],
+    ];
+    const results = await Promise.all(cases.map(([args]) => run('call', ...args)));
+    expect(results.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))).toEqual(
+      cases.map(([, code, stderr]) => ({ code, stdout: '', stderr })),
+    );
   });
 });
 
@@ -95,6 +99,11 @@ describe('vmcp status', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       servers: [{ name: 'gateway', backends: [{ name: 'absent' }, { name: 'remote', state: 'healthy', tools: 10 }] }],
     });
+  });
+
+  it('redraws the table on a terminal', async () => {
+    const { stdout } = await runVmcp(testScope(), ['status', '-w', '--state', vmcp.state], { terminal: true });
+    await eventually('the table', () => stdout().startsWith('\u001b[2J\u001b[Hdefault/gateway  '));
   });
 
   it('prints changed rows until Ctrl-C', async () => {

@@ -5,6 +5,7 @@ import type {
   OAuthClientMetadata,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { printable } from '../../../gateway/contract/printable.ts';
 import { openRedirectListener, type RedirectListener } from './redirect-listener.ts';
 import { readLogin, writeLogin, type Login } from './stored-login.ts';
 
@@ -107,6 +108,9 @@ export class BrowserLogin implements OAuthClientProvider {
 
   redirectToAuthorization(url: URL): void {
     this.#requireUser();
+    // Other schemes start programs.
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new LoginFailed(`the authorization server names no page to log in at: its URL starts with ${url.protocol}`);
     this.#redirected = this.#listener?.receive(this.#state);
     this.#place.show(url);
   }
@@ -127,7 +131,9 @@ export class BrowserLogin implements OAuthClientProvider {
       throw new LoginFailed('the login came from another authorization server: nothing was sent to it');
     const code = parameters.get('code');
     if (code !== null) return code;
-    throw new LoginFailed(`the login failed (${parameters.get('error') ?? 'no code'}): run the command again`);
+    throw new LoginFailed(
+      `the login failed (${printable(parameters.get('error') ?? 'no code')}): run the command again`,
+    );
   }
 
   close(): void {

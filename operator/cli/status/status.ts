@@ -61,6 +61,7 @@ async function watch(flags: StatusFlags): Promise<number> {
     stopped.abort();
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
+  stdout.once('error', stop); // the reader of a pipe is gone
   const show = flags.output === 'json' ? documents() : stdout.isTTY ? redraw : changedRows();
   let complaint = '';
   for (let first = true; !stopped.signal.aborted; first = false) {
