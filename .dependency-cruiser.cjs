@@ -127,8 +127,9 @@ module.exports = {
     {
       name: 'mcp-sdk-in-one-folder',
       severity: 'error',
-      comment: 'Only gateway/vmcp/ and tests import @modelcontextprotocol/*, so that an upgrade changes one folder.',
-      from: { path: '^(gateway|operator|crds)/', pathNot: `^gateway/vmcp/|${TEST}` },
+      comment:
+        'Only gateway/vmcp/ (servers), operator/cli/client/ (the client of vmcp tools and call) and tests import @modelcontextprotocol/*, so that an upgrade changes one folder of each.',
+      from: { path: '^(gateway|operator|crds)/', pathNot: `^gateway/vmcp/|^operator/cli/client/|${TEST}` },
       to: { path: '(^|node_modules/)@modelcontextprotocol/' },
     },
     {

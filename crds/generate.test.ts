@@ -6,7 +6,7 @@ import { generatedFiles } from './generate.ts';
 import { KINDS } from './kinds/index.ts';
 
 const files = await generatedFiles();
-const crds = files.filter(({ path }) => path.startsWith('crds/'));
+const crds = files.filter(({ path }) => /^crds\/[^/]+\.yaml$/u.test(path));
 
 interface Crd {
   metadata: { name: string };
@@ -29,12 +29,14 @@ describe('the generated files', () => {
     expect(await generatedFiles()).toEqual(files);
   });
 
-  it('are a definition and a reference per kind, the reference of the Run configuration and the resources in the chart', () => {
+  it('are a definition, a schema for editors and a reference per kind, the reference of the Run configuration and the resources in the chart', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [
         ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),
         ...KINDS.map(({ plural }) => `charts/vmcp-crds/files/${plural}.yaml`),
         ...KINDS.map(({ singular }) => `docs/reference/${singular}.md`),
+        ...KINDS.map(({ singular }) => `crds/schemas/${singular}.json`),
+        'crds/schemas/all.json',
         'charts/vmcp/templates/_kinds.tpl',
         'docs/reference/run-config.md',
       ].toSorted(),

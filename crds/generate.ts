@@ -4,6 +4,7 @@ import { format } from 'prettier';
 import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
 import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
+import { editorSchemas } from './editor-schema.ts';
 import { KINDS } from './kinds/index.ts';
 import { kindReference, runConfigReference } from './reference.ts';
 
@@ -13,10 +14,11 @@ export interface GeneratedFile {
   readonly content: string;
 }
 
-/** Formats Markdown with prettier, so that the format check passes. */
+/** Formats Markdown and JSON with prettier, so that the format check passes. */
 async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFile> {
-  if (!path.endsWith('.md')) return { path, content };
-  return { path, content: await format(content, { parser: 'markdown', printWidth: 120 }) };
+  const parser = path.endsWith('.md') ? 'markdown' : path.endsWith('.json') ? 'json' : undefined;
+  if (parser === undefined) return { path, content };
+  return { path, content: await format(content, { parser, printWidth: 120 }) };
 }
 
 /** Returns every generated file. */
@@ -29,6 +31,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
       })),
     ),
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
+    ...editorSchemas().map(({ name, content }) => ({ path: `crds/schemas/${name}`, content })),
     { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
     { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];

@@ -95,6 +95,18 @@ describe('the endpoints of operators', () => {
     expect(JSON.stringify(body)).not.toMatch(/https?:|127\.0\.0\.1|ECONN/);
   });
 
+  it('/status counts the tools that clients see of each backend', async () => {
+    const names = await session.tools();
+    const ofLocal = names.filter((name) => name.startsWith('local_')).length;
+    expect(ofLocal).toBeGreaterThan(1);
+    const { backends } = (await json(`${vmcp.management}/status`)).body as { backends: Record<string, unknown>[] };
+    expect(backends.map(({ name, tools }) => [name, tools])).toEqual([
+      ['gone', undefined],
+      ['local', ofLocal],
+      ['remote', names.length - ofLocal],
+    ]);
+  });
+
   it('/status accepts GET and HEAD only', async () => {
     expect((await raw(`${vmcp.management}/status`, { method: 'HEAD' })).status).toBe(200);
     const refused = await raw(`${vmcp.management}/status`, { method: 'POST' });

@@ -1,3 +1,5 @@
+import { printable } from '../contract/printable.ts';
+
 /** One entry of the log, already redacted. */
 export interface LogEntry {
   readonly level: string;
@@ -23,10 +25,6 @@ function word(value: unknown): string {
   const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
   return /^[^\s"=]+$/u.test(text) || typeof value !== 'string' ? text : JSON.stringify(text);
 }
-
-/** Replaces control characters, which could change what a terminal shows. */
-// eslint-disable-next-line no-control-regex -- they are what this replaces
-const printable = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, '\uFFFD');
 
 /**
  * Renders an entry as one line for a terminal: local time, level, subject, sentence and facts. A fact of several lines,

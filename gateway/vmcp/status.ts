@@ -11,8 +11,10 @@ const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-sto
  */
 function statusOf(server: VirtualServer, version: string): object {
   const { backends } = server.fleet.health();
+  const tools = toolCounts(server);
   return {
     name: server.name,
+    namespace: server.config.vmcp.namespace,
     group_ref: server.config.group ?? '',
     version,
     metadata: server.config.vmcp.metadata,
@@ -25,9 +27,17 @@ function statusOf(server: VirtualServer, version: string): object {
       reason: backends[name]?.reason ?? undefined,
       transport,
       mcp_revision: server.fleet.revision(name),
+      tools: tools.get(name),
     })),
     problems: runtimeProblems(server),
   };
+}
+
+/** Counts the tools that clients see of each backend. Leaves out backends whose list is unknown or differs per user. */
+function toolCounts({ fleet, views }: VirtualServer): ReadonlyMap<string, number> {
+  const names = new Map(fleet.catalogs().map(({ backend }) => [backend, new Set<string>()]));
+  for (const { backend, advertised } of views.shared.current.tools.values()) names.get(backend)?.add(advertised);
+  return new Map([...names].map(([backend, { size }]) => [backend, size]));
 }
 
 /** A problem that only the running gateway can find, worded as in `/status` and the status of a VirtualMCPServer. */

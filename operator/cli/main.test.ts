@@ -41,6 +41,18 @@ describe('vmcp version', () => {
   });
 });
 
+describe('vmcp completion', () => {
+  it('prints a script with every command', () => {
+    const { code, stdout } = vmcp(['completion', 'bash']);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(stdout).toContain(`    ${command.name()}) case "$cur"`);
+  });
+
+  it('rejects other shells', () => {
+    expect(vmcp(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
 describe('standard input', () => {
   const GROUP = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\nspec: {}\n';
   const SERVER = `apiVersion: vmcp.dev/v1alpha1

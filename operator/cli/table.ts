@@ -8,3 +8,12 @@ export function renderTable(rows: readonly (readonly string[])[]): string[] {
       .trimEnd(),
   );
 }
+
+const DOTS = '...';
+
+/** Shortens a text to `width` characters; the end of a longer one is replaced by three dots. */
+export function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const start = text.slice(0, Math.max(0, width - DOTS.length)).replace(/[\ud800-\udbff]$/, '');
+  return `${start.trimEnd()}${DOTS}`;
+}

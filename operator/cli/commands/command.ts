@@ -34,6 +34,16 @@ export const outputOption = (): Option =>
 export const secretsDirOption = (): Option =>
   new Option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>');
 
+export const stateOption = (): Option =>
+  new Option('--state <dir>', 'state folder of vmcp up (default: $XDG_STATE_HOME/vmcp)');
+
+/** @throws InvalidArgumentError for anything but an http or https URL */
+export function httpUrl(text: string): string {
+  const { protocol } = URL.parse(text) ?? {};
+  if (protocol !== 'http:' && protocol !== 'https:') throw new InvalidArgumentError('must be an http or https URL.');
+  return text;
+}
+
 /** @throws InvalidArgumentError for anything but a port number; 0 lets the system choose. */
 export function port(text: string): number {
   const value = Number(text);

@@ -1,9 +1,14 @@
 import type { Command } from 'commander';
+import { callCommand } from './call.ts';
+import { completionCommand } from './completion.ts';
 import { connectCommand } from './connect.ts';
+import { doctorCommand } from './doctor.ts';
 import { gatewayCommand } from './gateway.ts';
 import { operatorCommand } from './operator.ts';
 import { renderCommand } from './render.ts';
 import { serveCommand } from './serve.ts';
+import { statusCommand } from './status.ts';
+import { toolsCommand } from './tools.ts';
 import { upCommand } from './up.ts';
 import { validateCommand } from './validate.ts';
 import { versionCommand } from './version.ts';
@@ -11,11 +16,16 @@ import { versionCommand } from './version.ts';
 /** Commands in the order of the help. To add one, write its file and add a line here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
+  statusCommand,
+  toolsCommand,
+  callCommand,
+  doctorCommand,
   validateCommand,
   renderCommand,
   connectCommand,
   gatewayCommand,
   operatorCommand,
+  completionCommand,
   versionCommand,
   serveCommand,
 ];

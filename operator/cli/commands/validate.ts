@@ -1,3 +1,4 @@
+import type { ValidateOptions } from '../validate/validate.ts';
 import { defineCommand, outputOption, PATHS, secretsDirOption } from './command.ts';
 
 export const validateCommand = defineCommand(
@@ -9,9 +10,10 @@ export const validateCommand = defineCommand(
   (command) =>
     command
       .argument(...PATHS)
+      .option('--online', 'check also that packages, images, URLs and issuers exist')
       .addOption(secretsDirOption())
       .addOption(outputOption())
-      .action(async (paths: string[], flags: { secretsDir?: string; output?: 'json' }) => {
+      .action(async (paths: string[], flags: ValidateOptions) => {
         const { validate } = await import('../validate/validate.ts');
         process.exitCode = await validate(paths, { ...flags, hostEnv: process.env }, process);
       }),

@@ -24,7 +24,6 @@ export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
     ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
   ];
-  const lines = renderTable(rows);
   const [first] = servers;
   const next = first
     ? [
@@ -33,7 +32,7 @@ export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers
     : [];
   return [
     '',
-    ...lines,
+    ...renderTable(rows),
     '',
     ...exposed(servers),
     ...next,

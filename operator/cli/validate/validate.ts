@@ -1,10 +1,15 @@
+import { examineOnline } from '../online/examine-online.ts';
+import { namedSubjects } from '../online/subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
-import { examine, type Examination } from './examine.ts';
+import { httpGet } from '../probes/http-get.ts';
+import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, inFileOrder, summarize, type Io } from './problems-output.ts';
 
 export interface ValidateOptions extends LoadOptions {
   /** Prints one JSON document instead of lines. */
   readonly output?: 'json';
+  /** Checks that packages, images, URLs and issuers exist. */
+  readonly online?: boolean;
 }
 
 /** Any folder: rendered paths are not printed. */
@@ -13,13 +18,25 @@ const NO_STATE = '/';
 /** `vmcp validate PATH...`: prints problems on stdout and warnings on stderr; exits with 0 without problems, else 2. */
 export async function validate(
   paths: readonly string[],
-  { output, ...options }: ValidateOptions,
+  { output, online, ...options }: ValidateOptions,
   io: Io,
 ): Promise<number> {
-  const examination = await examine(paths, options, NO_STATE);
+  const offline = await examine(paths, options, NO_STATE);
+  const examination = online === true ? await withOnlineProblems(offline) : offline;
   if (output === 'json') io.stdout.write(toJson(examination));
   else printLines(examination, io);
   return examination.problems.length > 0 ? 2 : 0;
+}
+
+async function withOnlineProblems(examination: Examination): Promise<Examination> {
+  const { manifests, servers } = examination;
+  const subjects = namedSubjects(manifests.snapshots.values(), servers);
+  const { problems, warnings } = await examineOnline(subjects, { get: httpGet, env: process.env });
+  return {
+    ...examination,
+    problems: [...examination.problems, ...locateProblems(manifests, problems)],
+    warnings: [...examination.warnings, ...locateProblems(manifests, warnings)],
+  };
 }
 
 const backendCount = ({ servers }: Examination): number =>

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
+import type {
+  OAuthClientInformationMixed,
+  OAuthClientMetadata,
+  OAuthTokens,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import { printable } from '../../../gateway/contract/printable.ts';
+import { openRedirectListener, type RedirectListener } from './redirect-listener.ts';
+import { readLogin, writeLogin, type Login } from './stored-login.ts';
+
+const WAIT_MS = 300_000;
+
+/** The login did not succeed. The message is for users. */
+export class LoginFailed extends Error {}
+
+/** The place where a user can log in. */
+export interface LoginPlace {
+  readonly stateDir: string;
+  /** False without a terminal and without $BROWSER: nobody could log in. */
+  readonly isInteractive: boolean;
+  /** Shows the URL of the login to the user, and opens it. */
+  readonly show: (url: URL) => void;
+}
+
+/**
+ * Login of the user at an MCP server, for the transport of the SDK: a browser, a loopback redirect, and a stored
+ * registration and tokens. Opens its listener when the server asks for a login.
+ */
+export class BrowserLogin implements OAuthClientProvider {
+  readonly #url: string;
+  readonly #place: LoginPlace;
+  #login: Login;
+  #listener: RedirectListener | undefined;
+  #state = '';
+  #verifier = '';
+  /** Issuer of the authorization server's metadata. */
+  #issuer: string | undefined;
+  #redirected: Promise<URLSearchParams> | undefined;
+
+  private constructor(url: string, place: LoginPlace, login: Login) {
+    this.#url = url;
+    this.#place = place;
+    this.#login = login;
+  }
+
+  static async open(url: string, place: LoginPlace): Promise<BrowserLogin> {
+    return new BrowserLogin(url, place, await readLogin(place.stateDir, url));
+  }
+
+  get redirectUrl(): string {
+    return this.#listener?.redirectUri ?? '';
+  }
+
+  get clientMetadata(): OAuthClientMetadata {
+    return {
+      client_name: 'vmcp command line',
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    };
+  }
+
+  /** Returns a new value for each login. */
+  state(): string {
+    this.#state = randomBytes(16).toString('base64url');
+    return this.#state;
+  }
+
+  /** Opens the listener first: the registration and the login name its port. */
+  async clientInformation(): Promise<OAuthClientInformationMixed | undefined> {
+    const { tokens, port } = this.#login;
+    if (tokens?.refresh_token === undefined) this.#requireUser();
+    this.#listener ??= await openRedirectListener(port);
+    return this.#listener.port === port ? this.#login.client : undefined;
+  }
+
+  async saveClientInformation(client: OAuthClientInformationMixed): Promise<void> {
+    await this.#save({ client, ...(this.#listener && { port: this.#listener.port }) });
+  }
+
+  tokens(): OAuthTokens | undefined {
+    return this.#login.tokens;
+  }
+
+  async saveTokens(tokens: OAuthTokens): Promise<void> {
+    await this.#save({ ...this.#login, tokens });
+  }
+
+  async invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
+    const { tokens: _, ...registered } = this.#login;
+    if (what === 'all' || what === 'client') await this.#save({});
+    else if (what === 'tokens') await this.#save(registered);
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  saveDiscoveryState({ authorizationServerMetadata }: OAuthDiscoveryState): void {
+    this.#issuer = authorizationServerMetadata?.issuer;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#requireUser();
+    // Other schemes start programs.
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new LoginFailed(`the authorization server names no page to log in at: its URL starts with ${url.protocol}`);
+    this.#redirected = this.#listener?.receive(this.#state);
+    this.#place.show(url);
+  }
+
+  /** Waits for the redirect and returns its code. Rejects with `LoginFailed`. */
+  async code(): Promise<string> {
+    const late = AbortSignal.timeout(WAIT_MS);
+    const parameters = await Promise.race([
+      this.#redirected,
+      new Promise<undefined>((resolve) => {
+        late.addEventListener('abort', () => resolve(undefined), { once: true });
+      }),
+    ]);
+    if (!parameters) throw new LoginFailed('nobody logged in within 5 minutes: run the command again');
+    const issuer = parameters.get('iss');
+    // RFC 9207 §2.4: a code of another authorization server is not sent to this one.
+    if (issuer !== null && this.#issuer !== undefined && issuer !== this.#issuer)
+      throw new LoginFailed('the login came from another authorization server: nothing was sent to it');
+    const code = parameters.get('code');
+    if (code !== null) return code;
+    throw new LoginFailed(
+      `the login failed (${printable(parameters.get('error') ?? 'no code')}): run the command again`,
+    );
+  }
+
+  close(): void {
+    this.#listener?.close();
+  }
+
+  #requireUser(): void {
+    if (this.#place.isInteractive) return;
+    throw new LoginFailed(
+      `${this.#url} requires a login: run the command in a terminal, or pass a token in VMCP_TOKEN`,
+    );
+  }
+
+  async #save(login: Login): Promise<void> {
+    this.#login = login;
+    await writeLogin(this.#place.stateDir, this.#url, login);
+  }
+}

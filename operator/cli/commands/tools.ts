@@ -1,0 +1,18 @@
+import type { ToolsFlags } from '../tools/tools.ts';
+import { defineCommand, outputOption } from './command.ts';
+import { sessionOptions } from './session-options.ts';
+
+export const toolsCommand = defineCommand(
+  {
+    name: 'tools',
+    does: 'list the tools of a running gateway',
+    example: 'vmcp tools everything --output json',
+  },
+  (command) =>
+    sessionOptions(command.argument('[server]', 'list the tools of this server only'))
+      .addOption(outputOption())
+      .action(async (server: string | undefined, flags: ToolsFlags) => {
+        const { tools } = await import('../tools/tools.ts');
+        process.exitCode = await tools(server, flags);
+      }),
+);

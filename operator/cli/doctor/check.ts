@@ -1,0 +1,41 @@
+import type { Running } from '../../local/running.ts';
+import type { ExternalIssuer } from '../probes/issuer.ts';
+import type { Get } from '../probes/http-get.ts';
+
+/** Result of a check. The message of `warn` and `fail` says how to fix it. */
+export interface Finding {
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly message: string;
+}
+
+/** One line of `vmcp doctor`. Never rejects. */
+export interface Check {
+  readonly name: string;
+  run(machine: Machine): Promise<Finding> | Finding;
+}
+
+/** The machine, as checks see it. */
+export interface Machine {
+  readonly nodeVersion: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stateDir: string;
+  /** The `vmcp up` of the state folder. */
+  readonly running: Running | undefined;
+  /** Issuers in the files that were named, without repetitions. */
+  readonly issuers: readonly ExternalIssuer[];
+  /** Returns the path of a program. */
+  readonly find: (program: string) => string | undefined;
+  /** Runs a program and returns true when it exits with 0. */
+  readonly succeeds: (file: string, args: readonly string[]) => Promise<boolean>;
+  readonly engineAnswers: () => Promise<boolean>;
+  readonly isPortFree: (port: number) => Promise<boolean>;
+  /** Returns the error code when this user cannot write into the folder or create it. */
+  readonly writeFault: (dir: string) => Promise<string | undefined>;
+  readonly get: Get;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+export const ok = (message: string): Finding => ({ state: 'ok', message });
+export const warn = (message: string): Finding => ({ state: 'warn', message });
+export const fail = (message: string): Finding => ({ state: 'fail', message });

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
+import type { Machine } from '../check.ts';
+import { CHECKS } from './index.ts';
+
+const NOW = Date.parse('2026-11-23T20:00:00Z');
+const ISSUER = 'https://idp.example.com';
+const KEY = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  alg: 'EdDSA',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+};
+
+const reply = (document: unknown, date = new Date(NOW)): Reply => ({
+  status: document === undefined ? 404 : 200,
+  header: (name) => (name === 'date' ? date.toUTCString() : undefined),
+  body: JSON.stringify(document ?? {}),
+});
+
+/** Answers like an issuer, with this clock. */
+const issuerAt =
+  (date?: Date): Get =>
+  async (url) => {
+    if (url.endsWith('/openid-configuration')) return reply({ issuer: ISSUER, jwks_uri: `${ISSUER}/keys` }, date);
+    return reply(url.endsWith('/keys') ? { keys: [KEY] } : undefined, date);
+  };
+
+const unreachable: Get = async () => {
+  throw new NoReply('idp.example.com cannot be reached (ENOTFOUND)');
+};
+
+const healthy: Machine = {
+  nodeVersion: '24.21.0',
+  env: { LANG: 'C.UTF-8' },
+  stateDir: '/state',
+  running: undefined,
+  issuers: [{ issuer: ISSUER, jwksUrl: undefined }],
+  find: (program) => `/usr/bin/${program}`,
+  succeeds: async () => true,
+  engineAnswers: async () => true,
+  isPortFree: async () => true,
+  writeFault: async () => undefined,
+  get: issuerAt(),
+  now: () => NOW,
+};
+
+/** Runs the check with this name. */
+const check = async (name: string, change: Partial<Machine>) =>
+  CHECKS.find((each) => each.name === name)?.run({ ...healthy, ...change });
+
+it('passes on a healthy machine', async () => {
+  const findings = await Promise.all(CHECKS.map(async ({ name, run }) => [name, (await run(healthy)).state]));
+  expect(findings).toEqual(CHECKS.map(({ name }) => [name, 'ok']));
+});
+
+it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
+  ['Node.js', { nodeVersion: '20.11.0' }, 'fail', /install version 22.15/u],
+  ['npm', { find: () => undefined }, 'warn', /install Node.js with npm/u],
+  ['Python packages', { find: () => undefined }, 'warn', /install uv/u],
+  [
+    'Python packages',
+    { find: (program) => (program === 'python3' ? '/usr/bin/python3' : undefined), succeeds: async () => false },
+    'warn',
+    /python3 has no venv module.*install uv/u,
+  ],
+  ['container engine', { engineAnswers: async () => false }, 'warn', /start one of them/u],
+  ['port 4483', { isPortFree: async () => false }, 'warn', /--port/u],
+  ['port 8080', { isPortFree: async () => false }, 'warn', /--management-port/u],
+  ['state folder', { writeFault: async () => 'EACCES' }, 'fail', /\/state cannot be written \(EACCES\): .*--state/u],
+  ['issuers', { get: unreachable }, 'fail', /idp.example.com cannot be reached \(ENOTFOUND\)/u],
+  ['issuers', { get: async () => reply(undefined) }, 'fail', /answered 404/u],
+  ['issuers', { get: async () => reply({ issuer: 'https://other' }) }, 'fail', /another issuer/u],
+  ['clock', { get: issuerAt(new Date(NOW - 120_000)) }, 'fail', /^120 s from .*: set the clock/u],
+  ['locale', { env: { LC_ALL: 'C', LANG: 'C.UTF-8' } }, 'warn', /^C: .*export LANG=C.UTF-8/u],
+  ['locale', { env: {} }, 'warn', /none is set/u],
+])('%s: explains the fix %#', async (name, change, state, message) => {
+  expect(await check(name, change)).toEqual({ state, message: expect.stringMatching(message) as unknown });
+});
+
+it('says what was not checked', async () => {
+  for (const name of ['issuers', 'clock'])
+    expect(await check(name, { issuers: [] })).toMatchObject({ state: 'ok', message: /^not checked/u });
+  expect(await check('clock', { get: unreachable })).toMatchObject({ state: 'ok', message: /^not checked/u });
+});
+
+it('accepts ports of the running gateway', async () => {
+  const running = {
+    pid: 12,
+    startTime: '1',
+    managementUrl: 'http://127.0.0.1:8080',
+    servers: [{ name: 'desk', namespace: 'default', mcpUrl: 'http://127.0.0.1:4483/mcp' }],
+  };
+  const busy = { running, isPortFree: async () => false };
+  expect(await check('port 4483', busy)).toEqual({ state: 'ok', message: 'used by vmcp up (process 12)' });
+  expect(await check('port 8080', busy)).toMatchObject({ state: 'ok' });
+});

@@ -1,0 +1,25 @@
+import { NoReply } from '../../probes/http-get.ts';
+import { fail, ok, type Check } from '../check.ts';
+
+/** Difference at which gateways reject tokens as not yet valid. */
+const MOST_SECONDS = 30;
+
+export const clock: Check = {
+  name: 'clock',
+  run: async ({ issuers, get, now }) => {
+    const [first] = issuers;
+    if (!first) return ok('not checked: no file with an external issuer was named');
+    const date = await get(first.issuer, { method: 'HEAD' }).then(
+      ({ header }) => Date.parse(header('date') ?? ''),
+      (error: unknown) => {
+        if (error instanceof NoReply) return Number.NaN;
+        throw error;
+      },
+    );
+    if (Number.isNaN(date)) return ok(`not checked: ${first.issuer} sends no date`);
+    const seconds = Math.round(Math.abs(now() - date) / 1_000);
+    return seconds <= MOST_SECONDS
+      ? ok(`that of ${first.issuer}`)
+      : fail(`${String(seconds)} s from that of ${first.issuer}, so its tokens are rejected: set the clock`);
+  },
+};

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
+import { findOnPath } from '../../../gateway/workloads/runner/schemes/path.ts';
+import { engineAnswers } from '../../local/container-engine.ts';
+import { readRunning } from '../../local/running.ts';
+import { defaultStateDir } from '../../local/state.ts';
+import { errorCode } from '../files/unreadable-files.ts';
+import { httpGet } from '../probes/http-get.ts';
+import { externalIssuer, type ExternalIssuer } from '../probes/issuer.ts';
+import { renderTable } from '../table.ts';
+import { examine } from '../validate/examine.ts';
+import { formatProblems } from '../validate/problems-output.ts';
+import type { Machine } from './check.ts';
+import { CHECKS } from './checks/index.ts';
+
+export interface DoctorFlags {
+  readonly state?: string;
+  readonly output?: 'json';
+}
+
+const PROGRAM_TIMEOUT_MS = 15_000;
+
+/** `vmcp doctor [PATH...]`: exits with 0, 1 when a check fails, or 2 for invalid files. */
+export async function doctor(paths: readonly string[], flags: DoctorFlags): Promise<number> {
+  const stateDir = resolve(flags.state ?? defaultStateDir(process.env));
+  const { servers, problems } = paths.length > 0 ? await examine(paths, {}, stateDir) : { servers: [], problems: [] };
+  process.stderr.write(formatProblems(problems, []));
+  const issuers = servers.flatMap(({ config }) => (config && externalIssuer(config)) ?? []);
+  const machine = thisMachine(stateDir, distinct(issuers));
+  const findings = await Promise.all(
+    CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),
+  );
+  const rows = findings.map(({ name, state, message }) => [state, name, message]);
+  const text = flags.output === 'json' ? JSON.stringify({ checks: findings }, null, 2) : renderTable(rows).join('\n');
+  process.stdout.write(`${text}\n`);
+  if (findings.some(({ state }) => state === 'fail')) return 1;
+  return problems.length > 0 ? 2 : 0;
+}
+
+const distinct = (issuers: readonly ExternalIssuer[]): ExternalIssuer[] => [
+  ...new Map(issuers.map((each) => [JSON.stringify(each), each])).values(),
+];
+
+const thisMachine = (stateDir: string, issuers: readonly ExternalIssuer[]): Machine => ({
+  nodeVersion: process.versions.node,
+  env: process.env,
+  stateDir,
+  running: readRunning(stateDir),
+  issuers,
+  find: (program) => findOnPath(program, process.env),
+  succeeds: (file, args) =>
+    new Promise((done) => {
+      execFile(file, args, { timeout: PROGRAM_TIMEOUT_MS }, (error) => {
+        done(error === null);
+      });
+    }),
+  engineAnswers: () => engineAnswers(process.env),
+  isPortFree: (port) => isPortFree(port),
+  writeFault,
+  get: httpGet,
+  now: Date.now,
+});
+
+/** Checks the folder, or the nearest one above it that exists. Creates nothing. */
+async function writeFault(dir: string): Promise<string | undefined> {
+  try {
+    await access(dir, constants.W_OK | constants.X_OK);
+    return (await stat(dir)).isDirectory() ? undefined : 'ENOTDIR';
+  } catch (error) {
+    const code = errorCode(error);
+    return code === 'ENOENT' && dirname(dir) !== dir ? writeFault(dirname(dir)) : code;
+  }
+}

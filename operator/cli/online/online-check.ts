@@ -1,0 +1,54 @@
+import type { ExternalIssuer } from '../probes/issuer.ts';
+import { NoReply, type Get, type Reply } from '../probes/http-get.ts';
+
+/** Result of a check that did not find its subject. A warning does not change the exit code. */
+export interface Finding {
+  readonly severity: 'problem' | 'warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Network and environment of a check. */
+export interface Online {
+  readonly get: Get;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Something on the network that a resource names. */
+export interface Subject {
+  readonly type: 'npm' | 'python' | 'image' | 'url' | 'issuer';
+  /** Image reference, URL, or issuer. */
+  readonly value: string;
+  /** For `issuer`. */
+  readonly issuer?: ExternalIssuer;
+}
+
+export type OnlineCheck = (subject: Subject, online: Online) => Promise<Finding | undefined>;
+
+export const notFound = (message: string): Finding => ({ severity: 'problem', reason: 'NotFoundOnline', message });
+
+export const unreachable = (message: string): Finding => ({
+  severity: 'problem',
+  reason: 'UnreachableOnline',
+  message,
+});
+
+/** Returns the warning that something could not be checked, which is no mistake in the files. */
+export const unchecked = (message: string): Finding => ({ severity: 'warning', reason: 'NotChecked', message });
+
+/** Returns the reply, or the message that there is none. */
+export const replyOf = (get: Get, ...request: Parameters<Get>): Promise<Reply | string> =>
+  get(...request).catch((error: unknown) => {
+    if (error instanceof NoReply) return error.message;
+    throw error;
+  });
+
+/** Parses a JSON object. Returns an empty one for another text. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,39 @@
+import { fetch } from 'undici';
+
+export interface Reply {
+  readonly status: number;
+  /** Value of a header. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: string;
+}
+
+export interface GetOptions {
+  readonly method?: 'GET' | 'HEAD';
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends one request. Rejects with `NoReply`. */
+export type Get = (url: string, options?: GetOptions) => Promise<Reply>;
+
+/** There is no reply. The message names the host and the code of the system. */
+export class NoReply extends Error {}
+
+const TIMEOUT_MS = 10_000;
+
+export const httpGet: Get = async (url, { method = 'GET', headers = {} } = {}) => {
+  try {
+    const response = await fetch(url, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const body = await response.text();
+    return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
+  } catch (error) {
+    throw new NoReply(`${URL.parse(url)?.host ?? url} cannot be reached (${reasonOf(error)})`);
+  }
+};
+
+/** Returns the code of the system. A message may quote the reply. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  if (error.name === 'TimeoutError') return 'no answer within 10 s';
+  const { cause } = error;
+  return cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.name) : error.name;
+}

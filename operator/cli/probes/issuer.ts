@@ -1,0 +1,54 @@
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { Discovery, discoveredKeys } from '../../../gateway/incoming/keys/discovery.ts';
+import { FetchFailure, type JsonGet } from '../../../gateway/incoming/keys/json-get.ts';
+import { keySetOf } from '../../../gateway/incoming/keys/key-set.ts';
+import { NoReply, type Get } from './http-get.ts';
+
+/** Issuer of a virtual server whose tokens come from elsewhere. */
+export interface ExternalIssuer {
+  readonly issuer: string;
+  /** Discovered when absent. */
+  readonly jwksUrl: string | undefined;
+}
+
+/**
+ * Returns the issuer that a gateway with this configuration asks for keys. Undefined without one, when the gateway is its
+ * own issuer, and when only the gateway can ask it: with its own certificates or a token.
+ */
+export function externalIssuer({
+  oidc_config: oidc,
+  embedded_auth_server_config: own,
+}: GatewayConfig): ExternalIssuer | undefined {
+  if (!oidc?.issuer || own || oidc.cacertPath !== undefined || oidc.authTokenFile !== undefined) return undefined;
+  return { issuer: oidc.issuer, jwksUrl: oidc.jwksurl };
+}
+
+/** Reads the metadata and the keys of an issuer. Returns the reason why tokens could not be validated. */
+export async function issuerFault({ issuer, jwksUrl }: ExternalIssuer, get: Get): Promise<string | undefined> {
+  const getJson = jsonOver(get);
+  try {
+    const { document } =
+      jwksUrl === undefined
+        ? await discoveredKeys(new Discovery(issuer, getJson, () => 0), getJson)
+        : await getJson(jwksUrl);
+    await keySetOf(document);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+    throw error;
+  }
+}
+
+const jsonOver =
+  (get: Get): JsonGet =>
+  async (url) => {
+    const { status, body } = await get(url, { headers: { accept: 'application/json' } }).catch((error: unknown) => {
+      throw error instanceof NoReply ? new FetchFailure('KeysUnavailable', error.message) : error;
+    });
+    if (status !== 200) throw new FetchFailure('UnexpectedStatus', `GET ${url} answered ${String(status)}`, { status });
+    try {
+      return { document: JSON.parse(body) as unknown, text: body, maxAgeMs: 0 };
+    } catch {
+      throw new FetchFailure('NotJson', `GET ${url} answered something that is not JSON`);
+    }
+  };

@@ -1,0 +1,102 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { isObject } from '../../../gateway/contract/json.ts';
+import { callKey, type CallCounts } from './call-counts.ts';
+
+/** State of one backend, as `vmcp status` shows it. */
+export interface BackendStatus {
+  readonly name: string;
+  readonly state: string;
+  /** Absent while the tools are unknown, and when each user has other tools. */
+  readonly tools?: number;
+  readonly calls: number;
+  /** Absent for a healthy backend. */
+  readonly reason?: string;
+}
+
+/** State of one virtual server. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly sessions: number;
+  readonly backends: readonly BackendStatus[];
+  readonly problems: readonly Problem[];
+}
+
+const Problem = Type.Object({
+  reason: Type.String(),
+  message: Type.String(),
+  path: Type.Optional(Type.String()),
+});
+type Problem = Static<typeof Problem>;
+
+/** Members of `/status` that are read here. */
+const Server = Type.Object({
+  name: Type.String(),
+  namespace: Type.Optional(Type.String()),
+  sessions: Type.Number(),
+  backends: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      health: Type.String(),
+      tools: Type.Optional(Type.Number()),
+      reason: Type.Optional(Type.String()),
+    }),
+  ),
+  problems: Type.Array(Problem),
+});
+type Server = Static<typeof Server>;
+
+const optionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+/** Members of `/api/backends/health` that are read here. */
+const Health = Type.Object({
+  backends: Type.Optional(
+    Type.Record(Type.String(), Type.Object({ reason: optionalText, last_error_category: optionalText })),
+  ),
+});
+type Health = Static<typeof Health>;
+
+/** Documents of a management listener, as received. */
+export interface ManagementDocuments {
+  readonly status: unknown;
+  readonly health: unknown;
+  readonly calls: CallCounts;
+}
+
+/** Joins the documents. Returns undefined when `/status` is not that of a gateway. */
+export function gatewayStatus({ status, health, calls }: ManagementDocuments): ServerStatus[] | undefined {
+  const servers = listOf(Server, status);
+  const healths = listOf(Health, health) ?? [];
+  return servers?.map((server, index) => serverStatus(server, healths[index]?.backends ?? {}, calls));
+}
+
+/** Returns the entries of a document: the gateway sends one object for one server, else the list `servers`. */
+function listOf<Schema extends TSchema>(schema: Schema, document: unknown): Static<Schema>[] | undefined {
+  const entries: unknown = isObject(document) && Array.isArray(document['servers']) ? document['servers'] : [document];
+  return Value.Check(Type.Array(schema), entries) ? entries : undefined;
+}
+
+function serverStatus(
+  { name, namespace, sessions, backends, problems }: Server,
+  health: NonNullable<Health['backends']>,
+  calls: CallCounts,
+): ServerStatus {
+  const key = `${namespace ?? ''}/${name}`;
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    sessions,
+    backends: backends.map((backend) => {
+      const reason = backend.reason ?? health[backend.name]?.reason ?? health[backend.name]?.last_error_category;
+      return {
+        name: backend.name,
+        state: backend.health,
+        ...(backend.tools !== undefined && { tools: backend.tools }),
+        calls: calls.get(callKey(key, backend.name)) ?? 0,
+        ...(typeof reason === 'string' && { reason: reason.replaceAll('_', ' ') }),
+      };
+    }),
+    problems: problems.map(({ reason, message, path }) => ({ reason, message, ...(path !== undefined && { path }) })),
+  };
+}

@@ -1,0 +1,118 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readRunning, type Running } from '../../local/running.ts';
+import { defaultStateDir } from '../../local/state.ts';
+import type { ServerStatus } from './gateway-status.ts';
+import { NoStatus, readManagement } from './management.ts';
+import { statusLines, statusTables } from './status-table.ts';
+
+export interface StatusFlags {
+  readonly management?: string;
+  readonly state?: string;
+  readonly watch?: boolean;
+  readonly output?: 'json';
+}
+
+/** A gateway with its state at one moment. */
+interface Observation {
+  readonly servers: readonly ServerStatus[];
+  readonly running: Running | undefined;
+}
+
+const EVERY_MS = 2_000;
+/** Clears a terminal and moves to its first line (ECMA-48). */
+const CLEAR = '\u001b[2J\u001b[H';
+
+/** `vmcp status`: exits with 0, or with 1 when no gateway answers. */
+export async function status(flags: StatusFlags): Promise<number> {
+  if (flags.watch === true) return watch(flags);
+  const observed = await observe(flags).catch(sentenceOf);
+  if (typeof observed === 'string') {
+    process.stderr.write(`${observed}\n`);
+    return 1;
+  }
+  process.stdout.write(flags.output === 'json' ? `${JSON.stringify(toJson(observed), null, 2)}\n` : tables(observed));
+  return 0;
+}
+
+async function observe(flags: StatusFlags): Promise<Observation> {
+  const stateDir = resolve(flags.state ?? defaultStateDir(process.env));
+  const running = flags.management === undefined ? readRunning(stateDir) : undefined;
+  const managementUrl = flags.management ?? running?.managementUrl;
+  if (managementUrl === undefined) {
+    throw new NoStatus(
+      `no gateway runs with the state folder ${stateDir}: start one with vmcp up, or name one with --management URL`,
+    );
+  }
+  return { servers: await readManagement(managementUrl), running };
+}
+
+/** Returns the message for a user. Throws errors other than `NoStatus`. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof NoStatus) return error.message;
+  throw error;
+}
+
+/** Prints the state every 2 s until a signal: the whole table on a terminal, else the changed rows. */
+async function watch(flags: StatusFlags): Promise<number> {
+  const { stdout, stderr } = process;
+  const stopped = new AbortController();
+  const stop = (): void => {
+    stopped.abort();
+  };
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  stdout.once('error', stop); // the reader of a pipe is gone
+  const show = flags.output === 'json' ? documents() : stdout.isTTY ? redraw : changedRows();
+  let complaint = '';
+  for (let first = true; !stopped.signal.aborted; first = false) {
+    const observed = await observe(flags).catch(sentenceOf);
+    if (typeof observed !== 'string') stdout.write(show(observed));
+    else if (observed !== complaint) stderr.write(`${observed}\n`);
+    if (typeof observed === 'string' && first) return 1;
+    complaint = typeof observed === 'string' ? observed : '';
+    await sleep(EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+  }
+  return 0;
+}
+
+type Show = (observed: Observation) => string;
+
+const tables: Show = ({ servers, running }) =>
+  statusTables(servers, ({ name, namespace = '' }) => {
+    const same = running?.servers.find((server) => server.name === name && server.namespace === namespace);
+    return same?.mcpUrl;
+  });
+
+const redraw: Show = (observed) => `${CLEAR}${tables(observed)}\nUpdated every 2 s. Stop with Ctrl-C.\n`;
+
+/** Returns a function that renders the lines that differ from those of its last call, apart from their alignment. */
+function changedRows(): Show {
+  let before: ReadonlySet<string> = new Set();
+  const words = (line: string): string => line.replaceAll(/ +/gu, ' ');
+  return ({ servers }) => {
+    const lines = statusLines(servers);
+    const changed = lines.filter((line) => !before.has(words(line)));
+    before = new Set(lines.map(words));
+    return changed.map((line) => `${line}\n`).join('');
+  };
+}
+
+/** Returns a function that renders the state as one line of JSON when it differs from that of its last call. */
+function documents(): Show {
+  let before = '';
+  return (observed) => {
+    const document = `${JSON.stringify(toJson(observed))}\n`;
+    if (document === before) return '';
+    before = document;
+    return document;
+  };
+}
+
+const toJson = ({ servers, running }: Observation): object => ({
+  ...(running && { managementUrl: running.managementUrl }),
+  servers: servers.map((server) => ({
+    ...server,
+    mcpUrl: running?.servers.find(({ name, namespace }) => name === server.name && namespace === server.namespace)
+      ?.mcpUrl,
+  })),
+});
