@@ -31,6 +31,8 @@ await build({
   sourcemap: true,
   legalComments: 'linked',
   plugins: [unusedModels],
+  // Its main file loads its parts by names that a bundler cannot see.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   banner: {
     js: "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);",
   },
