@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
+import { addCommand } from './add.ts';
 import { gatewayCommand } from './gateway.ts';
+import { importCommand } from './import.ts';
+import { initCommand } from './init.ts';
 import { operatorCommand } from './operator.ts';
+import { removeCommand } from './remove.ts';
 import { renderCommand } from './render.ts';
 import { serveCommand } from './serve.ts';
 import { upCommand } from './up.ts';
@@ -10,6 +14,10 @@ import { versionCommand } from './version.ts';
 /** Commands in the order of the help. To add one, write its file and add a line here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
+  initCommand,
+  importCommand,
+  addCommand,
+  removeCommand,
   validateCommand,
   renderCommand,
   gatewayCommand,

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../../gateway/main.ts';
+import { tableLines } from '../table.ts';
 
 /** Returns the header option for the inspector, whose command line cannot log in. */
 const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
@@ -19,17 +20,10 @@ const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
 
 /** Renders the output of `vmcp up` after the start: the endpoints, and commands to try. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
-  const rows = [
+  const lines = tableLines([
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
     ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
-  ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  ]);
   const [first] = servers;
   const next = first
     ? [
