@@ -78,6 +78,8 @@ async function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io
   const checked = files.map(async ({ name }) => ((await isThere(join(dir, name))) ? [join(dir, name)] : []));
   const present = (await Promise.all(checked)).flat();
   if (present.length === 0) return false;
-  stderr.write(`${present.join(', ')} exists: choose another folder with --dir\n`);
+  stderr.write(
+    `${present.join(', ')} ${present.length === 1 ? 'exists' : 'exist'}: choose another folder with --dir\n`,
+  );
   return true;
 }

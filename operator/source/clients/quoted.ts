@@ -8,4 +8,8 @@ export function oneLine(text: string): string {
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}...` : line;
 }
 
-export const quoted = (text: string): string => `"${oneLine(text)}"`;
+/** Credentials in a URL. */
+const USER_INFO = /:\/\/[^/\s@]*@/gu;
+
+/** Returns a text in quotes, on one line and without credentials. */
+export const quoted = (text: string): string => `"${oneLine(text.replace(USER_INFO, '://...@'))}"`;

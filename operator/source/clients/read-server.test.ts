@@ -65,6 +65,9 @@ describe('a command', () => {
     ['uvx', 'uvx has no package'],
     ['uvx --from a', 'uvx has no package or no command'],
     ['uvx --from git+https://github.com/oraios/serena serena', 'is not a package of PyPI'],
+    ['npx git+https://ghp_x@github.com/a/b', '"git+https://...@github.com/a/b" is not'],
+    ['node --key secret@', 'its command "node" is not'],
+    ['npx mcp-remote http://127.0.0.1:4483/mcp', 'it is vmcp itself'],
     ['uvx mcp>=1.0', 'is not a package of PyPI with one version'],
     ['uvx --with x y', 'vmcp has no equivalent of uvx --with'],
     ['uv --directory /work run server.py', 'not projects in a folder'],
@@ -114,6 +117,10 @@ describe('a command', () => {
   it('of Zed may be an object', () => {
     const nested = { source: 'custom', command: { path: 'npx', args: ['-y', 'x'] }, settings: {} };
     expect(processOf(nested).image).toBe('npx://x');
+  });
+
+  it('quotes no argument that it leaves out', () => {
+    expect(reasonOf({ command: 'node server.js --key abc' })).not.toContain('abc');
   });
 
   it('may be a whole line', () => {
@@ -168,7 +175,7 @@ describe('a URL', () => {
   it('leaves out headers of the protocol', () => {
     const { server, warnings } = read({ url: 'https://a.example/mcp', headers: { Accept: '*/*', Cookie: 'a=b' } });
     expect((server as RemoteSpec).headers).toEqual([]);
-    expect(warnings).toEqual(['Accept, Cookie cannot be set as a header and is left out']);
+    expect(warnings).toEqual(['"Accept", "Cookie" cannot be set as a header and is left out']);
   });
 
   it.each([
@@ -180,6 +187,8 @@ describe('a URL', () => {
   });
 
   it.each([
+    [command('npx mcp-remote https://a.example --header secret@x'), 'a header of mcp-remote has no colon'],
+    [{ url: 'http://localhost:4483/sse' }, 'it is vmcp itself'],
     [{ url: 'ftp://a.example' }, 'not an http or https URL'],
     [{ url: 'a.example' }, 'not an http or https URL'],
     [{ url: 'https://me:secret@a.example/' }, 'contains a user name or password'],

@@ -22,11 +22,19 @@ const TRANSPORTS: ReadonlyMap<string, RemoteTransport> = new Map([
 /** Members that hold the URL, by client. `httpUrl` of Gemini CLI is always streamable HTTP. */
 const URL_MEMBERS = ['url', 'serverUrl', 'httpUrl'] as const;
 
+/** Endpoint of `vmcp up` with its default port. */
+const OWN_ENDPOINT = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):4483\//u;
+
 /** Reads one server of a client's file. */
 export function readServer(value: unknown): Reading {
   if (!isObject(value)) return { leftOut: 'it is not an object' };
   if (value['disabled'] === true || value['enabled'] === false) return { leftOut: 'it is disabled' };
-  if (value['command'] !== undefined) return readCommand(value);
+  const reading = value['command'] === undefined ? readUrl(value) : readCommand(value);
+  const isOwn = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
+  return isOwn ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
+}
+
+function readUrl(value: JsonObject): Reading {
   const member = URL_MEMBERS.find((name) => typeof value[name] === 'string');
   if (member === undefined) return { leftOut: 'it has neither a command nor a url' };
   const headers = textsOf(value['headers']);
@@ -50,7 +58,7 @@ function readCommand(value: JsonObject): Reading {
   const read = COMMANDS.get(programOf(command));
   if (!read) {
     return {
-      leftOut: `its command ${quoted(command)} is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL`,
+      leftOut: `its command ${quoted(command.split(' -')[0] ?? '')} is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL`,
     };
   }
   const reading = read({ args, env } satisfies Invocation);

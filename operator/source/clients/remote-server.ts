@@ -1,5 +1,6 @@
 import { headerNameProblems } from '../../../gateway/contract/header-names.ts';
 import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
+import { quoted } from './quoted.ts';
 import { hasSecret } from './secret-text.ts';
 import type { Reading, RemoteTransport, Setting } from './server-spec.ts';
 import { referencesIn } from './setting.ts';
@@ -28,7 +29,7 @@ export function remoteServer(
       headers: headers.filter(isAllowed),
     },
     warnings: [
-      ...(refused.length > 0 ? [`${refused.join(', ')} cannot be set as a header and is left out`] : []),
+      ...(refused.length > 0 ? [`${refused.map(quoted).join(', ')} cannot be set as a header and is left out`] : []),
       ...(hasSecret(url)
         ? ['its URL looks like it contains a secret, which stays readable: use a header if the server accepts one']
         : []),

@@ -27,7 +27,9 @@ export function mcpRemote({ args, env }: Invocation): Reading {
   if (url === undefined) return { leftOut: 'mcp-remote has no URL' };
   if (unknown !== undefined) return { leftOut: 'vmcp has no equivalent of an option of mcp-remote' };
   const options: ReadOptions = { values: [...before.values, ...after.values], rest: [] };
-  const headers = valuesOf(options, '--header').map((text) => {
+  const lines = valuesOf(options, '--header');
+  if (!lines.every((line) => line.includes(':'))) return { leftOut: 'a header of mcp-remote has no colon' };
+  const headers = lines.map((text) => {
     const [, name = text, value = ''] = /^([^:]*):(.*)$/su.exec(text) ?? [];
     return settingOf(name.trim(), value.trim(), env);
   });
