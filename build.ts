@@ -31,7 +31,7 @@ await build({
   sourcemap: true,
   legalComments: 'linked',
   plugins: [unusedModels],
-  // Its main file loads its parts by names that a bundler cannot see.
+  // Its main module is UMD, whose imports esbuild cannot follow.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   banner: {
     js: "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);",

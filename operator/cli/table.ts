@@ -1,5 +1,5 @@
-/** Renders rows as aligned columns. The first row is the header. */
-export function tableLines(rows: readonly (readonly string[])[]): string[] {
+/** Renders rows as columns that are two spaces apart. The first row is the header. */
+export function renderTable(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
     row

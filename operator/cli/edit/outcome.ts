@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { NewFile } from '../../source/edit/folder-files.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { tableLines } from '../table.ts';
+import { renderTable } from '../table.ts';
 
 /** Exit code for wrong usage and invalid input. */
 export const EXIT_INVALID = 2;
@@ -34,7 +34,7 @@ export function printOutcome({ changes, facts, next }: Outcome, { output }: Outp
     return;
   }
   const rows = changes.map(({ change, file, objects }) => [change, file, objects.join(', ')]);
-  stdout.write(`${tableLines([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\nNext:  ${next}\n`);
+  stdout.write(`${renderTable([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\nNext:  ${next}\n`);
 }
 
 /** Returns the changes of a command that creates files. */

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../../gateway/main.ts';
-import { tableLines } from '../table.ts';
+import { renderTable } from '../table.ts';
 
 /** Returns the header option for the inspector, whose command line cannot log in. */
 const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
@@ -20,7 +20,7 @@ const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
 
 /** Renders the output of `vmcp up` after the start: the endpoints, and commands to try. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
-  const lines = tableLines([
+  const lines = renderTable([
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
     ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
   ]);
