@@ -31,6 +31,11 @@ export const PATHS = ['<paths...>', 'YAML or JSON files, folders of them, or - f
 export const outputOption = (): Option =>
   new Option('-o, --output <format>', 'print one JSON document').choices(['json']);
 
+/** Folder that `init`, `import`, `add` and `remove` use without `--dir`. */
+export const DEFAULT_DIR = 'vmcp';
+
+export const dirOption = (description: string): Option => new Option('--dir <dir>', description).default(DEFAULT_DIR);
+
 export const secretsDirOption = (): Option =>
   new Option('--secrets-dir <dir>', 'folder of Secrets: DIR/<secret>/<key>');
 

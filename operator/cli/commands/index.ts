@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
+import { addCommand } from './add.ts';
 import { callCommand } from './call.ts';
 import { completionCommand } from './completion.ts';
 import { connectCommand } from './connect.ts';
 import { doctorCommand } from './doctor.ts';
 import { gatewayCommand } from './gateway.ts';
+import { importCommand } from './import.ts';
+import { initCommand } from './init.ts';
 import { operatorCommand } from './operator.ts';
+import { removeCommand } from './remove.ts';
 import { renderCommand } from './render.ts';
 import { serveCommand } from './serve.ts';
 import { statusCommand } from './status.ts';
@@ -16,6 +20,10 @@ import { versionCommand } from './version.ts';
 /** Commands in the order of the help. To add one, write its file and add a line here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
+  initCommand,
+  importCommand,
+  addCommand,
+  removeCommand,
   statusCommand,
   toolsCommand,
   callCommand,

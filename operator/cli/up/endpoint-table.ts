@@ -20,10 +20,10 @@ const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
 
 /** Renders the output of `vmcp up` after the start: the endpoints, and commands to try. */
 export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
-  const rows = [
+  const lines = renderTable([
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
     ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
-  ];
+  ]);
   const [first] = servers;
   const next = first
     ? [
@@ -32,7 +32,7 @@ export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers
     : [];
   return [
     '',
-    ...renderTable(rows),
+    ...lines,
     '',
     ...exposed(servers),
     ...next,

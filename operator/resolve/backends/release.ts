@@ -9,7 +9,7 @@ import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer
 export const CREDENTIAL_WITHHELD = 'CredentialWithheld';
 
 /** Annotation of a Secret: hosts to which `headerForward` of an MCPServerEntry may send its values. */
-const ALLOWED_HOSTS_ANNOTATION = 'vmcp.dev/allowed-hosts';
+export const ALLOWED_HOSTS_ANNOTATION = 'vmcp.dev/allowed-hosts';
 
 /** Parses the annotation of a Secret, which separates hosts by commas or spaces. */
 export function annotatedHosts(annotations: unknown): readonly string[] {

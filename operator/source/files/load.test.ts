@@ -51,7 +51,9 @@ describe('loadManifests', () => {
     ['a list', '- a\n- b\n', ['1 Document/- - NotAnObject']],
     ['an empty file', '', ['1 File/a.yaml - NoManifests']],
     ['comments alone', '# nothing\n', ['1 File/a.yaml - NoManifests']],
-    ['the file of a client', '{"mcpServers": {}}', ['1 (no kind)/(unnamed) kind MissingField']],
+    ['the file of a client', '{"mcpServers": {}}', ['1 File/a.yaml - MissingField']],
+    ['the file of a client below a comment', '// a\n{"mcpServers": {"a": {}}}', ['1 File/a.yaml - MissingField']],
+    ['the file of a client with comments', '// a\n{"servers": {"a": {}, // b\n}}', ['1 File/a.yaml - MissingField']],
     ['no kind', 'apiVersion: v1\nmetadata: {name: a}\n', ['1 (no kind)/a kind MissingField']],
     ['an unknown kind', `${API}\nkind: MCPServers\nmetadata: {name: a}\n`, ['2 MCPServers/a kind UnknownKind']],
     ['no apiVersion', 'kind: MCPGroup\nmetadata: {name: a}\n', ['1 MCPGroup/a apiVersion MissingField']],
@@ -79,6 +81,14 @@ describe('loadManifests', () => {
     ],
   ])('refuses %s', async (_what, text, expected) => {
     expect(await problemsOf(text)).toEqual(expected);
+  });
+
+  it('names vmcp import for the file of a client', async () => {
+    const file = await write('mcp.json', '{"servers": {"a": {"command": "npx"}}}');
+    const { problems } = await loadManifests([file]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      `this is the configuration of a client: vmcp import ${file} makes resources of it`,
+    ]);
   });
 
   it('names the closest kind', async () => {

@@ -10,6 +10,7 @@ import {
 } from '../../resolve/snapshot.ts';
 import type { ObjectRef } from '../../resolve/problems.ts';
 import { annotatedHosts } from '../../resolve/backends/release.ts';
+import { isClientFile } from '../clients/client-file.ts';
 import { parseDocuments } from './document.ts';
 import { secretValues, valueKey, type SecretValues } from './file-values.ts';
 import { findFiles } from './find-files.ts';
@@ -101,6 +102,12 @@ async function readObjects(file: string): Promise<{ objects: ManifestObject[]; p
   const { documents, problems } = parseDocuments(file, text.text);
   const all = documents.flatMap((document) => objectsOf(document));
   const objects = all.filter(isManifestObject);
+  const isWrong =
+    problems.length > 0 || all.some((read) => !isManifestObject(read) || read.value['kind'] === undefined);
+  if (isWrong && isClientFile(text.text)) {
+    const message = `this is the configuration of a client: vmcp import ${file} makes resources of it`;
+    return { objects: [], problems: [fileProblem(file, 'MissingField', message)] };
+  }
   return { objects, problems: [...problems, ...all.filter((read): read is LocatedProblem => !isManifestObject(read))] };
 }
 

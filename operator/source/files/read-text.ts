@@ -6,8 +6,8 @@ export const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
 export type FileText = { readonly text: string } | { readonly reason: string; readonly message: string };
 
-/** Reads the text of a manifest, or returns the reason why it cannot. Accepts pipes and stops at the size limit. */
-export async function readText(file: string): Promise<FileText> {
+/** Reads a text file, or returns the reason why it cannot. Accepts pipes and stops at the size limit. */
+export async function readText(file: string, maxBytes = MAX_FILE_BYTES): Promise<FileText> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -15,8 +15,9 @@ export async function readText(file: string): Promise<FileText> {
     const input = file === STDIN_FILE ? process.stdin : createReadStream(file);
     for await (const chunk of input as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > MAX_FILE_BYTES) {
-        return { reason: 'FileTooLarge', message: 'larger than 5 MiB: split it into several files' };
+      if (size > maxBytes) {
+        const limit = String(maxBytes / 1024 / 1024);
+        return { reason: 'FileTooLarge', message: `larger than ${limit} MiB: split it into several files` };
       }
       chunks.push(chunk);
     }

@@ -36,11 +36,7 @@ export function validate(object: ManifestObject): Verdict {
 function checkKind(object: ManifestObject): LocatedProblem | undefined {
   const names = [...KINDS.map(({ kind }) => kind), ...PLAIN_KIND_NAMES];
   if (typeof object.value['kind'] !== 'string') {
-    const message =
-      'mcpServers' in object.value
-        ? 'this is the configuration of a client: write each of its servers as an MCPServer, as README does under "Your own servers"'
-        : `set kind to one of ${names.join(', ')}`;
-    return object.problem('MissingField', 'kind', message);
+    return object.problem('MissingField', 'kind', `set kind to one of ${names.join(', ')}`);
   }
   if (!names.includes(object.kind)) {
     const similar = closest(object.kind, names);

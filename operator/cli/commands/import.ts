@@ -1,0 +1,19 @@
+import { defineCommand, dirOption, outputOption } from './command.ts';
+
+export const importCommand = defineCommand(
+  {
+    name: 'import',
+    does: 'write resources for the servers in the configuration of an MCP client',
+    example: 'vmcp import ~/.cursor/mcp.json',
+  },
+  (command) =>
+    command
+      .argument('<file>', 'JSON with mcpServers or servers, or - for standard input')
+      .addOption(dirOption('folder to write, with new files only'))
+      .option('--name <name>', 'name of the endpoint and its group (default: the folder)')
+      .addOption(outputOption())
+      .action(async (file: string, flags: { dir: string; name?: string; output?: 'json' }) => {
+        const { importFile } = await import('../edit/import.ts');
+        process.exitCode = await importFile(file, flags, process);
+      }),
+);

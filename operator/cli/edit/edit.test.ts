@@ -1,0 +1,349 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { testScope } from '../../../e2e/harness/scope.ts';
+import { MAX_CLIENT_FILE_BYTES } from '../../source/clients/client-file.ts';
+import type { NewServer } from '../../source/edit/new-server.ts';
+import { validate } from '../validate/validate.ts';
+import { add } from './add.ts';
+import { importFile } from './import.ts';
+import { init } from './init.ts';
+import { remove } from './remove.ts';
+
+let home: string;
+/** Folder of resources; does not exist at first. */
+let dir: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'vmcp-edit-'));
+  dir = join(home, 'vmcp');
+  testScope().defer(() => rm(home, { recursive: true, force: true }));
+});
+
+type Io = Parameters<typeof init>[2];
+
+/** Runs a command and returns what it printed, with paths relative to the home folder and two spaces between columns. */
+async function run(command: (io: Io) => Promise<number>) {
+  const output = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => (output[name] += text.replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ')),
+  });
+  const code = await command({ stdout: stream('stdout'), stderr: stream('stderr') });
+  return { code, ...output };
+}
+
+const importText = async (text: string | Buffer, options: { name?: string; output?: 'json' } = {}) => {
+  await writeFile(join(home, 'client.json'), text);
+  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io));
+};
+const importServers = (servers: unknown) => importText(JSON.stringify({ mcpServers: servers }));
+const addServer = (name: string, source: string, more: Partial<NewServer> = {}, group?: string) => {
+  const server = { source, args: [], env: [], secrets: [], headers: [], transport: undefined, ...more };
+  return run((io) => add(name, server, { dir, ...(group !== undefined && { group }) }, io));
+};
+const removeServer = (name: string) => run((io) => remove(name, { dir }, io));
+const initFolder = () => run((io) => init(dir, {}, io));
+const validateFolder = () => run((io) => validate([dir], {}, io));
+const read = (file: string) => readFile(join(dir, file), 'utf8');
+const write = async (file: string, text: string) => {
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, file), text);
+};
+
+const MEMORY = { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] };
+
+describe('vmcp import', () => {
+  it('writes a folder that vmcp validate accepts', async () => {
+    const { code, stdout, stderr } = await importServers({
+      Memory: { ...MEMORY, env: { MEMORY_FILE_PATH: '/tmp/memory.jsonl' } },
+      remote: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer t' } },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'renamed "Memory" to memory\n' });
+    expect(stdout).toBe(`CHANGE  FILE  OBJECTS
+created  vmcp/gateway.yaml  MCPGroup/vmcp, VirtualMCPServer/vmcp
+created  vmcp/memory.yaml  MCPServer/memory
+created  vmcp/remote.yaml  MCPServerEntry/remote
+created  vmcp/secrets.yaml  Secret/memory, Secret/remote
+
+Next:  vmcp up vmcp
+`);
+    expect((await stat(join(dir, 'secrets.yaml'))).mode & 0o777).toBe(0o600);
+    expect(await validateFolder()).toEqual({ code: 0, stdout: 'ok: 1 VirtualMCPServer, 2 backends\n', stderr: '' });
+  });
+
+  it('names what the user must fill in, what it left out, and warnings', async () => {
+    const { code, stderr } = await importServers({
+      github: { ...MEMORY, env: { GITHUB_TOKEN: '${input:github_token}' } },
+      off: { ...MEMORY, disabled: true },
+      local: { command: 'node', args: ['/home/me/server.js'] },
+      keyed: { ...MEMORY, args: [...MEMORY.args, '--api-key=sk-very-secret'] },
+    });
+    expect(code).toBe(0);
+    expect(stderr).toBe(`left out "off": it is disabled
+left out "local": its command "node" is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL
+warning: keyed: argument 1 (--api-key) looks like a secret and stays readable, because an argument cannot come from a Secret: use an environment variable if the server reads one
+fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
+`);
+    const { stdout } = await validateFolder();
+    expect(stdout).toMatch(/^vmcp\/github\.yaml:\d+: MCPServer\/github: .* \[SecretKeyNotFound\]\n$/u);
+  });
+
+  it('prints JSON with -o json', async () => {
+    const { stdout } = await importText('{"servers": {"A b": {"command": "npx", "args": ["x"]}}}', { output: 'json' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      changes: [
+        { change: 'created', objects: ['MCPGroup/vmcp', 'VirtualMCPServer/vmcp'] },
+        { objects: ['MCPServer/a-b'] },
+      ],
+      servers: [{ name: 'a-b', original: 'A b', warnings: [] }],
+      leftOut: [],
+      missing: [],
+    });
+  });
+
+  it('uses --name for the endpoint and its group', async () => {
+    await importText('{"servers": {"a": {"command": "npx", "args": ["x"]}}}', { name: 'desk' });
+    expect(await read('a.yaml')).toContain('groupRef:\n    name: desk\n');
+    const wrong = await importText('{"servers": {"a": {"command": "npx", "args": ["x"]}}}', { name: 'My Desk' });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('as in my-desk\n') });
+  });
+
+  it('overwrites nothing', async () => {
+    await write('memory.yaml', '# mine\n');
+    const { code, stderr } = await importServers({ memory: MEMORY });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'vmcp/memory.yaml exists: choose another folder with --dir\n',
+    });
+    expect(await readdir(dir)).toEqual(['memory.yaml']);
+    expect(await read('memory.yaml')).toBe('# mine\n');
+  });
+
+  it.each<[string, string | Buffer, string]>([
+    ['an empty file', '', 'client.json: the file is empty\n'],
+    ['no JSON', '{\n"mcpServers": oops}', 'client.json:2: this is not JSON: a text is not in double quotes\n'],
+    ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le'), 'client.json: not UTF-8 text: save the file as UTF-8\n'],
+    [
+      'a huge file',
+      ' '.repeat(MAX_CLIENT_FILE_BYTES + 1),
+      'client.json: larger than 1 MiB: split it into several files\n',
+    ],
+    [
+      'a server twice',
+      '{"mcpServers": {"a": {},\n"a": {}}}',
+      'client.json:2: duplicate key "a", first used in line 1: keep one of them\n',
+    ],
+    [
+      'only servers that cannot run',
+      '{"mcpServers": {"a": {"command": "C:\\\\tools\\\\a.exe"}}}',
+      `left out "a": its command "C:\\tools\\a.exe" is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL
+client.json: none of its servers can run in vmcp: nothing was written
+`,
+    ],
+  ])('refuses %s and writes nothing', async (_what, text, stderr) => {
+    expect(await importText(text)).toEqual({ code: 2, stdout: '', stderr });
+    expect(await readdir(home)).toEqual(['client.json']);
+  });
+
+  it.each([
+    ['a missing file', 'absent.json', 'cannot be read (ENOENT)'],
+    ['a folder', '.', 'cannot be read (EISDIR)'],
+  ])('refuses %s', async (_what, file, message) => {
+    const { code, stderr } = await run((io) => importFile(join(home, file), { dir }, io));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  it('exits with 1 when it cannot write', async () => {
+    dir = join(home, 'client.json', 'vmcp');
+    const { code, stderr } = await importServers({ memory: MEMORY });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make its folder writable/u);
+  });
+
+  it('accepts a file with a byte order mark', async () => {
+    expect((await importText(`\uFEFF{"mcpServers": {"a": {"command": "npx", "args": ["x"]}}}`)).code).toBe(0);
+  });
+});
+
+describe('vmcp init', () => {
+  it('writes a folder that vmcp validate accepts', async () => {
+    expect(await initFolder()).toEqual({
+      code: 0,
+      stdout: `CHANGE  FILE  OBJECTS
+created  vmcp/gateway.yaml  MCPGroup/vmcp, VirtualMCPServer/vmcp
+created  vmcp/everything.yaml  MCPServer/everything
+
+Next:  vmcp up vmcp
+`,
+      stderr: '',
+    });
+    expect((await validateFolder()).stdout).toBe('ok: 1 VirtualMCPServer, 1 backend\n');
+  });
+
+  it('uses the name of the folder', async () => {
+    dir = join(home, 'My Servers');
+    const { stdout } = await initFolder();
+    expect(stdout).toContain('VirtualMCPServer/my-servers');
+    expect(stdout).toContain("Next:  vmcp up 'My Servers'\n");
+  });
+
+  it('refuses a folder with resources', async () => {
+    await write('mine.yml', '# mine\n');
+    expect(await initFolder()).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `vmcp/mine.yml exists: choose an empty folder, or add a server with vmcp add NAME SOURCE --dir vmcp\n`,
+    });
+  });
+
+  it('exits with 1 when it cannot write', async () => {
+    await writeFile(join(home, 'file.txt'), '');
+    dir = join(home, 'file.txt', 'vmcp');
+    expect(await initFolder()).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be written') });
+  });
+});
+
+describe('vmcp add', () => {
+  it('adds a server and its Secret', async () => {
+    await initFolder();
+    const env = ['TZ=UTC', 'API_KEY=sk-1'];
+    expect(await addServer('time', 'uvx://mcp-server-time', { args: ['--fast'], env })).toEqual({
+      code: 0,
+      stdout: `CHANGE  FILE  OBJECTS
+created  vmcp/time.yaml  MCPServer/time
+created  vmcp/secrets.yaml  Secret/time
+
+Next:  vmcp up vmcp
+`,
+      stderr: '',
+    });
+    expect(await read('time.yaml')).not.toContain('sk-1');
+    expect((await stat(join(dir, 'secrets.yaml'))).mode & 0o777).toBe(0o600);
+    const secrets = await read('secrets.yaml');
+    await addServer('remote', 'https://mcp.example.com/sse', { headers: ['Authorization=Bearer t'] });
+    expect((await read('secrets.yaml')).startsWith(`${secrets}---\n`)).toBe(true);
+    expect((await validateFolder()).stdout).toBe('ok: 1 VirtualMCPServer, 3 backends\n');
+  });
+
+  it('refuses a name that exists, with its place', async () => {
+    await initFolder();
+    expect(await addServer('everything', 'npx://x')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'vmcp/everything.yaml:7: MCPServer "everything" exists: choose another name, or remove it first\n',
+    });
+  });
+
+  it('refuses a folder without a group', async () => {
+    const expected = { code: 2, stdout: '', stderr: `vmcp has no MCPGroup: vmcp init vmcp creates one\n` };
+    expect(await addServer('a', 'npx://x')).toEqual(expected);
+    await write('empty.yaml', '# nothing\n');
+    expect(await addServer('a', 'npx://x')).toEqual(expected);
+  });
+
+  it('uses --group when there are several', async () => {
+    const group = (name: string) =>
+      `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: ${name}, namespace: team}\nspec: {}\n`;
+    await write('groups.yaml', `${group('a')}---\n${group('b')}`);
+    expect((await addServer('x', 'npx://x')).stderr).toBe(`vmcp has several groups: choose one of a, b with --group\n`);
+    expect((await addServer('x', 'npx://x', {}, 'c')).stderr).toBe(`vmcp has no MCPGroup "c": it has a, b\n`);
+    expect((await addServer('x', 'npx://x', {}, 'b')).code).toBe(0);
+    expect(await read('x.yaml')).toContain('  name: x\n  namespace: team\nspec:\n  groupRef:\n    name: b\n');
+  });
+
+  it('refuses a folder with a broken file, and writes nothing', async () => {
+    await initFolder();
+    await write('broken.yaml', 'a: [\n');
+    const { code, stderr } = await addServer('x', 'npx://x');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^vmcp\/broken\.yaml:\d+: Document\/1: .* \[InvalidYAML\]\n$/u);
+    expect(await readdir(dir)).toEqual(['broken.yaml', 'everything.yaml', 'gateway.yaml']);
+  });
+
+  it.each([
+    ['My Server', 'npx://x', '"My Server" is not a name: use lowercase letters, digits and "-", as in my-server\n'],
+    ['a', '/usr/bin/x', expect.stringContaining('"/usr/bin/x" is not a server')],
+  ])('refuses %s %s', async (name, source, stderr) => {
+    await initFolder();
+    expect(await addServer(name, source)).toEqual({ code: 2, stdout: '', stderr });
+  });
+
+  it('refuses a variable with an invalid name, and writes nothing', async () => {
+    await initFolder();
+    const { code, stderr } = await addServer('a', 'npx://x', { env: ['A B=c'] });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^spec\.env\[0\]\.name: /u) });
+    expect(await readdir(dir)).toEqual(['everything.yaml', 'gateway.yaml']);
+  });
+
+  it('overwrites no file and no Secret of the same name', async () => {
+    await initFolder();
+    await write('a.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {K: v}\n');
+    const { stdout } = await addServer('a', 'npx://x', { secrets: ['K=w'] });
+    expect(stdout).toContain('created  vmcp/a-2.yaml ');
+    expect(stdout).toContain('Secret/a-2\n');
+    expect(await read('a.yaml')).toContain('{K: v}');
+  });
+
+  it('keeps a symbolic link to the Secrets', async () => {
+    await initFolder();
+    await writeFile(join(home, 'kept.yaml'), '# kept\n', { mode: 0o640 });
+    await symlink('../kept.yaml', join(dir, 'secrets.yaml'));
+    const { stderr } = await addServer('a', 'npx://x', { secrets: ['K=v'] });
+    expect(stderr).toBe('warning: other users can read vmcp/secrets.yaml: chmod 600 vmcp/secrets.yaml\n');
+    expect(await readFile(join(home, 'kept.yaml'), 'utf8')).toMatch(/^# kept\n---\n/u);
+    expect((await stat(join(home, 'kept.yaml'))).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe('vmcp remove', () => {
+  it('deletes a file that becomes empty', async () => {
+    await initFolder();
+    expect(await removeServer('everything')).toEqual({
+      code: 0,
+      stdout: `CHANGE  FILE  OBJECTS
+deleted  vmcp/everything.yaml  MCPServer/everything
+
+Next:  vmcp up vmcp
+`,
+      stderr: expect.stringMatching(/ has no members: .* \[GroupEmpty\] \(warning\)\n$/u),
+    });
+    expect(await readdir(dir)).toEqual(['gateway.yaml']);
+  });
+
+  it('restores the bytes that add has changed', async () => {
+    await initFolder();
+    const before = await read('gateway.yaml');
+    await addServer('a', 'npx://x');
+    const text = `${before}---\n${(await read('a.yaml')).replace('name: a\n', 'name: b\n')}`;
+    await write('gateway.yaml', text);
+    expect((await removeServer('b')).stdout).toContain('changed  vmcp/gateway.yaml  MCPServer/b\n');
+    expect(await read('gateway.yaml')).toBe(before);
+  });
+
+  it('names what still refers to the server, and Secrets that nothing uses', async () => {
+    await initFolder();
+    await addServer('a', 'npx://x', { secrets: ['K=v'] });
+    await write(
+      'gateway.yaml',
+      `${await read('gateway.yaml')}  outgoingAuth:\n    backends:\n      a: { type: discovered }\n`,
+    );
+    const { code, stderr } = await removeServer('a');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/gateway\.yaml:\d+: VirtualMCPServer\/vmcp: spec\.outgoingAuth\.backends\.a: .*\n/u);
+    expect(stderr).toMatch(/secrets\.yaml:\d+: Secret\/a: .* \[NotUsed\] \(warning\)\n/u);
+  });
+
+  it('names similar servers', async () => {
+    await initFolder();
+    expect((await removeServer('everythin')).stderr).toBe('vmcp has no server "everythin": did you mean everything?\n');
+    expect((await removeServer('x')).stderr).toBe(`vmcp has no server "x": it has everything\n`);
+    expect((await removeServer('vmcp')).code).toBe(2);
+  });
+
+  it('refuses an item of a List', async () => {
+    const item = 'apiVersion: vmcp.dev/v1alpha1, kind: MCPServer, metadata: {name: a}, spec: {image: npx://x}';
+    await write('list.yaml', `apiVersion: v1\nkind: List\nitems:\n  - {${item}}\n`);
+    expect((await removeServer('a')).stderr).toBe('vmcp/list.yaml:4: it is an item of a List: remove it by hand\n');
+  });
+});

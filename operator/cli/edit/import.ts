@@ -1,0 +1,85 @@
+import { basename, join, resolve } from 'node:path';
+import { isThere } from '../../local/write-files.ts';
+import { MAX_CLIENT_FILE_BYTES, readClientFile, type ClientEntry } from '../../source/clients/client-file.ts';
+import { importedServers } from '../../source/clients/imported-servers.ts';
+import { labelOf } from '../../source/clients/names.ts';
+import { quoted } from '../../source/clients/quoted.ts';
+import { importFiles, type ImportFiles } from '../../source/edit/import-files.ts';
+import type { NewFile } from '../../source/edit/folder-files.ts';
+import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
+import { readText } from '../../source/files/read-text.ts';
+import type { Io } from '../validate/problems-output.ts';
+import { isMissingValue, printMissing } from './missing-values.ts';
+import { created, EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import { newFiles, printProblems, writeChanges } from './write-changes.ts';
+
+export interface ImportOptions extends OutputFlags {
+  readonly dir: string;
+  /** Name of the group and of the VirtualMCPServer; that of the folder when absent. */
+  readonly name?: string;
+}
+
+/** `vmcp import FILE`: writes resources for the servers of a client's file. 0, 1 when it cannot write, 2 for bad input. */
+export async function importFile(path: string, options: ImportOptions, io: Io): Promise<number> {
+  const { dir } = options;
+  const name = options.name ?? labelOf(basename(resolve(dir)));
+  if (labelOf(name) !== name) {
+    io.stderr.write(
+      `--name ${quoted(name)} is not a name: use lowercase letters, digits and "-", as in ${labelOf(name)}\n`,
+    );
+    return EXIT_INVALID;
+  }
+  const entries = await readEntries(path, io);
+  if (!entries) return EXIT_INVALID;
+  const imported = importFiles(importedServers(entries), name);
+  const { servers, leftOut, files, missing } = imported;
+  printNotes(imported, io);
+  if (servers.length === 0) {
+    io.stderr.write(`${path}: none of its servers can run in vmcp: nothing was written\n`);
+    return EXIT_INVALID;
+  }
+  if (await hasOwnFile(dir, files, io)) return EXIT_INVALID;
+  if (!(await writeChanges(newFiles(dir, files), io))) return 1;
+  printMissing(missing, dir, io);
+  await printProblems(dir, io, isMissingValue(missing));
+  const facts = {
+    servers: servers.map(({ name: server, original, warnings }) => ({ name: server, original, warnings })),
+    leftOut,
+    missing,
+  };
+  printOutcome({ changes: created(dir, files), facts, next: upCommandLine(dir) }, options, io);
+  return 0;
+}
+
+/** Reads the servers of a file. Returns undefined after it printed what is wrong with the file. */
+async function readEntries(path: string, { stderr }: Io): Promise<readonly ClientEntry[] | undefined> {
+  const text = await readText(path === STDIN ? STDIN_FILE : path, MAX_CLIENT_FILE_BYTES);
+  if ('reason' in text) {
+    stderr.write(`${path}: ${text.message}\n`);
+    return undefined;
+  }
+  const file = readClientFile(text.text);
+  if ('entries' in file) return file.entries;
+  const { line, message } = file.fault;
+  stderr.write(`${path}${line === undefined ? '' : `:${String(line)}`}: ${message}\n`);
+  return undefined;
+}
+
+function printNotes({ servers, leftOut }: ImportFiles, { stderr }: Io): void {
+  for (const { original, reason } of leftOut) stderr.write(`left out ${quoted(original)}: ${reason}\n`);
+  for (const { name, original, warnings } of servers) {
+    if (name !== original) stderr.write(`renamed ${quoted(original)} to ${name}\n`);
+    for (const warning of warnings) stderr.write(`warning: ${name}: ${warning}\n`);
+  }
+}
+
+/** Returns true after it printed which files of the folder would be overwritten. */
+async function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): Promise<boolean> {
+  const checked = files.map(async ({ name }) => ((await isThere(join(dir, name))) ? [join(dir, name)] : []));
+  const present = (await Promise.all(checked)).flat();
+  if (present.length === 0) return false;
+  stderr.write(
+    `${present.join(', ')} ${present.length === 1 ? 'exists' : 'exist'}: choose another folder with --dir\n`,
+  );
+  return true;
+}

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import type { NewFile } from '../../source/edit/folder-files.ts';
+import type { Io } from '../validate/problems-output.ts';
+import { renderTable } from '../table.ts';
+
+/** Exit code for wrong usage and invalid input. */
+export const EXIT_INVALID = 2;
+
+interface ChangedFile {
+  readonly change: 'created' | 'changed' | 'deleted';
+  readonly file: string;
+  /** Objects that were written or removed, as `Kind/name`. */
+  readonly objects: readonly string[];
+}
+
+/** Result of a command that changes a folder of resources. */
+interface Outcome {
+  readonly changes: readonly ChangedFile[];
+  /** Facts that only the JSON document contains. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+  /** Command to run next. */
+  readonly next: string;
+}
+
+/** Options of every command that changes a folder. */
+export interface OutputFlags {
+  /** Prints one JSON document instead of a table. */
+  readonly output?: 'json';
+}
+
+export function printOutcome({ changes, facts, next }: Outcome, { output }: OutputFlags, { stdout }: Io): void {
+  if (output === 'json') {
+    stdout.write(`${JSON.stringify({ changes, ...facts, next }, null, 2)}\n`);
+    return;
+  }
+  const rows = changes.map(({ change, file, objects }) => [change, file, objects.join(', ')]);
+  stdout.write(`${renderTable([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\nNext:  ${next}\n`);
+}
+
+/** Returns the changes of a command that creates files. */
+export const created = (dir: string, files: readonly NewFile[]): ChangedFile[] =>
+  files.map(({ name, objects }) => ({ change: 'created', file: join(dir, name), objects }));
+
+/** Returns the command that starts a folder. Quotes the folder for a shell. */
+export const upCommandLine = (dir: string): string =>
+  `vmcp up ${/^[\w./~-]+$/u.test(dir) ? dir : `'${dir.replaceAll("'", String.raw`'\''`)}'`}`;

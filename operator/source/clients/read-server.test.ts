@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import { readServer } from './read-server.ts';
+import type { ProcessSpec, RemoteSpec } from './server-spec.ts';
+
+const read = (value: unknown) => {
+  const reading = readServer(value);
+  if ('leftOut' in reading) throw new Error(reading.leftOut);
+  return reading;
+};
+const command = (text: string, env: Record<string, string> = {}) => {
+  const [name, ...args] = text.split(' ');
+  return { command: name, args, env };
+};
+const processOf = (value: unknown) => read(value).server as ProcessSpec;
+const remoteOf = (value: unknown) => read(value).server as RemoteSpec;
+const reasonOf = (value: unknown) => {
+  const reading = readServer(value);
+  return 'leftOut' in reading ? reading.leftOut : `read: ${JSON.stringify(reading.server)}`;
+};
+
+describe('a command', () => {
+  it.each([
+    ['npx -y @modelcontextprotocol/server-memory', 'npx://@modelcontextprotocol/server-memory', []],
+    ['npx --yes -q tavily-mcp@0.1.2 --verbose -y', 'npx://tavily-mcp@0.1.2', ['--verbose', '-y']],
+    ['npx @playwright/mcp@latest --headless', 'npx://@playwright/mcp@latest', ['--headless']],
+    ['npx -y -- some-server a', 'npx://some-server', ['a']],
+    ['npx -p @acme/tool tool serve', 'npx://@acme/tool', ['serve']],
+    ['npx --package=@acme/tool@1 -y tool', 'npx://@acme/tool@1', []],
+    ['/opt/homebrew/bin/npx -y some-server', 'npx://some-server', []],
+    ['C:\\nodejs\\npx.cmd -y some-server', 'npx://some-server', []],
+    ['cmd /c npx -y some-server x', 'npx://some-server', ['x']],
+    ['cmd.exe /C npx some-server', 'npx://some-server', []],
+    ['uvx mcp-server-git --repository /work', 'uvx://mcp-server-git', ['--repository', '/work']],
+    ['uvx mcp-server-time@latest', 'uvx://mcp-server-time', []],
+    ['uvx mcp-server-time@2025.1.17', 'uvx://mcp-server-time==2025.1.17', []],
+    ['uvx mcp[cli]==1.2 run', 'uvx://mcp[cli]==1.2', ['run']],
+    ['uvx --from mcp-server-fetch==1.0 mcp-server-fetch -v', 'uvx://mcp-server-fetch==1.0', ['-v']],
+    ['uv tool run blender-mcp', 'uvx://blender-mcp', []],
+    ['docker run -i --rm mcp/fetch', 'mcp/fetch', []],
+    ['docker run -it --rm --init --name x ghcr.io/a/b:1.0 stdio', 'ghcr.io/a/b:1.0', ['stdio']],
+    ['podman container run --rm -i --pull=always docker.io/mcp/time', 'docker.io/mcp/time', []],
+  ])('%s runs %s', (text, image, args) => {
+    expect(read(command(text))).toEqual({
+      server: { runs: 'here', image, transport: 'stdio', args, env: [], secrets: [] },
+      warnings: [],
+    });
+  });
+
+  it.each([
+    ['node /home/me/server.js', 'its command "node" is not npx, uvx or docker'],
+    ['python -m server', '"python"'],
+    ['/usr/local/bin/my-server', '"/usr/local/bin/my-server"'],
+    ['C:\\tools\\server.exe', '"C:\\tools\\server.exe"'],
+    ['cmd /c node x.js', '"node"'],
+    ['bash -c npx', '"bash"'],
+    ['npx', 'npx has no package'],
+    ['npx -y', 'npx has no package'],
+    ['npx -y github:acme/server', '"github:acme/server" is not a package of the npm registry'],
+    ['npx -y ./server', '"./server" is not a package'],
+    ['npx -p a -p b a', 'npx installs several packages'],
+    ['npx --registry https://r.example a', 'vmcp has no equivalent of npx --registry'],
+    ['npx -c x', 'vmcp has no equivalent of npx -c'],
+    ['npx -p', 'vmcp has no equivalent of npx -p'],
+    ['npx -y mcp-remote', 'mcp-remote has no URL'],
+    ['uvx', 'uvx has no package'],
+    ['uvx --from a', 'uvx has no package or no command'],
+    ['uvx --from git+https://github.com/oraios/serena serena', 'is not a package of PyPI'],
+    ['npx git+https://ghp_x@github.com/a/b', '"git+https://...@github.com/a/b" is not'],
+    ['node --key secret@', 'its command "node" is not'],
+    ['npx mcp-remote http://127.0.0.1:4483/mcp', 'it is vmcp itself'],
+    ['uvx mcp>=1.0', 'is not a package of PyPI with one version'],
+    ['uvx --with x y', 'vmcp has no equivalent of uvx --with'],
+    ['uv --directory /work run server.py', 'not projects in a folder'],
+    ['docker mcp gateway run', '"docker run" only'],
+    ['docker run -i -v /a:/b mcp/fetch', 'vmcp has no equivalent of docker run -v'],
+    ['docker run --network=host mcp/fetch', 'vmcp has no equivalent of docker run --network'],
+    ['docker run -i --rm', 'docker run has no image'],
+    ['docker run -i Not/An/Image', 'is not a container image'],
+  ])('leaves out %s', (text, reason) => {
+    expect(reasonOf(command(text))).toContain(reason);
+  });
+
+  it('of npx with another command than the package warns', () => {
+    expect(read(command('npx -p @acme/tool other')).warnings).toEqual([
+      'vmcp runs the own command of @acme/tool, which may be another than "other"',
+    ]);
+    expect(read(command('uvx --python 3.12 --from acme-tool acme_other')).warnings).toHaveLength(2);
+  });
+
+  it('keeps values of env for a Secret, as texts', () => {
+    const { secrets, env } = processOf({ command: 'npx', args: ['x'], env: { A: 'b', PORT: 80, ON: true, E: '' } });
+    expect(env).toEqual([]);
+    expect(secrets).toEqual([
+      { name: 'A', value: 'b' },
+      { name: 'PORT', value: '80' },
+      { name: 'ON', value: 'true' },
+      { name: 'E', value: '' },
+    ]);
+  });
+
+  it.each(['${input:github_token}', '${env:GITHUB_TOKEN}', '${GITHUB_TOKEN}', 'Bearer ${TOKEN:-none}'])(
+    'has no value for %s',
+    (text) => {
+      expect(processOf(command('npx x', { KEY: text })).secrets).toEqual([{ name: 'KEY', missing: text }]);
+    },
+  );
+
+  it('of docker passes only the variables of -e', () => {
+    const text = 'docker run -i --rm -e GITHUB_TOKEN -e HOST_KEY --env=MODE=fast=1 -e MODE=slow ghcr.io/a/b';
+    expect(processOf(command(text, { GITHUB_TOKEN: 'ghp_x', UNUSED: 'y' })).secrets).toEqual([
+      { name: 'GITHUB_TOKEN', value: 'ghp_x' },
+      { name: 'HOST_KEY', missing: '${env:HOST_KEY}' },
+      { name: 'MODE', value: 'slow' },
+    ]);
+  });
+
+  it('of Zed may be an object', () => {
+    const nested = { source: 'custom', command: { path: 'npx', args: ['-y', 'x'] }, settings: {} };
+    expect(processOf(nested).image).toBe('npx://x');
+  });
+
+  it('quotes no argument that it leaves out', () => {
+    expect(reasonOf({ command: 'node server.js --key abc' })).not.toContain('abc');
+  });
+
+  it('may be a whole line', () => {
+    expect(processOf({ command: 'npx -y some-server --fast' })).toMatchObject({
+      image: 'npx://some-server',
+      args: ['--fast'],
+    });
+    expect(reasonOf({ command: 'npx -y some-server "a b"' })).toContain('is not npx, uvx or docker');
+  });
+
+  it('warns about members without an equivalent', () => {
+    const value = { command: 'npx', args: ['x'], cwd: '/work', envFile: '.env' };
+    expect(read(value).warnings).toEqual([
+      'its cwd is left out: write absolute paths into its args',
+      'its envFile is not read: add its variables to the Secret of the server',
+    ]);
+  });
+});
+
+describe('a URL', () => {
+  it.each([
+    ['of Cursor', { url: 'https://a.example/mcp' }, 'streamable-http'],
+    ['of Claude Code', { type: 'http', url: 'https://a.example/mcp' }, 'streamable-http'],
+    ['of Cline', { type: 'streamableHttp', url: 'https://a.example/mcp', disabled: false }, 'streamable-http'],
+    ['of Windsurf', { serverUrl: 'https://a.example/sse' }, 'sse'],
+    ['of Gemini CLI', { httpUrl: 'https://a.example/sse' }, 'streamable-http'],
+    ['with type sse', { type: 'sse', url: 'https://a.example/events' }, 'sse'],
+    ['with transport', { transport: 'sse', url: 'http://127.0.0.1:3000/mcp' }, 'sse'],
+    ['of mcp-remote', command('npx -y mcp-remote https://a.example/sse'), 'sse'],
+    ['of mcp-remote@latest', command('npx mcp-remote@latest https://a.example/mcp 3334 --debug'), 'streamable-http'],
+    ['of mcp-remote over SSE', command('npx mcp-remote --transport sse-only https://a.example/mcp'), 'sse'],
+  ])('%s', (_client, value, transport) => {
+    expect(read(value)).toMatchObject({ server: { runs: 'elsewhere', transport, headers: [] }, warnings: [] });
+  });
+
+  it('keeps the values of headers for a Secret', () => {
+    const headers = { Authorization: 'Bearer ${input:key}', 'X-Team': 'a' };
+    expect(remoteOf({ url: 'https://a.example/mcp', headers }).headers).toEqual([
+      { name: 'Authorization', missing: 'Bearer ${input:key}' },
+      { name: 'X-Team', value: 'a' },
+    ]);
+  });
+
+  it('of mcp-remote takes headers from its env', () => {
+    const args = ['mcp-remote', 'https://a.example/mcp', '--header', 'Authorization:${AUTH}', '--header', 'X-A: ${B}'];
+    expect(remoteOf({ command: 'npx', args, env: { AUTH: 'Bearer abc' } }).headers).toEqual([
+      { name: 'Authorization', value: 'Bearer abc' },
+      { name: 'X-A', missing: '${B}' },
+    ]);
+  });
+
+  it('leaves out headers of the protocol', () => {
+    const { server, warnings } = read({ url: 'https://a.example/mcp', headers: { Accept: '*/*', Cookie: 'a=b' } });
+    expect((server as RemoteSpec).headers).toEqual([]);
+    expect(warnings).toEqual(['"Accept", "Cookie" cannot be set as a header and is left out']);
+  });
+
+  it.each([
+    ['https://a.example/mcp?api_key=sk-123', 'looks like it contains a secret, which stays readable'],
+    ['https://a.example/s/OWI1ZjM2YzktNGQ4ZS00YjE1LWI2MjYt/mcp', 'looks like it contains a secret'],
+    ['http://a.example/mcp', 'is http'],
+  ])('%s warns: %s', (url, warning) => {
+    expect(read({ url }).warnings).toEqual([expect.stringContaining(warning)]);
+  });
+
+  it.each([
+    [command('npx mcp-remote https://a.example --header secret@x'), 'a header of mcp-remote has no colon'],
+    [{ url: 'http://localhost:4483/sse' }, 'it is vmcp itself'],
+    [{ url: 'ftp://a.example' }, 'not an http or https URL'],
+    [{ url: 'a.example' }, 'not an http or https URL'],
+    [{ url: 'https://me:secret@a.example/' }, 'contains a user name or password'],
+    [{ url: 'https://${input:host}/mcp' }, '${input:host}'],
+    [{ url: 'https://a.example/mcp#x' }, 'its URL has a fragment'],
+    [{ url: 'https://a.example', type: 'ws' }, 'no transport "ws"'],
+    [{ url: 'https://a.example', headers: { A: {} } }, 'its headers are not texts'],
+    [command('npx mcp-remote https://a.example --odd'), 'an option of mcp-remote'],
+  ])('leaves out %j', (value, reason) => {
+    expect(reasonOf(value)).toContain(reason);
+    expect(reasonOf(value)).not.toContain('secret@');
+  });
+});
+
+it.each([
+  [{ ...command('npx x'), disabled: true }, 'it is disabled'],
+  [{ ...command('npx x'), enabled: false }, 'it is disabled'],
+  [{}, 'it has neither a command nor a url'],
+  [null, 'it is not an object'],
+  ['npx', 'it is not an object'],
+  [{ command: 5 }, 'its command or args are not texts'],
+  [{ command: 'npx', args: 'x' }, 'its command or args are not texts'],
+  [{ command: 'npx', args: [1] }, 'its command or args are not texts'],
+  [{ command: 'npx', args: ['x'], env: { A: null } }, 'its env values are not texts'],
+  [{ command: 'npx', args: ['x'], env: ['A=b'] }, 'its env values are not texts'],
+  [{ command: 'npx', args: ['x'], env: { 'A B': 'c' } }, '"A B" cannot name an environment variable'],
+])('leaves out %j', (value, reason) => {
+  expect(reasonOf(value)).toBe(reason);
+});

@@ -1,0 +1,33 @@
+/** Environment variable or header. `missing` is the text of the file in place of the value, such as `Bearer ${input:token}`. */
+export type Setting =
+  { readonly name: string; readonly value: string } | { readonly name: string; readonly missing: string };
+
+export type RemoteTransport = 'streamable-http' | 'sse';
+
+/** MCP server that vmcp starts. */
+export interface ProcessSpec {
+  readonly runs: 'here';
+  readonly image: string;
+  readonly transport: 'stdio' | RemoteTransport;
+  readonly args: readonly string[];
+  /** Environment variables that everyone may read. */
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Environment variables whose values belong into a Secret. */
+  readonly secrets: readonly Setting[];
+}
+
+/** MCP server that already runs somewhere. */
+export interface RemoteSpec {
+  readonly runs: 'elsewhere';
+  readonly url: string;
+  readonly transport: RemoteTransport;
+  /** Headers of every request. Their values belong into a Secret. */
+  readonly headers: readonly Setting[];
+}
+
+/** Server of a client's file or of a command line, independent of the form in which it was written. */
+export type ServerSpec = ProcessSpec | RemoteSpec;
+
+/** Server that vmcp can use, or the reason why it cannot. No text quotes a value that may be secret. */
+export type Reading =
+  { readonly server: ServerSpec; readonly warnings: readonly string[] } | { readonly leftOut: string };

@@ -1,0 +1,49 @@
+import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
+import { resourceText } from './resource-text.ts';
+import { joinDocuments } from './yaml-text.ts';
+
+/** File to write into a folder of resources. */
+export interface NewFile {
+  readonly name: string;
+  readonly text: string;
+  /** Objects as `Kind/name`. */
+  readonly objects: readonly string[];
+  /** Mode of the file; the system decides when absent. */
+  readonly mode?: number;
+}
+
+export const GATEWAY_FILE = 'gateway.yaml';
+export const SECRETS_FILE = 'secrets.yaml';
+
+const SECRETS_COMMENT =
+  '# Secrets of the servers in this folder. Keep this file private: do not commit or share it.\n\n';
+
+/** Returns the file of an MCPGroup and an anonymous VirtualMCPServer over it, both with this name. */
+export function gatewayFile(name: string): NewFile {
+  const identity = { name, namespace: DEFAULT_NAMESPACE };
+  const group = resourceText(
+    { kind: 'MCPGroup', ...identity },
+    { description: 'Servers behind one endpoint.' },
+    'The group of servers, and the endpoint that MCP clients connect to.',
+    'Start everything in this folder:  vmcp up FOLDER',
+    'Add a server:  vmcp add NAME npx://PACKAGE --dir FOLDER',
+  );
+  const server = resourceText(
+    { kind: 'VirtualMCPServer', ...identity },
+    { groupRef: { name }, incomingAuth: { type: 'anonymous' } },
+    'anonymous: every program on this machine can use the endpoint. type: oidc requires a login.',
+  );
+  return {
+    name: GATEWAY_FILE,
+    text: joinDocuments(group, server),
+    objects: [`MCPGroup/${name}`, `VirtualMCPServer/${name}`],
+  };
+}
+
+/** Returns the file of Secrets, which only its owner can read. */
+export const secretsFile = (secrets: readonly { readonly name: string; readonly text: string }[]): NewFile => ({
+  name: SECRETS_FILE,
+  text: `${SECRETS_COMMENT}${joinDocuments(...secrets.map(({ text }) => text))}`,
+  objects: secrets.map(({ name }) => `Secret/${name}`),
+  mode: 0o600,
+});

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { importedServers } from '../clients/imported-servers.ts';
+import { parseDocuments } from '../files/document.ts';
+import { isManifestObject, objectsOf } from '../files/manifest-object.ts';
+import { validate } from '../files/validate.ts';
+import { importFiles } from './import-files.ts';
+import { starterFiles } from './starter-files.ts';
+
+const filesOf = (servers: Readonly<Record<string, unknown>>) => {
+  const entries = Object.entries(servers).map(([name, value]) => ({ name, value }));
+  return importFiles(importedServers(entries), 'desk');
+};
+const npx = (env: Readonly<Record<string, unknown>> = {}, ...args: string[]) => ({
+  command: 'npx',
+  args: ['x', ...args],
+  env,
+});
+
+describe('importFiles', () => {
+  it('writes a group, an endpoint, each server and the Secrets', () => {
+    const { files, missing } = filesOf({
+      Notes: npx({ API_KEY: 'sk-1', TEAM: '${input:team}' }, '--fast'),
+      remote: { url: 'http://10.0.0.5:8000/mcp', headers: { Authorization: 'Bearer t' } },
+    });
+    expect(files.map(({ name, text }) => `== ${name}\n${text}`).join('')).toMatchInlineSnapshot(`
+      "== gateway.yaml
+      # The group of servers, and the endpoint that MCP clients connect to.
+      # Start everything in this folder:  vmcp up FOLDER
+      # Add a server:  vmcp add NAME npx://PACKAGE --dir FOLDER
+      apiVersion: vmcp.dev/v1alpha1
+      kind: MCPGroup
+      metadata:
+        name: desk
+      spec:
+        description: Servers behind one endpoint.
+      ---
+      # anonymous: every program on this machine can use the endpoint. type: oidc requires a login.
+      apiVersion: vmcp.dev/v1alpha1
+      kind: VirtualMCPServer
+      metadata:
+        name: desk
+      spec:
+        groupRef:
+          name: desk
+        incomingAuth:
+          type: anonymous
+      == notes.yaml
+      # Server "Notes" of the imported file.
+      apiVersion: vmcp.dev/v1alpha1
+      kind: MCPServer
+      metadata:
+        name: notes
+      spec:
+        groupRef:
+          name: desk
+        image: npx://x
+        transport: stdio
+        args:
+          - --fast
+        secrets:
+          - name: notes
+            key: API_KEY
+          - name: notes
+            key: TEAM
+      == remote.yaml
+      # Server "remote" of the imported file.
+      # Warning: its URL is http: anyone on the network path can read the requests
+      apiVersion: vmcp.dev/v1alpha1
+      kind: MCPServerEntry
+      metadata:
+        name: remote
+      spec:
+        groupRef:
+          name: desk
+        remoteUrl: http://10.0.0.5:8000/mcp
+        transport: streamable-http
+        insecureAllowHTTP: true
+        allowPrivateEndpoint: true
+        headerForward:
+          addHeadersFromSecret:
+            - headerName: Authorization
+              valueSecretRef:
+                name: remote
+                key: Authorization
+      == secrets.yaml
+      # Secrets of the servers in this folder. Keep this file private: do not commit or share it.
+
+      apiVersion: v1
+      kind: Secret
+      metadata:
+        name: notes
+      stringData:
+        API_KEY: sk-1
+        # TEAM: "" # in place of \${input:team}
+      ---
+      apiVersion: v1
+      kind: Secret
+      metadata:
+        name: remote
+        annotations:
+          vmcp.dev/allowed-hosts: 10.0.0.5:8000
+      stringData:
+        Authorization: Bearer t
+      "
+    `);
+    expect(files.at(-1)?.mode).toBe(0o600);
+    expect(missing).toEqual([{ secret: 'notes', key: 'TEAM', origin: '${input:team}' }]);
+  });
+
+  it('writes only what the kinds accept', () => {
+    const { files } = filesOf({
+      plain: npx(),
+      texts: npx({
+        A: 'yes',
+        B: '1',
+        C: 'null',
+        D: '',
+        E: 'line 1\nline 2\n',
+        F: '# x: y',
+        G: '--- ',
+        H: '\t"\\\u0007',
+      }),
+      missing: npx({ A: '${input:a}', B: 'x\n---\nkind: Secret ${b}' }),
+      sse: { type: 'sse', url: 'https://a.example/events', headers: { 'X!#$': 'a', authorization: '${T}' } },
+      'a\n---\nkind: Secret': npx(),
+    });
+    const documents = files.flatMap(({ name, text }) => {
+      const { documents: parsed, problems } = parseDocuments(name, text);
+      expect(problems).toEqual([]);
+      return parsed.flatMap((document) => objectsOf(document)).filter(isManifestObject);
+    });
+    expect(documents.map((document) => validate(document)).filter(({ is }) => is === 'refused')).toEqual([]);
+    expect(documents.map(({ kind, name }) => `${kind}/${name}`)).toEqual(files.flatMap(({ objects }) => objects));
+    const texts = documents.find(({ kind, name }) => kind === 'Secret' && name === 'texts');
+    expect(texts?.value['stringData']).toMatchObject({
+      A: 'yes',
+      B: '1',
+      C: 'null',
+      D: '',
+      E: 'line 1\nline 2\n',
+      H: '\t"\\\u0007',
+    });
+  });
+
+  it('leaves out what the kinds reject', () => {
+    const { files, servers, leftOut } = filesOf({
+      long: { url: `https://a.example/${'x'.repeat(2048)}` },
+      many: npx({}, ...Array.from({ length: 300 }, () => 'x')),
+      key: npx({ '..': 'x' }),
+      fine: npx(),
+    });
+    expect(servers.map(({ name }) => name)).toEqual(['fine']);
+    expect(files.map(({ name }) => name)).toEqual(['gateway.yaml', 'fine.yaml']);
+    expect(leftOut).toEqual([
+      { original: 'long', reason: expect.stringMatching(/^spec\.remoteUrl: /u) as unknown },
+      { original: 'many', reason: expect.stringMatching(/^spec\.args: /u) as unknown },
+      { original: 'key', reason: expect.stringMatching(/a key is 1 to 253/u) as unknown },
+    ]);
+  });
+
+  it('gives servers files of their own', () => {
+    const { files } = filesOf({ secrets: npx({ A: 'b' }), gateway: npx(), 'secrets-2': npx() });
+    expect(files.map(({ name }) => name)).toEqual([
+      'gateway.yaml',
+      'secrets-2.yaml',
+      'gateway-2.yaml',
+      'secrets-2-2.yaml',
+      'secrets.yaml',
+    ]);
+  });
+
+  it('writes no value of a Secret into another file', () => {
+    const { files } = filesOf({
+      a: npx({ MODE: 'value-of-mode' }),
+      b: { url: 'https://a.example', headers: { X: 'value-of-x' } },
+    });
+    const readable = files.filter(({ mode }) => mode === undefined).map(({ text }) => text);
+    expect(readable.join('')).not.toContain('value-of');
+  });
+});
+
+it('starterFiles have a comment at the top of each', () => {
+  for (const { text } of starterFiles('desk')) expect(text).toMatch(/^# \w/u);
+});
