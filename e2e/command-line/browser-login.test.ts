@@ -1,14 +1,14 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
-import { startHttpBackend } from '../../harness/backends/http.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { startIdentityProvider, type IdentityProvider } from '../../harness/identity-provider.ts';
-import { entry, group, virtualServer, yaml } from '../../harness/manifests.ts';
-import { eventually } from '../../harness/poll.ts';
-import { blockScope, testScope } from '../../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder, vmcpResult, type Run, type Vmcp } from '../../harness/vmcp.ts';
+import { ScriptedBrowser } from '../harness/browser/scripted-browser.ts';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { freePort } from '../harness/free-port.ts';
+import { startIdentityProvider, type IdentityProvider } from '../harness/identity-provider.ts';
+import { entry, group, virtualServer, yaml } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { blockScope, testScope } from '../harness/scope.ts';
+import { runVmcp, startVmcp, temporaryFolder, vmcpResult, type Run, type Vmcp } from '../harness/vmcp.ts';
 
 const scope = blockScope();
 let provider: IdentityProvider;

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startHttpBackend } from '../../harness/backends/http.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { entry, gatewayOver, group, virtualServer, yaml } from '../../harness/manifests.ts';
-import { eventually } from '../../harness/poll.ts';
-import { blockScope, testScope } from '../../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../../harness/vmcp.ts';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { freePort } from '../harness/free-port.ts';
+import { entry, gatewayOver, group, virtualServer, yaml } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { blockScope, testScope } from '../harness/scope.ts';
+import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../harness/vmcp.ts';
 
 const scope = blockScope();
 let vmcp: Vmcp;

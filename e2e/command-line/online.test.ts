@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { freePort } from '../../harness/free-port.ts';
-import { entry, group, server, virtualServer, yaml } from '../../harness/manifests.ts';
-import { testScope, type Scope } from '../../harness/scope.ts';
-import { temporaryFolder, vmcpResult, writeFiles } from '../../harness/vmcp.ts';
+import { freePort } from '../harness/free-port.ts';
+import { entry, group, server, virtualServer, yaml } from '../harness/manifests.ts';
+import { testScope, type Scope } from '../harness/scope.ts';
+import { temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
 /** Starts a host that is a registry of npm, an index of Python packages and a registry of images. */
 async function startRegistries(scope: Scope): Promise<string> {
