@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '../../e2e/harness/poll.ts';
 import { testScope } from '../../e2e/harness/scope.ts';
-import { changeFiles, FileNotWritten } from './write-files.ts';
+import { changeFiles, FileWriteError } from './write-files.ts';
 
 async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'vmcp-write-'));
@@ -62,7 +62,7 @@ it('changes nothing when one of the files cannot be written', async () => {
     { path: join(dir, 'a.yaml'), text: 'new' },
     { path: below, text: 'b' },
   ]);
-  await expect(changing).rejects.toThrow(FileNotWritten);
+  await expect(changing).rejects.toThrow(FileWriteError);
   await expect(changing).rejects.toThrow(`${below} cannot be written (E`);
   expect(await readdir(dir)).toEqual(['a.yaml']);
   expect(await readFile(join(dir, 'a.yaml'), 'utf8')).toBe('old');

@@ -13,12 +13,12 @@ export interface FileChange {
 }
 
 /** A file cannot be written. Exit code 1. */
-export class FileNotWritten extends Error {
+export class FileWriteError extends Error {
   constructor(path: string, cause: NodeJS.ErrnoException) {
     super(`${path} cannot be written (${cause.code ?? 'unknown error'}): make its folder writable, or choose another`, {
       cause,
     });
-    this.name = 'FileNotWritten';
+    this.name = 'FileWriteError';
   }
 }
 
@@ -31,7 +31,7 @@ interface Draft {
 /**
  * Changes files as one step: writes every new content into a draft beside its file, then renames the drafts at once. A
  * symbolic link stays, and its target changes. An interruption leaves the old files, or the new ones.
- * @throws FileNotWritten
+ * @throws FileWriteError
  */
 export async function changeFiles(changes: readonly FileChange[]): Promise<void> {
   const drafts: Draft[] = [];
@@ -40,7 +40,7 @@ export async function changeFiles(changes: readonly FileChange[]): Promise<void>
       drafts.push(await prepare(change));
     } catch (error) {
       for (const { draft } of drafts) if (draft !== undefined) rmSync(draft, { force: true });
-      throw new FileNotWritten(change.path, error as NodeJS.ErrnoException);
+      throw new FileWriteError(change.path, error as NodeJS.ErrnoException);
     }
   }
   for (const draft of drafts) finish(draft);
@@ -53,7 +53,7 @@ function finish({ path, draft }: Draft): void {
     else renameSync(draft, path);
   } catch (error) {
     if (draft !== undefined) rmSync(draft, { force: true });
-    throw new FileNotWritten(path, error as NodeJS.ErrnoException);
+    throw new FileWriteError(path, error as NodeJS.ErrnoException);
   }
 }
 

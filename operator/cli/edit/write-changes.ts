@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { changeFiles, FileNotWritten, type FileChange } from '../../local/write-files.ts';
+import { changeFiles, FileWriteError, type FileChange } from '../../local/write-files.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems, type Io } from '../validate/problems-output.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
@@ -18,7 +18,7 @@ export async function writeChanges(changes: readonly FileChange[], { stderr }: I
     await changeFiles(changes);
     return true;
   } catch (error) {
-    if (!(error instanceof FileNotWritten)) throw error;
+    if (!(error instanceof FileWriteError)) throw error;
     stderr.write(`${error.message}\n`);
     return false;
   }

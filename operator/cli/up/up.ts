@@ -156,14 +156,15 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       launchState: (namespace, name) => workloads.launchState(namespace, name),
       leftOut: (namespace, name) => leftOutProblems(site.running, namespace, name),
     });
-    prepareBackends(gateway, specs, launcher);
-    await record(gateway, state);
-    stdout.write(endpointTable(gateway));
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
+      // before anything slow: a change must not be missed
       const secrets = options.secretsDir === undefined ? [] : [options.secretsDir];
       watcher = watchPaths([...paths, ...secrets], () => reload(site, gateway));
     }
+    prepareBackends(gateway, specs, launcher);
+    await record(gateway, state);
+    stdout.write(endpointTable(gateway));
     await signalled;
     await watcher?.close();
     await gateway.stop();
