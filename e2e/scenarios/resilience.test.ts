@@ -213,6 +213,7 @@ describe('a backend that crashes', () => {
   it('loses its sessions, and calls of an older client session succeed', async () => {
     const { vmcp, bad } = await setup({ failureHandling: often });
     const session = await openSession(vmcp.url);
+    await eventually('the backend is listed', async () => (await session.tools()).includes('bad_echo'));
     expect(textOf(await session.call('bad_echo', { text: 'one' }))).toBe('one');
     bad.fault = (method) => (method === 'tools/call' ? 'status-404' : undefined); // the answer of a restarted server for an old session
     await session.call('bad_echo', { text: 'two' });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from './commands/index.ts';
+import { createProgram } from './program.ts';
 import { VERSION } from './version.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
@@ -13,19 +14,31 @@ function vmcp(args: readonly string[], input = '') {
 }
 
 const LINES = ['vmcp', ...COMMANDS.map((command) => `vmcp ${command.name()}`)];
-const helpOf = (command: string) => vmcp([...command.split(' ').slice(1), '--help']);
+
+const program = createProgram();
+
+/** Returns the help as `--help` prints it into a pipe. */
+function helpOf(line: string): string {
+  const command = program.commands.find((one) => line === `vmcp ${one.name()}`) ?? program;
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => 80 }).outputHelp();
+  return text;
+}
 
 describe('--help', () => {
   it.each(LINES)('of %s fits 80 columns', (command) => {
-    const { code, stdout, stderr } = helpOf(command);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-    expect(stdout).toMatchSnapshot();
+    const help = helpOf(command);
+    expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(help).toMatchSnapshot();
   });
 
   it.each(LINES.filter((line) => line !== 'vmcp serve'))('of %s has an example', (command) => {
-    expect(helpOf(command).stdout).toContain(`Example:\n  ${command}`);
+    expect(helpOf(command)).toContain(`Example:\n  ${command}`);
   });
+});
+
+it('prints its help to stdout', () => {
+  expect(vmcp(['--help'])).toEqual({ code: 0, stdout: helpOf('vmcp'), stderr: '' });
 });
 
 describe('vmcp version', () => {
