@@ -35,8 +35,9 @@ export function reasonOf(health: Health, { phase, problem }: LaunchState = {}): 
   }
 }
 
-function degradedBy({ lastErrorCategory, lastDurationMs = 0, ...health }: Health): string {
-  if (lastErrorCategory) return failureOf({ lastErrorCategory, lastDurationMs, ...health });
+function degradedBy(health: Health): string {
+  const { lastErrorCategory, lastDurationMs = 0 } = health;
+  if (lastErrorCategory) return failureOf(health);
   return lastDurationMs > DEGRADED_ABOVE_MS
     ? `its last answer took ${(lastDurationMs / 1_000).toFixed(1)} s`
     : 'it answers again: one more answer makes it healthy';

@@ -1,14 +1,5 @@
-import type { LogFlags } from '../log-flags.ts';
+import type { GatewayOptions } from '../gateway/gateway.ts';
 import { defineCommand, port } from './command.ts';
-
-interface Flags extends LogFlags {
-  readonly config: string;
-  readonly host: string;
-  readonly port: number;
-  readonly managementHost: string;
-  readonly managementPort: number;
-  readonly state?: string;
-}
 
 export const gatewayCommand = defineCommand(
   {
@@ -25,7 +16,7 @@ export const gatewayCommand = defineCommand(
       .option('--management-host <address>', 'address of /metrics and /status', '127.0.0.1')
       .option('--management-port <port>', 'port of /metrics and /status', port, 8080)
       .option('--state <dir>', 'folder for packages of npx:// and uvx:// backends')
-      .action(async (flags: Flags) => {
+      .action(async (flags: GatewayOptions) => {
         const { gateway } = await import('../gateway/gateway.ts');
         process.exitCode = await gateway(flags);
       }),
