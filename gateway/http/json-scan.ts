@@ -39,7 +39,7 @@ const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 're
  */
 export function scanEnvelope(body: Buffer): ClientEnvelope {
   const params = knownMembers(PARAMS_KEYS);
-  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { inner: { index: PARAMS, members: params } }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
   if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };
   const [name, uri, args, cursor, meta, ref] = params.found;
@@ -51,7 +51,7 @@ export function scanEnvelope(body: Buffer): ClientEnvelope {
  * key that resembles one of the envelope, because the client receives these bytes and may read it as that key.
  */
 export function scanBackendEnvelope(body: Buffer): Envelope {
-  const envelope = scanMessage(body, { ...knownMembers(ENVELOPE_KEYS), exact: true });
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { exact: true }));
   const { id } = envelope;
   return id && body[id.start] === 0x6e ? { ...envelope, id: undefined } : envelope;
 }

@@ -10,7 +10,8 @@ export const getHeaders = (headers: readonly string[]): string[] =>
 /** Returns a flat list of headers in which the credential replaces headers of its names. */
 export function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
   if (credential === undefined) return headers;
-  const flat = Object.entries(credential).flat();
+  const flat: string[] = [];
+  for (const name in credential) flat.push(name, credential[name] ?? '');
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     if (!Object.hasOwn(credential, name)) flat.push(name, headers[at + 1] ?? '');
