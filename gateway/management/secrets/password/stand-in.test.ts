@@ -1,0 +1,34 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { standInPassword } from './stand-in.ts';
+
+const path = join(mkdtempSync(join(tmpdir(), 'vmcp-password-')), 'password');
+const env = { VMCP_SECRETS_PASSWORD_FILE: path };
+
+describe('the password in the environment', () => {
+  it('is absent without a variable and with empty ones', async () => {
+    expect(await standInPassword({})).toBeUndefined();
+    expect(await standInPassword({ VMCP_SECRETS_PASSWORD: '', VMCP_SECRETS_PASSWORD_FILE: '' })).toBeUndefined();
+  });
+
+  it('is the variable rather than the file', async () => {
+    expect(await standInPassword({ ...env, VMCP_SECRETS_PASSWORD: 'of the variable' })).toBe('of the variable');
+  });
+
+  it('is the content of the file at each use, without one line break at its end', async () => {
+    writeFileSync(path, 'one\n');
+    expect(await standInPassword(env)).toBe('one');
+    writeFileSync(path, ' two \r\n');
+    expect(await standInPassword(env)).toBe(' two ');
+  });
+
+  it('rejects an empty file and one that cannot be read, and names it', async () => {
+    writeFileSync(path, '\n');
+    await expect(standInPassword(env)).rejects.toThrow(`${path} is empty`);
+    await expect(standInPassword({ VMCP_SECRETS_PASSWORD_FILE: `${path}.absent` })).rejects.toThrow(
+      `${path}.absent cannot be read (ENOENT)`,
+    );
+  });
+});
