@@ -1,3 +1,4 @@
+import { withinTime } from '../time-limit.ts';
 import { NoKeyring, type Keyring } from './keyring.ts';
 
 const SERVICE = 'vmcp';
@@ -21,20 +22,13 @@ export function osKeyring(account: string): Keyring {
 }
 
 async function inTime<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-  const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      abort.abort();
-      reject(new NoKeyring('the keyring of the operating system does not answer within 2 s'));
-    }, MAX_WAIT_MS);
-  });
   try {
-    return await Promise.race([run(abort.signal), expired]);
+    return await withinTime(
+      MAX_WAIT_MS,
+      run,
+      () => new NoKeyring('the keyring of this machine does not answer within 2 s'),
+    );
   } catch (error) {
-    if (error instanceof NoKeyring) throw error;
-    throw new NoKeyring('this machine has no keyring that vmcp can use');
-  } finally {
-    clearTimeout(timer);
+    throw error instanceof NoKeyring ? error : new NoKeyring('this machine has no keyring that vmcp can use');
   }
 }

@@ -1,6 +1,7 @@
 import type { Environment } from '../environment-secrets.ts';
 import type { ConnectOnePassword, OnePassword } from '../one-password/one-password.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
+import { withinTime } from '../time-limit.ts';
 import type { ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -51,16 +52,7 @@ class OnePasswordProvider implements SecretsProvider {
   async #open(): Promise<OnePassword> {
     const token = this.#env['OP_SERVICE_ACCOUNT_TOKEN'];
     if (!token) throw new SecretsFailure('OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again');
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new SecretsFailure('1Password does not answer within 5 s: check the network'));
-      }, CONNECT_TIMEOUT_MS);
-    });
-    try {
-      return await Promise.race([this.#connect(token), expired]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = (): SecretsFailure => new SecretsFailure('1Password does not answer within 5 s: check the network');
+    return withinTime(CONNECT_TIMEOUT_MS, () => this.#connect(token), late);
   }
 }
