@@ -115,9 +115,10 @@ describe('setup of the secrets provider', () => {
   });
 
   it.each(['secrets_encrypted', 'secrets-provider.json'])('answers 500 when %s cannot be written', async (file) => {
-    const { setUp, stateDir } = await startApi();
+    const { setUp, stateDir, output } = await startApi();
     mkdirSync(join(stateDir, file));
     expect(await setUp('encrypted')).toMatchObject({ status: 500 });
+    expect(output.join('\n')).toContain(`${join(stateDir, file)} cannot be read (EISDIR)`);
   });
 
   it('keeps the choice across a restart', async () => {

@@ -41,8 +41,16 @@ export class EncryptedFile {
 
   /** Runs a change while no other one runs, neither in this process nor in others. @throws SecretsFailure */
   async exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    return this.#lock.hold(run);
+    try {
+      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+      return await this.#lock.hold(run);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === undefined) throw error;
+      throw new SecretsFailure(
+        `${this.path} cannot be changed (${code}): check the disk and the permissions of its folder`,
+      );
+    }
   }
 
   /** Returns undefined if the password does not open the file. @throws SecretsFailure, also for a file that is not ours */
@@ -75,8 +83,14 @@ export class EncryptedFile {
       }
       return await readFile(this.path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
+      const code = systemCode(error);
+      if (code === 'ENOENT') return undefined;
+      if (code === undefined) throw error;
+      throw new SecretsFailure(`${this.path} cannot be read (${code}): check its permissions`);
     }
   }
 }
+
+/** Returns the code of an error of the system, such as ENOSPC; undefined for other errors. */
+const systemCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'syscall' in error ? (error as NodeJS.ErrnoException).code : undefined;

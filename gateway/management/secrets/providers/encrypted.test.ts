@@ -2,6 +2,7 @@ import { createCipheriv, createHash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -213,6 +214,17 @@ describe('the file', () => {
     await expect(tested.set!('other', 'value', 'any')).rejects.toThrow(SecretsFailure);
     await expect(tested.delete!('github')).rejects.toThrow(path);
     expect(readFileSync(path).equals(damaged)).toBe(true);
+  });
+
+  it('stays as it is when a write fails', async () => {
+    const path = await fileUnder('pass');
+    const before = readFileSync(path);
+    mkdirSync(`${path}.draft`);
+    await expect(under(path, 'pass').set!('other', 'value', 'any')).rejects.toThrow(
+      `${path} cannot be changed (EISDIR)`,
+    );
+    expect(readFileSync(path)).toEqual(before);
+    expect(await under(path, 'pass').get('github')).toBe('canary');
   });
 
   it('that has been deleted is reported, not created without its secrets', async () => {
