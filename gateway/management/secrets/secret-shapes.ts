@@ -11,7 +11,7 @@ export const SecretValue = Type.String({ minLength: 1, description: 'Value of th
 
 export const SecretResult = Type.Object({
   key: Type.String({ description: 'Name of the secret.' }),
-  message: Type.String(),
+  message: Type.String({ description: 'Sentence for people.' }),
 });
 
 export const ProviderName = Type.Enum(

@@ -21,7 +21,10 @@ export const setUpSecrets = defineManagementOperation({
       ),
     }),
   },
-  success: { status: 201, body: Type.Object({ provider_type: ProviderName, message: Type.String() }) },
+  success: {
+    status: 201,
+    body: Type.Object({ provider_type: ProviderName, message: Type.String({ description: 'Sentence for people.' }) }),
+  },
   errors: {
     no_keyring: { status: 400, message: 'this machine has no keyring for the password' },
     password_conflict: {
