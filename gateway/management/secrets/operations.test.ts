@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { OPERATIONS } from '../operations.ts';
 import { startManagementServer, type Answer } from '../testdata/management-server.ts';
 import { Secrets, type SecretsOptions } from './secrets.ts';
 import { absentKeyring, fakeKeyring, fakeOnePassword, TOKEN } from './testdata/fakes.ts';
+import { temporaryFolder } from './testdata/temporary-folder.ts';
 
 const CANARY = 'canary-8c1f';
 const KEYS = '/secrets/default/keys';
@@ -22,10 +22,7 @@ interface Api {
 }
 
 /** Starts the API with an empty state folder. */
-async function startApi({
-  stateDir = mkdtempSync(join(tmpdir(), 'vmcp-secrets-')),
-  ...options
-}: Partial<SecretsOptions> = {}): Promise<Api> {
+async function startApi({ stateDir = temporaryFolder(), ...options }: Partial<SecretsOptions> = {}): Promise<Api> {
   const output: string[] = [];
   const write = (message: string, fields?: object): void => {
     output.push(`${message} ${JSON.stringify(fields)}`);

@@ -1,26 +1,16 @@
 import { createCipheriv, createHash, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { NoKeyring, type Keyring } from '../password/keyring.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import { absentKeyring, fakeKeyring } from '../testdata/fakes.ts';
+import { temporaryFolder } from '../testdata/temporary-folder.ts';
 import { encrypted } from './encrypted.ts';
 import type { SecretsProvider } from './provider.ts';
 
-const newPath = (): string => join(mkdtempSync(join(tmpdir(), 'vmcp-encrypted-')), 'secrets_encrypted');
+const newPath = (): string => join(temporaryFolder(), 'secrets_encrypted');
 
 interface Setup {
   readonly path?: string;

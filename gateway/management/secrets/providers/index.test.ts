@@ -1,8 +1,7 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fakeKeyring, fakeOnePassword, TOKEN } from '../testdata/fakes.ts';
+import { temporaryFolder } from '../testdata/temporary-folder.ts';
 import { PROVIDERS, type ProviderType } from './index.ts';
 import type { ProviderDeps, SecretsProvider } from './provider.ts';
 
@@ -23,7 +22,7 @@ const GIVEN: Readonly<Record<ProviderType, string>> = {
 
 function depsOf(type: ProviderType): ProviderDeps {
   return {
-    encryptedPath: join(mkdtempSync(join(tmpdir(), 'vmcp-secrets-')), 'secrets_encrypted'),
+    encryptedPath: join(temporaryFolder(), 'secrets_encrypted'),
     log2Cost: 4,
     env: { OP_SERVICE_ACCOUNT_TOKEN: TOKEN, [`VMCP_SECRET_${GIVEN[type]}`]: 'value' },
     keyring: fakeKeyring(),
