@@ -1,0 +1,27 @@
+import { lstat, realpath } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { SkillError } from '../skill-error.ts';
+import { isThere } from './read-folder.ts';
+
+/** Returns the reason why a text is not a usable path of a folder; undefined when it is. Looks at the text only. */
+export function pathFault(path: string): string | undefined {
+  if (!isAbsolute(path)) return 'must be an absolute path';
+  if (path.includes('\0')) return 'must not contain a NUL character';
+  return path.split(/[/\\]/u).includes('..') ? 'must not contain ".."' : undefined;
+}
+
+/** Returns the normal form of the folder of a project. @throws SkillError */
+export async function checkProjectRoot(path: string): Promise<string> {
+  const fault = pathFault(path) ?? (await folderFault(resolve(path)));
+  if (fault !== undefined) throw new SkillError('invalid_skill_request', `project_root ${fault}`);
+  return resolve(path);
+}
+
+async function folderFault(path: string): Promise<string | undefined> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isSymbolicLink() === true || (stats && (await realpath(path)) !== path)) {
+    return 'must not contain a symbolic link';
+  }
+  if (stats?.isDirectory() !== true) return 'must be an existing folder';
+  return (await isThere(join(path, '.git'))) ? undefined : 'must be the top folder of a git repository';
+}
