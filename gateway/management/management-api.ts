@@ -6,6 +6,8 @@ import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import { Skills } from './skills/skills.ts';
+import type { FindSkills } from './skills/source/skill-sources.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -15,6 +17,12 @@ export interface ManagementApiOptions {
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
   readonly version: string;
+  /** Environment of the process, for tokens and the place of programs. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Allows sources of skills on private and loopback addresses. For tests and development. */
+  readonly allowPrivateIp?: boolean | undefined;
+  /** Lists the skills of registries by name; absent without registries. */
+  readonly findSkills?: FindSkills | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;
@@ -22,9 +30,10 @@ export interface ManagementApiOptions {
 
 /** Creates the handler of the management API. Passes requests for paths of others to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, now, version, log } = options;
+  const { stateDir, folders, endpoints, env, allowPrivateIp, findSkills, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
+  const skills = new Skills({ stateDir, folders, groups, env, now, findSkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, skills, version, openApi }, log);
 }

@@ -31,6 +31,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
     version: '1.2.3',
+    env: {},
     now: Date.now,
     log,
     ...options,

@@ -17,7 +17,7 @@ export interface SkillMetadata {
   readonly version: string;
   readonly description: string;
   readonly author: string;
-  readonly tags?: readonly string[];
+  readonly tags?: string[];
 }
 
 export interface SkillDocument {

@@ -27,21 +27,22 @@ export async function placeFolder(root: string, target: string, source: string):
   const parent = dirname(target);
   await makeFolder(root, parent);
   const draft = siblingOf(target, 'draft');
+  let previous: string | undefined;
+  const undo = async (): Promise<void> => {
+    await rm(draft, { recursive: true, force: true });
+    if (previous === undefined) return pruneParents(root, parent);
+    await rm(target, { recursive: true, force: true });
+    await putBack(root, target, previous);
+  };
   try {
     await copyFolder(source, draft);
-    const previous = await setAside(target);
+    const aside = await setAside(target);
+    previous = aside;
     await rename(draft, target);
     await syncToDisk(parent);
-    return {
-      keep: () => rm(previous, { recursive: true, force: true }),
-      undo: async () => {
-        await rm(target, { recursive: true, force: true });
-        await putBack(root, target, previous);
-      },
-    };
+    return { keep: () => rm(aside, { recursive: true, force: true }), undo };
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
-    await pruneParents(root, parent);
+    await undo();
     throw error;
   }
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import type { Client } from '../../clients/client.ts';
 import { CLIENTS } from '../../clients/clients.ts';
-import type { Scope } from '../installed-skill.ts';
+import type { Place } from '../place.ts';
 
 /** Clients that read skills. */
 export const SKILL_CLIENTS: readonly Client[] = CLIENTS.filter(({ skills }) => skills !== undefined);
 
-/** Returns the folder of a skill for a client; undefined for a client that reads no skills. `root` is the home or the project. */
-export function folderForClient(type: string, scope: Scope, root: string, name: string): string | undefined {
+/** Returns the folder of a skill for a client that reads skills. */
+export function folderForClient(type: string, { scope, root }: Place, name: string): string {
   const skills = SKILL_CLIENTS.find((client) => client.type === type)?.skills;
-  return skills && join(root, ...skills[scope].split('/'), name);
+  if (!skills) throw new Error(`the client "${type}" reads no skills`);
+  return join(root, ...skills[scope].split('/'), name);
 }

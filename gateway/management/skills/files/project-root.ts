@@ -1,14 +1,8 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { SkillError } from '../skill-error.ts';
+import { pathFault } from './path-fault.ts';
 import { isThere } from './read-folder.ts';
-
-/** Returns the reason why a text is not a usable path of a folder; undefined when it is. Looks at the text only. */
-export function pathFault(path: string): string | undefined {
-  if (!isAbsolute(path)) return 'must be an absolute path';
-  if (path.includes('\0')) return 'must not contain a NUL character';
-  return path.split(/[/\\]/u).includes('..') ? 'must not contain ".."' : undefined;
-}
 
 /** Returns the normal form of the folder of a project. @throws SkillError */
 export async function checkProjectRoot(path: string): Promise<string> {

@@ -10,7 +10,7 @@ const sourceOf = (needs: Readonly<Record<string, readonly string[]>>) => {
       metadata: { name: source.replace(/@.*/u, ''), version: '', description: '', author: '' },
       requires: needs[source] ?? [],
       folder: `/${source}`,
-      contentDigest: '',
+      contentDigest: source,
       reference: `pinned ${source}`,
       digest: source,
     };

@@ -39,7 +39,7 @@ export async function collectSkills(
     if (parents.includes(name)) throw cycle([...parents, name]);
     bySource.set(reference, skill);
     const known = collected.get(name);
-    if (known && known.digest !== skill.digest) throw twoContents(name);
+    if (known && known.contentDigest !== skill.contentDigest) throw twoContents(name);
     if (known) return known;
     const dependencies = [];
     for (const each of skill.requires) dependencies.push(await visit(each, [...parents, name]));

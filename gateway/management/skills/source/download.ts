@@ -19,6 +19,8 @@ export interface DownloadRequest {
   readonly folder: string;
   /** False for a source that the document of another skill names: it gets no credential that is not bound to its host. */
   readonly isNamedByUser: boolean;
+  /** Ends the download. */
+  readonly signal: AbortSignal;
 }
 
 /** Source of a skill whose files are in a folder of their own. */

@@ -49,7 +49,11 @@ async function download(
   const deps: DownloadDeps = { outbound, policy, lookup, env: { PATH: process.env['PATH'] }, home: root, ...more };
   const reference = parseGitReference(`git://${host}/${path}`);
   if (!reference) throw new Error(`${path} is not a reference`);
-  const result = await downloadFromGit(reference, { folder, isNamedByUser }, deps);
+  const result = await downloadFromGit(
+    reference,
+    { folder, isNamedByUser, signal: new AbortController().signal },
+    deps,
+  );
   expect(readdirSync(root)).toEqual(['skill']);
   return { ...result, folder };
 }

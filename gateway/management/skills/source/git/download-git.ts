@@ -23,7 +23,7 @@ export async function downloadFromGit(
   deps: DownloadDeps,
 ): Promise<Download> {
   const what = formatGitReference(reference);
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), request.signal]);
   try {
     const authorization = gitAuthorization(reference.host, deps.env, request.isNamedByUser);
     const remote = await findRepository(reference, authorization, deps, signal);

@@ -37,7 +37,8 @@ async function download({ host }: OciRegistry, { version = ':1', password = '', 
   const reference = parseOciReference(`${host}/team/pdf${version}`);
   if (!reference) throw new Error('not a reference');
   const deps = { outbound, policy, lookup, env: {}, home };
-  return { folder, ...(await downloadFromOci(reference, { folder, isNamedByUser: true }, deps)) };
+  const { signal } = new AbortController();
+  return { folder, ...(await downloadFromOci(reference, { folder, isNamedByUser: true, signal }, deps)) };
 }
 
 describe('downloadFromOci', () => {

@@ -26,20 +26,20 @@ const ACCEPTED = [...INDEX_TYPES, ...MANIFEST_TYPES];
 /** Downloads the files of a skill from an artifact of an OCI registry. @throws SkillError */
 export async function downloadFromOci(
   reference: OciReference,
-  { folder }: DownloadRequest,
+  request: DownloadRequest,
   deps: DownloadDeps,
 ): Promise<Download> {
   const { host, repository, tag = 'latest' } = reference;
   const what = formatOciReference(reference);
   const basic = await registryAuthorization(host, deps);
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), request.signal]);
   const client = new RegistryClient({ reference, outbound: deps.outbound, basic, signal, timeoutMs: TIMEOUT_MS });
   try {
     const top = await client.manifest(reference.digest ?? tag, ACCEPTED, MAX_DOCUMENT_BYTES);
     const { config, layer } = await partsIn(client, top, what);
     checkName(parseObject(await client.blob(config.digest, MAX_DOCUMENT_BYTES)), repository, what);
     const bytes = await client.blob(layer.digest, MAX_LAYER_BYTES);
-    await unpackSkill(unpacked(bytes), folder);
+    await unpackSkill(unpacked(bytes), request.folder);
     const digest = digestOf(top);
     return {
       reference: formatOciReference({ kind: 'oci', host, repository, digest }),
