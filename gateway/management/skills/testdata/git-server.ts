@@ -19,8 +19,8 @@ export interface GitServer {
   redirect(from: string, to: string): void;
 }
 
-/** Starts a git host that ends with the scope. */
-export async function startGitServer(scope: Scope): Promise<GitServer> {
+/** Starts a git host on a loopback address that ends with the scope. */
+export async function startGitServer(scope: Scope, address = '127.0.0.1'): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'vmcp-git-'));
   scope.defer(() => rmSync(root, { recursive: true, force: true }));
   const authorizations: (string | undefined)[] = [];
@@ -34,13 +34,13 @@ export async function startGitServer(scope: Scope): Promise<GitServer> {
     else if (to !== undefined) res.writeHead(301, { location: to.includes(':') ? to + rest : `/${to}${rest}` }).end();
     else answer(root, req, res);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   scope.defer(() => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
   return {
-    host: `127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    host: `${address}:${String((server.address() as AddressInfo).port)}`,
     authorizations,
     commit: (repository, files, tag) => commit(join(root, repository), files, tag),
     fail: (status) => (failure = status),

@@ -96,17 +96,20 @@ describe('downloadFromGit', () => {
     await expect(download('team/skills', { policy })).rejects.toMatchObject({ code: 'invalid_skill_request' });
   });
 
-  it('connects to the address that was checked', async () => {
-    const port = server.host.split(':')[1] ?? '';
+  // Only Linux has the address. Without the setting git would resolve the name to 127.0.0.1.
+  it.runIf(process.platform === 'linux')('makes git connect to the address that was checked', async () => {
+    const other = await startGitServer(testScope(), '127.0.0.2');
+    const digest = other.commit('team/skills', FILES);
     const asked: string[] = [];
     const resolve: DownloadDeps['lookup'] = (name, _options, callback) => {
       asked.push(name);
-      callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      callback(null, [{ address: '127.0.0.2', family: 4 }]);
     };
     const outbound = createOutbound({ policy: POLICY, lookup: resolve });
     testScope().defer(() => outbound.close());
-    const result = await download('team/skills', { host: `git.localhost:${port}`, lookup: resolve, outbound });
-    expect([result.digest, asked]).toEqual([second, ['git.localhost', 'git.localhost']]);
+    const host = other.host.replace('127.0.0.2', 'git.localhost');
+    const result = await download('team/skills', { host, lookup: resolve, outbound });
+    expect([result.digest, asked]).toEqual([digest, ['git.localhost', 'git.localhost']]);
   });
 
   it('follows a redirect on the same host only', async () => {
