@@ -13,6 +13,7 @@ import type { ManagementOperation } from './operation.ts';
 import { getOpenApi } from './server/get-openapi.ts';
 import { getHealth } from './server/health.ts';
 import { getVersion } from './server/version.ts';
+import { getSkillContent } from './skills/operations/get-skill-content.ts';
 import { getSkill } from './skills/operations/get-skill.ts';
 import { installSkill } from './skills/operations/install-skill.ts';
 import { listSkills } from './skills/operations/list-skills.ts';
@@ -35,6 +36,7 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   listSkills,
   installSkill,
   validateSkill,
+  getSkillContent,
   getSkill,
   uninstallSkill,
   getHealth,

@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Static } from 'typebox';
 import { createOutbound } from '../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../outbound/policy.ts';
 import type { UserFolders } from '../clients/config-file.ts';
@@ -9,13 +10,14 @@ import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
 import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
 import { targetClients } from './files/target-clients.ts';
 import { applyInstall, applyUninstall } from './install/apply-install.ts';
-import { collectSkills, type CollectedSkill } from './install/collect-skills.ts';
+import { collectSkills, type DownloadedSkill } from './install/collect-skills.ts';
 import type { SkillInstall } from './install/install-request.ts';
 import type { Scope, SkillRecord } from './installed-skill.ts';
 import { placeOf, type Place } from './place.ts';
+import { readContent, type SkillContent } from './read-content.ts';
 import { SkillError } from './skill-error.ts';
 import { SkillStore } from './skill-store.ts';
-import { downloadSkill, type FindSkills } from './source/skill-sources.ts';
+import { downloadSkill, type FindSkills, type SourceRequest } from './source/skill-sources.ts';
 
 export interface SkillsOptions {
   readonly stateDir: string;
@@ -38,6 +40,7 @@ export interface SkillFilter {
   readonly group?: string;
 }
 
+type Downloader = (request: Omit<SourceRequest, 'workFolder' | 'signal'>) => Promise<DownloadedSkill>;
 type PlaceChoice = Pick<SkillFilter, 'scope' | 'project_root'>;
 
 /** Installs skills for the clients of this machine, and remembers them. */
@@ -87,20 +90,24 @@ export class Skills {
     const place = await this.#place(installPlace(request));
     const clients = await targetClients(request.clients, this.#options.folders);
     groupOf(await this.#options.groups.read(), group);
-    const workFolder = await this.#newWorkFolder();
-    try {
-      const skills = await this.#download(request, workFolder, signal);
+    return this.#withSources(signal, async (download) => {
+      const skills = await collectSkills(request.name, (source, isDependency) =>
+        download({ source, version: isDependency ? undefined : request.version, isNamedByUser: !isDependency }),
+      );
       checkSignatures(request, place);
       const finish = async (): Promise<void> => {
         for (const { metadata } of skills) await this.#options.groups.addSkill(group, metadata.name);
       };
-      return await this.#inTurn(() => {
+      return this.#inTurn(() => {
         signal.throwIfAborted();
         return applyInstall({ place, skills, clients, force, finish }, { store: this.#store, now: this.#options.now });
       });
-    } finally {
-      await rm(workFolder, { recursive: true, force: true });
-    }
+    });
+  }
+
+  /** Returns the text of a skill that need not be installed. Throws `SkillError`. */
+  content(source: string, signal: AbortSignal): Promise<Static<typeof SkillContent>> {
+    return this.#withSources(signal, async (download) => readContent(await download({ source, isNamedByUser: true })));
   }
 
   /** Removes a skill, and the dependencies that no other skill needs. Throws `skill_not_found` and `invalid_skill_request`. */
@@ -120,28 +127,19 @@ export class Skills {
     return placeOf(choice, this.#options.folders.home);
   }
 
-  /** Downloads a skill and its dependencies into folders below `workFolder`. */
-  async #download(
-    { name, version }: SkillInstall,
-    workFolder: string,
-    signal: AbortSignal,
-  ): Promise<readonly CollectedSkill[]> {
+  /** Runs a task that downloads skills into a folder, which is deleted afterwards. */
+  async #withSources<Result>(signal: AbortSignal, run: (download: Downloader) => Promise<Result>): Promise<Result> {
     const { env, folders, findSkills } = this.#options;
+    await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
+    const workFolder = await mkdtemp(join(this.#workFolder, 'skill-'));
     const outbound = createOutbound({ policy: this.#policy });
     const deps = { outbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, findSkills };
     try {
-      return await collectSkills(name, (source, isDependency) => {
-        const own = isDependency ? {} : { version };
-        return downloadSkill({ ...own, source, workFolder, signal, isNamedByUser: !isDependency }, deps);
-      });
+      return await run((request) => downloadSkill({ ...request, workFolder, signal }, deps));
     } finally {
       await outbound.close();
+      await rm(workFolder, { recursive: true, force: true });
     }
-  }
-
-  async #newWorkFolder(): Promise<string> {
-    await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
-    return mkdtemp(join(this.#workFolder, 'install-'));
   }
 
   #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {

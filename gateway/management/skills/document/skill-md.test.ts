@@ -40,6 +40,8 @@ requires:
           tags: ['forms', 'office files'],
         },
         requires: ['git://example.com/team/skills#fonts', 'ghcr.io/team/ocr:1'],
+        license: 'MIT',
+        body: '# PDF\n',
       },
       errors: [],
       warnings: [],

@@ -24,6 +24,10 @@ export interface SkillDocument {
   readonly metadata: SkillMetadata;
   /** References of the skills that this one needs. */
   readonly requires: readonly string[];
+  /** Empty without one. */
+  readonly license: string;
+  /** Markdown after the front matter. */
+  readonly body: string;
 }
 
 /** `document` is undefined when the text has no readable front matter; a document may have errors too. */
@@ -37,15 +41,16 @@ type FrontMatter = Readonly<Record<string, unknown>>;
 
 /** Reads the text of a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown. */
 export function readSkillMd(text: string): SkillReading {
-  const source = frontMatterOf(text.replace(/^\uFEFF/u, ''));
-  if (source === undefined) return unreadable('must start with YAML front matter between two "---" lines');
+  const parts = splitText(text.replace(/^\uFEFF/u, ''));
+  if (parts === undefined) return unreadable('must start with YAML front matter between two "---" lines');
+  const [source, body] = parts;
   if (Buffer.byteLength(source) > MAX_FRONT_MATTER_BYTES) return unreadable('has front matter of more than 64 KiB');
   const fields = parseFields(source);
   if (typeof fields === 'string') return unreadable(fields);
   const requires = requiresOf(fields);
   const lines = text.trimEnd().split('\n').length;
   return {
-    document: { metadata: metadataOf(fields), requires },
+    document: { metadata: metadataOf(fields), requires, license: textOf(fields, 'license'), body },
     errors: errorsOf(fields, requires),
     warnings: [
       ...(textOf(fields, 'allowed-tools').includes(',') ? [`${SKILL_FILE}: allowed-tools: separate with spaces`] : []),
@@ -60,11 +65,12 @@ const unreadable = (reason: string): SkillReading => ({
   warnings: [],
 });
 
-function frontMatterOf(text: string): string | undefined {
+/** Returns the front matter and the Markdown. */
+function splitText(text: string): [string, string] | undefined {
   const lines = text.split(/\r?\n/u);
   if (lines[0]?.trimEnd() !== '---') return undefined;
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---');
-  return end === -1 ? undefined : lines.slice(1, end).join('\n');
+  return end === -1 ? undefined : [lines.slice(1, end).join('\n'), lines.slice(end + 1).join('\n')];
 }
 
 /** Returns the fields, or the reason why the text has none. All scalars are texts: `version: 1.0` is "1.0". */

@@ -67,7 +67,7 @@ async function start(options: Partial<ManagementApiOptions> = {}) {
 /** Checks a successful answer with the schema of its operation, and that no other member is sent. */
 function checkShape(method: string, path: string, { status, json }: Answer): void {
   const address = path.replace(/\/?(?:\?.*)?$/u, '');
-  const pattern = address === P || address === `${P}/validate` ? address : `${P}/{name}`;
+  const pattern = [P, `${P}/validate`, `${P}/content`].includes(address) ? address : `${P}/{name}`;
   const operation = OPERATIONS.find((each) => each.method === method && each.path === pattern);
   const schema = operation?.success.body;
   if (status !== operation?.success.status || !schema) return;
@@ -302,6 +302,31 @@ describe('listing, showing and uninstalling', () => {
     rmSync(folder);
     expect((await send('DELETE', `${P}/plain`)).status).toBe(204);
     expect(skillFolders(home)).toEqual([]);
+  });
+});
+
+describe('reading a skill', () => {
+  it('returns its text and files, and installs nothing', async () => {
+    const { send, home } = await start();
+    const { status, json } = await send('GET', `${P}/content?ref=${encodeURIComponent(oci('plain'))}`);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ name: 'plain', description: 'Does plain.', version: '1.0', body: '# Skill\n' });
+    const { files } = json as { files: object[] };
+    expect(files).toEqual([
+      { path: 'SKILL.md', size: expect.any(Number) },
+      { path: 'scripts/run.sh', size: 'run plain'.length },
+    ]);
+    expect([skillFolders(home), readdirSync(join(home, 'skill-downloads'))]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['', 400],
+    ['?ref=', 400],
+    ['?ref=git://host', 400],
+    ['?ref=plain', 404],
+  ])('answers %j with %i', async (query, status) => {
+    const { send } = await start();
+    expect((await send('GET', `${P}/content${query}`)).status).toBe(status);
   });
 });
 
