@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, lstat, mkdir, open, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { isThere, listFolder } from './read-folder.ts';
 
@@ -35,6 +35,7 @@ export async function placeFolder(root: string, target: string, source: string):
     await putBack(root, target, previous);
   };
   try {
+    await removeLeftovers(target);
     await copyFolder(source, draft);
     const aside = await setAside(target);
     previous = aside;
@@ -83,6 +84,14 @@ async function putBack(root: string, target: string, previous: string): Promise<
   else await pruneParents(root, dirname(target));
 }
 
+/** Deletes drafts and previous folders that a crash has left beside a folder. */
+async function removeLeftovers(target: string): Promise<void> {
+  const [parent, start] = [dirname(target), `.${basename(target)}.`];
+  const isLeftover = (name: string): boolean => name.startsWith(start) && LEFTOVER.test(name);
+  for (const name of (await readdir(parent)).filter(isLeftover)) await rm(join(parent, name), { recursive: true });
+}
+
+const LEFTOVER = /\.[0-9a-f]{8}-[0-9a-f-]{27}\.(?:draft|old)$/u;
 const siblingOf = (target: string, kind: 'draft' | 'old'): string =>
   join(dirname(target), `.${basename(target)}.${randomUUID()}.${kind}`);
 

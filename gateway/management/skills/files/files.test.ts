@@ -61,6 +61,15 @@ describe('placeFolder', () => {
     expect(readdirSync(dirname(target))).toEqual(['pdf']);
   });
 
+  it('deletes what a crash has left beside the folder, and nothing else', async () => {
+    const id = '0b0e5f6c-7f0c-4a0e-9d5f-0123456789ab';
+    const kept = [`.other.${id}.old`, `.pdf.mine.old`, 'pdf'];
+    const [root, source] = [temporaryFolder(), temporaryFolder(SOURCE)];
+    for (const name of [`.pdf.${id}.draft`, `.pdf.${id}.old`, ...kept]) write(root, { [`${name}/SKILL.md`]: '' });
+    await (await placeFolder(root, join(root, 'pdf'), source)).keep();
+    expect(readdirSync(root).toSorted()).toEqual(kept);
+  });
+
   it('replaces a link itself and not its target', async () => {
     const [root, source, outside] = [temporaryFolder(), temporaryFolder(SOURCE), temporaryFolder({ mine: '' })];
     symlinkSync(outside, join(root, 'pdf'));
