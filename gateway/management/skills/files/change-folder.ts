@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { syncFolder } from '../../state/state-file.ts';
 import { isThere, listFolder } from './read-folder.ts';
 
 /** Change of a folder that has taken place, and can still be taken back. */
@@ -40,7 +41,7 @@ export async function placeFolder(root: string, target: string, source: string):
     const aside = await setAside(target);
     previous = aside;
     await rename(draft, target);
-    await syncToDisk(parent);
+    await syncFolder(parent);
     return { keep: () => rm(aside, { recursive: true, force: true }), undo };
   } catch (error) {
     await undo();
@@ -128,16 +129,11 @@ async function copyFolder(source: string, target: string): Promise<void> {
     const file = join(target, path);
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await copyFile(join(source, path), file);
-    await syncToDisk(file);
-  }
-}
-
-/** Waits until a file, or the names in a folder, are on the disk. */
-async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    const handle = await open(file, 'r+');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   }
 }
