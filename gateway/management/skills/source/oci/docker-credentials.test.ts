@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { parseChallenge, tokenUrl } from './challenge.ts';
-import { authorizationIn } from './docker-credentials.ts';
+import { authorizationIn, helperIn, registryAuthorization } from './docker-credentials.ts';
 
 const auth = 'YW5uOnMzY3JldA==';
 
@@ -16,6 +19,26 @@ it.each([
 
 it.each([{}, { auths: 1 }, { auths: { a: 1 } }, { auths: { a: { auth: 'x\r\ny' } } }])('ignores %j', (config) => {
   expect(authorizationIn(config, 'a')).toBeUndefined();
+});
+
+it('chooses the helper of a registry, else the store of all', () => {
+  const config = { credsStore: 'store', credHelpers: { 'ghcr.io': 'own', bad: '../x' } };
+  expect(['ghcr.io', 'example.com', 'bad'].map((host) => helperIn(config, host))).toEqual(['own', 'store', undefined]);
+});
+
+it.each([
+  [`read -r server; echo "{\\"Username\\": \\"ann\\", \\"Secret\\": \\"$1 $server\\"}"`, 'ann:get ghcr.io'],
+  ['echo "{\\"Username\\": \\"<token>\\", \\"Secret\\": \\"x\\"}"', 'of:file'],
+  ['echo credentials not found; exit 1', 'of:file'],
+])('asks the helper, and falls back to the file: %s', async (script, expected) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-credentials-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'docker-credential-own'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const auths = { 'ghcr.io': { auth: Buffer.from('of:file').toString('base64') } };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ credsStore: 'own', auths }));
+  const env = { PATH: `${folder}:/usr/bin:/bin`, DOCKER_CONFIG: folder };
+  const header = await registryAuthorization('ghcr.io', { env, home: '/nonexistent' });
+  expect(Buffer.from(header?.replace('Basic ', '') ?? '', 'base64').toString()).toBe(expected);
 });
 
 it('reads challenges', () => {
