@@ -6,6 +6,7 @@ import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
 import type { FindSkills } from './skills/source/skill-sources.ts';
 
@@ -16,6 +17,8 @@ export interface ManagementApiOptions {
   readonly folders: UserFolders;
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
+  /** Places of the secrets and of their password, beside the state folder. */
+  readonly secrets: Omit<SecretsOptions, 'stateDir'>;
   readonly version: string;
   /** Environment of the process, for tokens and the place of programs. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -33,7 +36,8 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const { stateDir, folders, endpoints, env, allowPrivateIp, findSkills, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
+  const secrets = new Secrets({ stateDir, ...options.secrets });
   const skills = new Skills({ stateDir, folders, groups, env, now, findSkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, skills, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, secrets, skills, version, openApi }, log);
 }

@@ -10,6 +10,12 @@ import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
 import { listGroups } from './groups/list-groups.ts';
 import type { ManagementOperation } from './operation.ts';
+import { createSecret } from './secrets/create-secret.ts';
+import { deleteSecret } from './secrets/delete-secret.ts';
+import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
+import { listSecrets } from './secrets/list-secrets.ts';
+import { setUpSecrets } from './secrets/set-up-secrets.ts';
+import { updateSecret } from './secrets/update-secret.ts';
 import { getOpenApi } from './server/get-openapi.ts';
 import { getHealth } from './server/health.ts';
 import { getVersion } from './server/version.ts';
@@ -33,6 +39,12 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   createGroup,
   getGroup,
   deleteGroup,
+  setUpSecrets,
+  getSecretsProvider,
+  listSecrets,
+  createSecret,
+  updateSecret,
+  deleteSecret,
   listSkills,
   installSkill,
   validateSkill,

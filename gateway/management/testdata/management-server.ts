@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../listener.ts';
+import { absentKeyring, fakeOnePassword } from '../secrets/testdata/fakes.ts';
 import { createManagementApi, type ManagementApiOptions } from '../management-api.ts';
 
 const silent = (): void => undefined;
@@ -30,6 +31,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     stateDir: folder,
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
+    secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
     version: '1.2.3',
     env: {},
     now: Date.now,

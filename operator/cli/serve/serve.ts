@@ -43,7 +43,7 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
   try {
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true });
-    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform), env: process.env };
+    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform) };
     const gateway = await startGateway({
       servers: [],
       management: { host, port, api, boundary },

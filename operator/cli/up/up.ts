@@ -153,7 +153,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       management: {
         host: '127.0.0.1',
         port: managementPort,
-        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform), env: process.env },
+        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform) },
       },
       log,
       version: VERSION,
