@@ -231,7 +231,9 @@ export class Gateway {
       keyring: osKeyring(api.stateDir),
       connectOnePassword: connectWithSdk(),
     };
-    return createManagementApi({ ...api, secrets, version, log, now: Date.now, endpoints: () => this.#endpoints() });
+    const { env } = process;
+    const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
+    return createManagementApi({ ...api, env, secrets, version, log, now: Date.now, endpoints });
   }
 
   /** Every virtual server belongs to the default group of the management API. */

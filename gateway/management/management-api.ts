@@ -7,6 +7,8 @@ import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
+import { Skills } from './skills/skills.ts';
+import type { FindSkills } from './skills/source/skill-sources.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -18,6 +20,12 @@ export interface ManagementApiOptions {
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir'>;
   readonly version: string;
+  /** Environment of the process, for tokens and the place of programs. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Allows sources of skills on private and loopback addresses. For tests and development. */
+  readonly allowPrivateIp?: boolean | undefined;
+  /** Lists the skills of registries by name; absent without registries. */
+  readonly findSkills?: FindSkills | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;
@@ -25,10 +33,11 @@ export interface ManagementApiOptions {
 
 /** Creates the handler of the management API. Passes requests for paths of others to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, now, version, log } = options;
+  const { stateDir, folders, endpoints, env, allowPrivateIp, findSkills, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, ...options.secrets });
+  const skills = new Skills({ stateDir, folders, groups, env, now, findSkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, secrets, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, secrets, skills, version, openApi }, log);
 }

@@ -19,6 +19,12 @@ import { updateSecret } from './secrets/update-secret.ts';
 import { getOpenApi } from './server/get-openapi.ts';
 import { getHealth } from './server/health.ts';
 import { getVersion } from './server/version.ts';
+import { getSkillContent } from './skills/operations/get-skill-content.ts';
+import { getSkill } from './skills/operations/get-skill.ts';
+import { installSkill } from './skills/operations/install-skill.ts';
+import { listSkills } from './skills/operations/list-skills.ts';
+import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
+import { validateSkill } from './skills/operations/validate-skill.ts';
 
 /** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
 export const OPERATIONS: readonly ManagementOperation[] = [
@@ -39,6 +45,12 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   createSecret,
   updateSecret,
   deleteSecret,
+  listSkills,
+  installSkill,
+  validateSkill,
+  getSkillContent,
+  getSkill,
+  uninstallSkill,
   getHealth,
   getVersion,
   getOpenApi,

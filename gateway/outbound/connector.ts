@@ -47,7 +47,8 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
   };
 }
 
-const guardedLookup =
+/** Returns a look-up that fails with `OutboundError` when one of the addresses does not satisfy the policy. */
+export const guardedLookup =
   (policy: OutboundPolicy, lookup: LookupFunction): LookupFunction =>
   (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

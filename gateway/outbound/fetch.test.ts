@@ -50,6 +50,13 @@ describe('a reply', () => {
     expect(await ask(answer, request)).toMatchObject({ status: 307, body: 'POST a=b' });
   });
 
+  it('to requestBytes has its body byte for byte', async () => {
+    const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x00]);
+    const { port } = await serve((_, res) => res.end(bytes));
+    const reply = await outbound().requestBytes({ ...GET, url: `http://127.0.0.1:${String(port)}/` });
+    expect(reply.body.equals(bytes)).toBe(true);
+  });
+
   it('without content type or body is empty text', async () => {
     expect(await ask((_, res) => res.writeHead(204).end())).toMatchObject({ status: 204, contentType: '', body: '' });
   });
@@ -274,6 +281,18 @@ describe('redirects', () => {
     ['an invalid URL', () => 'http://['],
   ])('to %s are not followed', async (_, location) => {
     await expect(ask(to(location), follow)).rejects.toMatchObject({ kind: 'redirect' });
+  });
+
+  it('to another origin are followed with anywhere, without the credential, where the policy allows', async () => {
+    const other = await serve((req, res) =>
+      res.end(`${String(req.headers.authorization)} ${String(req.headers['x-kept'])}`),
+    );
+    const headers = { authorization: 'Bearer x', 'x-kept': 'kept' };
+    const request = { followRedirects: 'anywhere', headers } as const;
+    const reply = await ask(to(() => `http://127.0.0.1:${String(other.port)}/`), request); // prettier-ignore
+    expect(reply.body).toBe('undefined kept');
+    const refused = ask(to(() => 'http://10.0.0.1/'), request); // prettier-ignore
+    await expect(refused).rejects.toMatchObject({ kind: 'refused' });
   });
 
   it('to a URL with credentials are refused', async () => {

@@ -25,26 +25,38 @@ export interface OutboundRequest {
   readonly maxBytes: number;
   /** Time limit of the whole request: connections, redirects, body. */
   readonly timeoutMs: number;
-  /** Follows redirects, for GET only: at most three, to the same origin or from http to https of the same host. */
-  readonly followRedirects?: boolean | undefined;
+  /**
+   * Follows redirects, for GET only: at most three, to the same origin or from http to https of the same host. With
+   * `anywhere` also to other origins that the policy allows; they do not get the `authorization` header.
+   */
+  readonly followRedirects?: boolean | 'anywhere' | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OutboundReply {
+interface ReplyHead {
   readonly status: number;
   /** By lower-case name; repeated ones joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   /** Media type in lower case, without parameters. */
   readonly contentType: string;
-  readonly body: string;
   /** Final URL after all redirects. */
   readonly url: string;
+}
+
+export interface OutboundReply extends ReplyHead {
+  readonly body: string;
+}
+
+export interface OutboundBytes extends ReplyHead {
+  readonly body: Buffer;
 }
 
 /** Sends requests to addresses that a user or a document names. */
 export interface Outbound {
   /** Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
   request(request: OutboundRequest): Promise<OutboundReply>;
+  /** As `request`, for a body that is not text. */
+  requestBytes(request: OutboundRequest): Promise<OutboundBytes>;
   /** Running requests fail. */
   close(): Promise<void>;
 }
@@ -55,6 +67,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
 const CONNECTIONS_PER_ORIGIN = 32;
 const MAX_REDIRECTS = 3;
+const UTF8 = new TextDecoder();
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One guard with its own keep-alive connections. @see docs/security.md, Outbound requests */
@@ -66,8 +79,13 @@ export function createOutbound({ policy, caFile, log, lookup }: OutboundOptions)
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     connect: guardedConnector(policy, { caFile, log, lookup, timeoutMs: CONNECT_TIMEOUT_MS }),
   });
+  const requestBytes = (request: OutboundRequest): Promise<OutboundBytes> => new Exchange(agent, policy, request).run();
   return {
-    request: (request) => new Exchange(agent, policy, request).run(),
+    request: async (request) => {
+      const reply = await requestBytes(request);
+      return { ...reply, body: UTF8.decode(reply.body) };
+    },
+    requestBytes,
     close: () => agent.destroy(),
   };
 }
@@ -85,7 +103,7 @@ class Exchange {
     this.#request = request;
   }
 
-  async run(): Promise<OutboundReply> {
+  async run(): Promise<OutboundBytes> {
     const { timeoutMs, signal } = this.#request;
     const deadline = setTimeout(() => this.#running?.abort(this.#late()), timeoutMs);
     const abort = (): void => this.#running?.abort(signal?.reason as Error);
@@ -101,11 +119,11 @@ class Exchange {
     }
   }
 
-  async #follow(): Promise<OutboundReply> {
+  async #follow(): Promise<OutboundBytes> {
     const { url, method, followRedirects, headers = {} } = this.#request;
     const { authorization: _, ...anonymous } = headers;
     const isFollowed = (status: number): boolean =>
-      method === 'GET' && followRedirects === true && REDIRECTS.has(status);
+      method === 'GET' && followRedirects !== undefined && followRedirects !== false && REDIRECTS.has(status);
     const first = this.#admit(url);
     let target = first;
     for (let redirects = 0; ; redirects += 1) {
@@ -142,13 +160,13 @@ class Exchange {
     return reception.reply;
   }
 
-  async #read(url: URL, { status, headers: received, body }: RawReply): Promise<OutboundReply> {
+  async #read(url: URL, { status, headers: received, body }: RawReply): Promise<OutboundBytes> {
     const headers = Object.fromEntries(
       Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     );
-    const text = await unpack(body, headers['content-encoding'] ?? '', this.#request.maxBytes);
+    const unpacked = await unpack(body, headers['content-encoding'] ?? '', this.#request.maxBytes);
     const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-    return { status, headers, contentType, body: text, url: url.href };
+    return { status, headers, contentType, body: unpacked, url: url.href };
   }
 
   #location(from: URL, location: string | string[] | undefined): URL {
@@ -156,7 +174,8 @@ class Exchange {
     if (to === null) throw this.#notFollowed('it names no URL');
     const sameOrigin = to.origin === from.origin;
     const upgrade = from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname;
-    if (!sameOrigin && !upgrade) throw this.#notFollowed('it leads to another origin');
+    const isAllowed = sameOrigin || upgrade || this.#request.followRedirects === 'anywhere';
+    if (!isAllowed) throw this.#notFollowed('it leads to another origin');
     return to;
   }
 

@@ -11,20 +11,18 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['br', promisify(brotliDecompress)],
 ]);
 
-const UTF8 = new TextDecoder();
-
 /**
- * Returns the decompressed text of a body, limited to `maxBytes`.
+ * Returns the decompressed body, limited to `maxBytes`.
  * @param encoding value of `Content-Encoding`: everything except one known encoding is rejected
  * @throws OutboundError, or the error of zlib
  */
-export async function unpack(body: Buffer, encoding: string, maxBytes: number): Promise<string> {
+export async function unpack(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return UTF8.decode(body);
+  if (name === '' || name === 'identity') return body;
   const decode = DECODERS.get(name);
   if (!decode) throw new OutboundError('unreachable', 'the reply is packed in a way that was not asked for');
   try {
-    return UTF8.decode(await decode(body, { maxOutputLength: maxBytes }));
+    return await decode(body, { maxOutputLength: maxBytes });
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error;
   }

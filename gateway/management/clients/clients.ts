@@ -1,4 +1,4 @@
-import type { Client, UrlEntry } from './client.ts';
+import type { Client, SkillFolders, UrlEntry } from './client.ts';
 
 /** Entry with `type`, as most clients write it. */
 const TYPED = { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'http' } } as const satisfies UrlEntry;
@@ -7,6 +7,11 @@ const UNTYPED = { urlKey: 'url' } as const satisfies UrlEntry;
 
 const JSON_SERVERS = { format: 'jsonc', servers: 'mcpServers' } as const;
 const VS_CODE_SERVERS = { format: 'jsonc', servers: 'servers' } as const;
+
+const skillsIn = (user: string, project = user): SkillFolders => ({ user, project });
+/** Folders that several clients share. */
+const AGENTS_SKILLS = skillsIn('.agents/skills');
+const COPILOT_SKILLS = skillsIn('.copilot/skills', '.github/skills');
 
 /** Clients that vmcp can configure. To add one, add an entry here and a row in docs/local-mode.md. */
 export const CLIENTS: readonly Client[] = [
@@ -17,6 +22,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{app}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json',
     projectFile: '.roo/mcp.json',
     entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamable-http' } },
+    skills: skillsIn('.roo/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -24,6 +30,7 @@ export const CLIENTS: readonly Client[] = [
     name: 'Cline',
     file: '{app}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
     entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamableHttp' } },
+    skills: skillsIn('.cline/skills'),
   },
   {
     ...VS_CODE_SERVERS,
@@ -32,6 +39,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{app}/Code - Insiders/User/mcp.json',
     projectFile: '.vscode/mcp.json',
     entry: TYPED,
+    skills: COPILOT_SKILLS,
   },
   {
     ...VS_CODE_SERVERS,
@@ -40,6 +48,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{app}/Code/User/mcp.json',
     projectFile: '.vscode/mcp.json',
     entry: TYPED,
+    skills: COPILOT_SKILLS,
   },
   {
     ...JSON_SERVERS,
@@ -48,6 +57,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.cursor/mcp.json',
     projectFile: '.cursor/mcp.json',
     entry: TYPED,
+    skills: skillsIn('.cursor/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -56,6 +66,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.claude.json',
     projectFile: '.mcp.json',
     entry: TYPED,
+    skills: skillsIn('.claude/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -63,6 +74,7 @@ export const CLIENTS: readonly Client[] = [
     name: 'Windsurf',
     file: '{home}/.codeium/windsurf/mcp_config.json',
     entry: { ...TYPED, urlKey: 'serverUrl' },
+    skills: skillsIn('.codeium/windsurf/skills', '.windsurf/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -79,6 +91,7 @@ export const CLIENTS: readonly Client[] = [
     format: 'jsonc',
     servers: 'amp.mcpServers', // one key with a dot
     entry: TYPED,
+    skills: AGENTS_SKILLS,
   },
   { ...JSON_SERVERS, type: 'lm-studio', name: 'LM Studio', file: '{home}/.lmstudio/mcp.json', entry: TYPED },
   {
@@ -94,8 +107,16 @@ export const CLIENTS: readonly Client[] = [
       hasName: true,
       extra: { enabled: true, timeout: 60, description: '' },
     },
+    skills: AGENTS_SKILLS,
   },
-  { ...JSON_SERVERS, type: 'trae', name: 'Trae', file: '{app}/Trae/User/mcp.json', entry: UNTYPED },
+  {
+    ...JSON_SERVERS,
+    type: 'trae',
+    name: 'Trae',
+    file: '{app}/Trae/User/mcp.json',
+    entry: UNTYPED,
+    skills: AGENTS_SKILLS,
+  },
   {
     type: 'continue',
     name: 'Continue',
@@ -113,6 +134,7 @@ export const CLIENTS: readonly Client[] = [
     format: 'jsonc',
     servers: 'mcp',
     entry: { urlKey: 'url', transport: { key: 'type', sse: 'remote', http: 'remote' } },
+    skills: skillsIn('.config/opencode/skills', '.opencode/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -121,6 +143,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.kiro/settings/mcp.json',
     projectFile: '.kiro/settings/mcp.json',
     entry: UNTYPED,
+    skills: skillsIn('.kiro/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -128,6 +151,7 @@ export const CLIENTS: readonly Client[] = [
     name: 'Antigravity',
     file: '{home}/.gemini/antigravity/mcp_config.json',
     entry: { urlKey: 'serverUrl' },
+    skills: AGENTS_SKILLS,
   },
   {
     type: 'zed',
@@ -145,6 +169,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.gemini/settings.json',
     projectFile: '.gemini/settings.json',
     entry: { urlKey: 'httpUrl', sseUrlKey: 'url' },
+    skills: AGENTS_SKILLS,
   },
   {
     ...VS_CODE_SERVERS,
@@ -163,6 +188,7 @@ export const CLIENTS: readonly Client[] = [
     servers: 'mcp_servers',
     isList: true,
     entry: { urlKey: 'url', transport: { key: 'transport', sse: 'http', http: 'streamable-http' } },
+    skills: skillsIn('.vibe/skills'),
   },
   {
     type: 'codex',
@@ -172,8 +198,16 @@ export const CLIENTS: readonly Client[] = [
     format: 'toml',
     servers: 'mcp_servers',
     entry: UNTYPED,
+    skills: AGENTS_SKILLS,
   },
-  { ...JSON_SERVERS, type: 'kimi-cli', name: 'Kimi CLI', file: '{home}/.kimi/mcp.json', entry: UNTYPED },
+  {
+    ...JSON_SERVERS,
+    type: 'kimi-cli',
+    name: 'Kimi CLI',
+    file: '{home}/.kimi/mcp.json',
+    entry: UNTYPED,
+    skills: skillsIn('.kimi/skills'),
+  },
   {
     ...JSON_SERVERS,
     type: 'factory',
@@ -181,6 +215,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.factory/mcp.json',
     projectFile: '.factory/mcp.json',
     entry: TYPED,
+    skills: skillsIn('.factory/skills'),
   },
   {
     ...JSON_SERVERS,
@@ -196,6 +231,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.qoder/mcp.json',
     windowsFile: '{app}/Qoder/SharedClientCache/mcp.json',
     entry: TYPED,
+    skills: skillsIn('.qoder/skills'),
   },
   {
     ...JSON_SERVERS,

@@ -92,7 +92,7 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
 }
 
 /** Makes renames in a folder durable. Windows cannot open a folder and does not need it. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path, 'r');
   try {

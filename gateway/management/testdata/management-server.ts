@@ -33,6 +33,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     endpoints: () => [],
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
     version: '1.2.3',
+    env: {},
     now: Date.now,
     log,
     ...options,

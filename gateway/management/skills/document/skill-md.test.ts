@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { readSkillMd } from './skill-md.ts';
+import { isSkillName } from './skill-name.ts';
+
+const skillMd = (frontMatter: string, body = '# PDF\n'): string => `---\n${frontMatter}\n---\n${body}`;
+const GOOD = 'name: pdf\ndescription: Fills forms.';
+
+describe('isSkillName', () => {
+  it.each(['ab', 'a1', 'pdf-forms', '9z', 'a'.repeat(64)])('accepts %s', (name) => {
+    expect(isSkillName(name)).toBe(true);
+  });
+
+  it.each(['', 'a', 'A1', '-a', 'a-', 'a--b', 'a_b', 'a.b', '..', 'a/b', 'ä1', 'a\n', 'a'.repeat(65)])(
+    'rejects %j',
+    (name) => {
+      expect(isSkillName(name)).toBe(false);
+    },
+  );
+});
+
+describe('readSkillMd', () => {
+  it('returns the facts of the front matter', () => {
+    const text = skillMd(`${GOOD}
+version: 1.0
+license: MIT
+allowed-tools: Read Write
+metadata:
+  author: Ann
+  tags: forms, office files
+requires:
+  - git://example.com/team/skills#fonts
+  - ghcr.io/team/ocr:1`);
+    expect(readSkillMd(text)).toEqual({
+      document: {
+        metadata: {
+          name: 'pdf',
+          version: '1.0',
+          description: 'Fills forms.',
+          author: 'Ann',
+          tags: ['forms', 'office files'],
+        },
+        requires: ['git://example.com/team/skills#fonts', 'ghcr.io/team/ocr:1'],
+        license: 'MIT',
+        body: '# PDF\n',
+      },
+      errors: [],
+      warnings: [],
+    });
+  });
+
+  it.each([
+    ['requires: a/b c/d', ['a/b', 'c/d']],
+    ['requires: a/b, c/d', ['a/b', 'c/d']],
+    ['com.example.requires: [a/b, a/b]', ['a/b']],
+    ['not-requires: a/b', []],
+  ])('reads the dependencies of %j', (line, requires) => {
+    expect(readSkillMd(skillMd(`${GOOD}\n${line}`)).document?.requires).toEqual(requires);
+  });
+
+  it('reads Windows line breaks and a byte order mark', () => {
+    const text = `\uFEFF${skillMd(GOOD).replaceAll('\n', '\r\n')}`;
+    expect(readSkillMd(text)).toMatchObject({ document: { metadata: { name: 'pdf' } }, errors: [] });
+  });
+
+  it.each([
+    ['', 'must start with YAML front matter'],
+    ['# PDF', 'must start with YAML front matter'],
+    ['---\nname: pdf\n', 'must start with YAML front matter'],
+    [skillMd('name: [pdf'), 'not valid YAML'],
+    [skillMd('name: a1\nname: b2'), 'not valid YAML'],
+    [skillMd('- pdf'), 'not a map'],
+    [skillMd(''), 'not a map'],
+    [skillMd('a: &x 1\nb: *x'), 'aliases'],
+    [skillMd(`a: ${'x'.repeat(64 * 1024)}`), 'more than 64 KiB'],
+  ])('returns one error and no document for %.40j', (text, message) => {
+    expect(readSkillMd(text)).toEqual({
+      document: undefined,
+      errors: [expect.stringContaining(message)],
+      warnings: [],
+    });
+  });
+
+  it.each([
+    ['description: x', 'name is missing'],
+    ['name: PDF\ndescription: x', 'name must have 2 to 64'],
+    ['name: pdf', 'description is missing'],
+    [`name: pdf\ndescription: ${'x'.repeat(1025)}`, 'description is longer than 1024'],
+    [`${GOOD}\ncompatibility: ${'x'.repeat(501)}`, 'compatibility is longer than 500'],
+    [`${GOOD}\nmetadata: { a: { b: c } }`, 'metadata must map names to texts'],
+    [
+      `${GOOD}\nrequires: [${Array.from({ length: 101 }, (_, index) => `a/b${String(index)}`).join()}]`,
+      'more than 100',
+    ],
+  ])('reports the error of %.40j', (frontMatter, message) => {
+    expect(readSkillMd(skillMd(frontMatter)).errors).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('accepts values at their limits', () => {
+    const requires = Array.from({ length: 100 }, (_, index) => `a/b${String(index)}`).join();
+    const text = `name: pdf\ndescription: ${'ü'.repeat(1024)}\ncompatibility: ${'x'.repeat(500)}\nrequires: [${requires}]`;
+    expect(readSkillMd(skillMd(text)).errors).toEqual([]);
+  });
+
+  it('warns of commas in allowed-tools and of a long file', () => {
+    const text = skillMd(`${GOOD}\nallowed-tools: Read,Write`, 'x\n'.repeat(500));
+    expect(readSkillMd(text).warnings).toEqual([
+      'SKILL.md: allowed-tools: separate with spaces',
+      'SKILL.md has 505 lines: move details to other files',
+    ]);
+    expect(readSkillMd(skillMd(GOOD, 'x\n'.repeat(496))).warnings).toEqual([]);
+  });
+});

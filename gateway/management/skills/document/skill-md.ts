@@ -1,0 +1,144 @@
+import { parseDocument } from 'yaml';
+import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
+
+/** Name of the file that describes a skill, at the top of its folder. */
+export const SKILL_FILE = 'SKILL.md';
+/** Most dependencies of one skill, and most skills that one installation adds. */
+export const MAX_DEPENDENCIES = 100;
+
+const MAX_FRONT_MATTER_BYTES = 64 * 1024;
+const MAX_DESCRIPTION = 1024;
+const MAX_COMPATIBILITY = 500;
+const MAX_LINES = 500;
+
+/** Facts of a skill for the answers of the API. */
+export interface SkillMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly author: string;
+  readonly tags?: string[];
+}
+
+export interface SkillDocument {
+  readonly metadata: SkillMetadata;
+  /** References of the skills that this one needs. */
+  readonly requires: readonly string[];
+  /** Empty without one. */
+  readonly license: string;
+  /** Markdown after the front matter. */
+  readonly body: string;
+}
+
+/** `document` is undefined when the text has no readable front matter; a document may have errors too. */
+export interface SkillReading {
+  readonly document: SkillDocument | undefined;
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+type FrontMatter = Readonly<Record<string, unknown>>;
+
+/** Reads the text of a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown. */
+export function readSkillMd(text: string): SkillReading {
+  const parts = splitText(text.replace(/^\uFEFF/u, ''));
+  if (parts === undefined) return unreadable('must start with YAML front matter between two "---" lines');
+  const [source, body] = parts;
+  if (Buffer.byteLength(source) > MAX_FRONT_MATTER_BYTES) return unreadable('has front matter of more than 64 KiB');
+  const fields = parseFields(source);
+  if (typeof fields === 'string') return unreadable(fields);
+  const requires = requiresOf(fields);
+  const lines = text.trimEnd().split('\n').length;
+  return {
+    document: { metadata: metadataOf(fields), requires, license: textOf(fields, 'license'), body },
+    errors: errorsOf(fields, requires),
+    warnings: [
+      ...(textOf(fields, 'allowed-tools').includes(',') ? [`${SKILL_FILE}: allowed-tools: separate with spaces`] : []),
+      ...(lines > MAX_LINES ? [`${SKILL_FILE} has ${String(lines)} lines: move details to other files`] : []),
+    ],
+  };
+}
+
+const unreadable = (reason: string): SkillReading => ({
+  document: undefined,
+  errors: [`${SKILL_FILE} ${reason}`],
+  warnings: [],
+});
+
+/** Returns the front matter and the Markdown. */
+function splitText(text: string): [string, string] | undefined {
+  const lines = text.split(/\r?\n/u);
+  if (lines[0]?.trimEnd() !== '---') return undefined;
+  const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---');
+  return end === -1 ? undefined : [lines.slice(1, end).join('\n'), lines.slice(end + 1).join('\n')];
+}
+
+/** Returns the fields, or the reason why the text has none. All scalars are texts: `version: 1.0` is "1.0". */
+function parseFields(source: string): FrontMatter | string {
+  const yaml = parseDocument(source, { schema: 'failsafe', prettyErrors: false });
+  const [error] = yaml.errors;
+  if (error) return `has front matter that is not valid YAML (${error.code})`;
+  try {
+    const value: unknown = yaml.toJS({ maxAliasCount: 0 });
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isMap ? (value as FrontMatter) : 'has front matter that is not a map of fields';
+  } catch {
+    return 'has front matter with YAML aliases: write the values out';
+  }
+}
+
+/** Returns the text of a field; empty when the field is absent or has another type. */
+function textOf(fields: FrontMatter, name: string): string {
+  const value = fields[name];
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** Returns the texts of a field that is a list or one text, separated by commas if it has any, else by spaces. */
+function listOf(value: unknown): string[] {
+  const parts = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s/u) : [value].flat();
+  return parts.flatMap((part) => (typeof part === 'string' && part.trim() !== '' ? [part.trim()] : []));
+}
+
+/** Vendors write the field with a prefix: `example.requires` is `requires`. */
+function requiresOf(fields: FrontMatter): string[] {
+  const names = Object.keys(fields).filter((name) => name === 'requires' || name.endsWith('.requires'));
+  return [...new Set(names.flatMap((name) => listOf(fields[name])))];
+}
+
+function metadataOf(fields: FrontMatter): SkillMetadata {
+  const more = fields['metadata'];
+  const extra: FrontMatter = typeof more === 'object' && more !== null ? { ...more } : {};
+  const either = (name: string): string => textOf(fields, name) || textOf(extra, name);
+  const tags = listOf(fields['tags'] ?? extra['tags']);
+  return {
+    name: textOf(fields, 'name'),
+    version: either('version'),
+    description: textOf(fields, 'description'),
+    author: either('author'),
+    ...(tags.length > 0 && { tags }),
+  };
+}
+
+function errorsOf(fields: FrontMatter, requires: readonly string[]): string[] {
+  const name = textOf(fields, 'name');
+  const description = textOf(fields, 'description');
+  const faults = [
+    name === '' && 'name is missing',
+    name !== '' && !isSkillName(name) && `name ${SKILL_NAME_RULE}`,
+    description === '' && 'description is missing',
+    isLonger(description, MAX_DESCRIPTION) && `description is longer than ${String(MAX_DESCRIPTION)} characters`,
+    isLonger(textOf(fields, 'compatibility'), MAX_COMPATIBILITY) &&
+      `compatibility is longer than ${String(MAX_COMPATIBILITY)} characters`,
+    !isTextMap(fields['metadata']) && 'metadata must map names to texts',
+    requires.length > MAX_DEPENDENCIES && `requires has more than ${String(MAX_DEPENDENCIES)} dependencies`,
+  ];
+  return faults.flatMap((fault) => (fault === false ? [] : [`${SKILL_FILE}: ${fault}`]));
+}
+
+/** Counts characters, not UTF-16 units. */
+const isLonger = (text: string, limit: number): boolean => text.length > limit && Array.from(text).length > limit;
+
+const isTextMap = (value: unknown): boolean =>
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member === 'string'));

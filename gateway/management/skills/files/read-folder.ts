@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+
+/** Regular files and symbolic links below a folder, by their paths relative to it, with `/` between the parts, sorted. */
+export interface FolderListing {
+  readonly files: readonly string[];
+  readonly links: readonly string[];
+}
+
+/** Lists a folder with its sub-folders, and never follows a link. */
+export async function listFolder(folder: string): Promise<FolderListing> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = (kind: 'isFile' | 'isSymbolicLink'): string[] =>
+    entries
+      .filter((entry) => entry[kind]())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+      .toSorted();
+  return { files: paths('isFile'), links: paths('isSymbolicLink') };
+}
+
+/** Returns a digest of the files of a folder: of a line `SHA-256  PATH` for each. */
+export async function contentDigest(folder: string): Promise<string> {
+  const { files } = await listFolder(folder);
+  const total = createHash('sha256');
+  for (const path of files) {
+    const digest = createHash('sha256').update(await readFile(join(folder, path)));
+    total.update(`${digest.digest('hex')}  ${path}\n`);
+  }
+  return `sha256:${total.digest('hex')}`;
+}
+
+/** Returns true for a file, a folder or a symbolic link, even one that leads nowhere. */
+export const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,62 @@
+import { MAX_DEPENDENCIES, type SkillMetadata } from '../document/skill-md.ts';
+import { SkillError } from '../skill-error.ts';
+
+/** Skill whose files are in a folder of their own. */
+export interface DownloadedSkill {
+  readonly metadata: SkillMetadata;
+  /** References of the skills that it needs. */
+  readonly requires: readonly string[];
+  readonly folder: string;
+  readonly contentDigest: string;
+  /** Reference that leads to exactly these files. */
+  readonly reference: string;
+  readonly tag?: string;
+  readonly digest: string;
+}
+
+/** Downloaded skill with its place among the others. */
+export interface CollectedSkill extends DownloadedSkill {
+  /** Text that led to the skill. */
+  readonly source: string;
+  readonly dependencies: readonly { readonly name: string; readonly reference: string; readonly digest: string }[];
+}
+
+/**
+ * Downloads a skill and all skills that it needs. Returns dependencies first, and the skill itself last.
+ * @throws SkillError for a cycle, too many dependencies, or one name with two contents
+ */
+export async function collectSkills(
+  source: string,
+  download: (source: string, isDependency: boolean) => Promise<DownloadedSkill>,
+): Promise<readonly CollectedSkill[]> {
+  const bySource = new Map<string, DownloadedSkill>();
+  const collected = new Map<string, CollectedSkill>();
+
+  const visit = async (reference: string, parents: readonly string[]): Promise<DownloadedSkill> => {
+    if (bySource.size > MAX_DEPENDENCIES && !bySource.has(reference)) throw tooMany(source);
+    const skill = bySource.get(reference) ?? (await download(reference, parents.length > 0));
+    const { name } = skill.metadata;
+    if (parents.includes(name)) throw cycle([...parents, name]);
+    bySource.set(reference, skill);
+    const known = collected.get(name);
+    if (known && known.contentDigest !== skill.contentDigest) throw twoContents(name);
+    if (known) return known;
+    const dependencies = [];
+    for (const each of skill.requires) dependencies.push(await visit(each, [...parents, name]));
+    const facts = dependencies.map(({ metadata, reference, digest }) => ({ name: metadata.name, reference, digest }));
+    collected.set(name, { ...skill, source: reference, dependencies: facts });
+    return skill;
+  };
+
+  await visit(source, []);
+  return [...collected.values()];
+}
+
+const cycle = (names: readonly string[]): SkillError =>
+  new SkillError('unusable_skill', `the skills need each other in a circle: ${names.join(' needs ')}`);
+
+const tooMany = (source: string): SkillError =>
+  new SkillError('unusable_skill', `"${source}" needs more than ${String(MAX_DEPENDENCIES)} skills`);
+
+const twoContents = (name: string): SkillError =>
+  new SkillError('unusable_skill', `the skills need two different skills of the name "${name}"`);

@@ -1,0 +1,36 @@
+/** Facts that decide what an installation writes. */
+export interface InstallFacts {
+  /** The skill as it is recorded; undefined when it is not. */
+  readonly recorded: { readonly digest: string; readonly clients: readonly string[] } | undefined;
+  readonly digest: string;
+  /** Types of the clients that get the skill. */
+  readonly clients: readonly string[];
+  /** Returns the folder of the skill for a client. Clients may share a folder. */
+  readonly folderOf: (client: string) => string;
+  /** Folders that exist. */
+  readonly existing: ReadonlySet<string>;
+  readonly force: boolean;
+}
+
+export interface InstallPlan {
+  /** Folders to write, each once. */
+  readonly write: readonly string[];
+  /** Folders in the way that vmcp does not manage. */
+  readonly conflicts: readonly string[];
+  /** Clients that have the skill afterwards. */
+  readonly clients: readonly string[];
+}
+
+/** Decides which folders an installation writes. Folders that the record covers are managed by vmcp. */
+export function planInstall(facts: InstallFacts): InstallPlan {
+  const { recorded, digest, folderOf, existing, force } = facts;
+  const clients = [...new Set([...(recorded?.clients ?? []), ...facts.clients])].toSorted();
+  const managed = new Set((recorded?.clients ?? []).map(folderOf));
+  const all = [...new Set(clients.map(folderOf))];
+  const added = all.filter((folder) => !managed.has(folder));
+  return {
+    write: recorded?.digest === digest ? added : all,
+    conflicts: force ? [] : added.filter((folder) => existing.has(folder)),
+    clients,
+  };
+}

@@ -1,0 +1,72 @@
+import { Type, type Static } from 'typebox';
+
+export const SCOPES = ['user', 'project'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+const text = (description: string) => Type.String({ description });
+
+export const SkillMetadataSchema = Type.Object(
+  {
+    name: text('Name of the skill.'),
+    version: text('Version that the skill declares; empty without one.'),
+    description: text('Purpose of the skill.'),
+    author: text('Author that the skill declares; empty without one.'),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'Words to find the skill by.' })),
+  },
+  { description: 'Facts that the skill declares.' },
+);
+
+const Dependency = Type.Object({
+  name: text('Name of the skill that is needed.'),
+  reference: text('Reference that leads to exactly its files.'),
+  digest: text('Digest of its source.'),
+});
+
+/** Skill that is recorded, without the members that are for vmcp itself. */
+export const InstalledSkill = Type.Object({
+  metadata: SkillMetadataSchema,
+  scope: Type.Enum([...SCOPES], { description: 'Installed for the user, or for one project.' }),
+  project_root: Type.Optional(text('Folder of the project.')),
+  reference: Type.Optional(text('Reference that leads to exactly these files.')),
+  tag: Type.Optional(text('Tag, branch or commit that was asked for.')),
+  digest: Type.Optional(text('Digest of the manifest, or id of the commit.')),
+  status: Type.Enum(['installed', 'pending', 'failed'], { description: 'State of the skill.' }),
+  installed_at: text('Time of the last change of the files, RFC 3339.'),
+  clients: Type.Optional(Type.Array(Type.String(), { description: 'Types of the clients that have the skill.' })),
+  dependencies: Type.Optional(Type.Array(Dependency, { description: 'Skills that this one needs.' })),
+  managed: Type.Boolean({ description: 'True: vmcp wrote the files, and updates and removes them.' }),
+});
+export type InstalledSkill = Static<typeof InstalledSkill>;
+
+/** Stored record of an installed skill. Unique by name, scope and project. */
+export const SkillRecord = Type.Object({
+  metadata: SkillMetadataSchema,
+  scope: Type.Enum([...SCOPES]),
+  project_root: Type.Optional(Type.String()),
+  reference: Type.String(),
+  tag: Type.Optional(Type.String()),
+  digest: Type.String(),
+  installed_at: Type.String(),
+  clients: Type.Array(Type.String()),
+  dependencies: Type.Array(Dependency),
+  /** Text that was asked for. */
+  source: Type.String(),
+  content_digest: Type.String(),
+  /** False for a skill that was installed only because others need it. */
+  explicit: Type.Boolean(),
+});
+export type SkillRecord = Static<typeof SkillRecord>;
+
+/** Returns the answer of the API for a record. */
+export const toInstalledSkill = ({
+  source: _source,
+  content_digest: _digest,
+  explicit: _explicit,
+  dependencies,
+  ...record
+}: SkillRecord): InstalledSkill => ({
+  ...record,
+  status: 'installed',
+  ...(dependencies.length > 0 && { dependencies }),
+  managed: true,
+});

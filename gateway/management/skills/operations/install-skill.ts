@@ -1,0 +1,25 @@
+import { Type } from 'typebox';
+import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../operation.ts';
+import { SkillInstall } from '../install/install-request.ts';
+import { InstalledSkill, toInstalledSkill } from '../installed-skill.ts';
+import { SKILL_ERRORS } from '../skill-error.ts';
+
+export const installSkill = defineManagementOperation({
+  id: 'installSkill',
+  method: 'POST',
+  path: `${API_BASE}/skills`,
+  tag: 'skills',
+  summary: 'Install a skill',
+  description:
+    'Downloads the skill and the skills that it needs, and writes them into the folders of the clients. An error leaves everything as it was. ' +
+    'A skill that is installed already is updated in place.',
+  input: { body: SkillInstall },
+  success: {
+    status: 201,
+    body: Type.Object({ skill: InstalledSkill }),
+    location: ({ skill }: { skill: InstalledSkill }) => `${API_BASE}/skills/${skill.metadata.name}`,
+  },
+  errors: SKILL_ERRORS,
+  timeoutMs: TRANSFER_TIMEOUT_MS,
+  run: async ({ skills }, { body }, { signal }) => ({ skill: toInstalledSkill(await skills.install(body, signal)) }),
+});

@@ -1,0 +1,39 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type, type Static } from 'typebox';
+import { readSkillMd, SKILL_FILE } from './document/skill-md.ts';
+import { listFolder } from './files/read-folder.ts';
+import type { DownloadedSkill } from './install/collect-skills.ts';
+
+export const SkillContent = Type.Object({
+  name: Type.String({ description: 'Name of the skill.' }),
+  description: Type.String({ description: 'Purpose of the skill.' }),
+  version: Type.Optional(Type.String({ description: 'Version that the skill declares.' })),
+  license: Type.Optional(Type.String({ description: 'License that the skill declares.' })),
+  body: Type.String({ description: 'Markdown of the skill.' }),
+  files: Type.Array(
+    Type.Object({
+      path: Type.String({ description: 'Path below the folder of the skill.' }),
+      size: Type.Integer({ description: 'Size in bytes.' }),
+    }),
+    { description: 'All files of the skill.' },
+  ),
+});
+
+/** Reads the text of a downloaded skill and the names of its files. */
+export async function readContent({ metadata, folder }: DownloadedSkill): Promise<Static<typeof SkillContent>> {
+  const { document } = readSkillMd(await readFile(join(folder, SKILL_FILE), 'utf8'));
+  const { license = '', body = '' } = document ?? {};
+  const { name, description, version } = metadata;
+  const files = (await listFolder(folder)).files.map(async (path) => ({
+    path,
+    size: (await stat(join(folder, path))).size,
+  }));
+  return {
+    ...{ name, description },
+    ...(version !== '' && { version }),
+    ...(license !== '' && { license }),
+    body,
+    files: await Promise.all(files),
+  };
+}

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import { StateFile } from '../state/state-file.ts';
+import { SkillRecord } from './installed-skill.ts';
+import { isIn, type Place } from './place.ts';
+
+const SkillsDocument = Type.Object({ skills: Type.Array(SkillRecord) });
+
+/** Records of installed skills, in `skills.json`. */
+export class SkillStore {
+  readonly #file: StateFile<typeof SkillsDocument>;
+
+  constructor(stateDir: string) {
+    this.#file = new StateFile(join(stateDir, 'skills.json'), SkillsDocument, { skills: [] });
+  }
+
+  /** Returns all records, sorted by name. */
+  async list(): Promise<SkillRecord[]> {
+    const { skills } = await this.#file.read();
+    return skills.toSorted((one, two) => keyOf(one).localeCompare(keyOf(two), 'en'));
+  }
+
+  async listIn(place: Place): Promise<SkillRecord[]> {
+    return (await this.list()).filter((record) => isIn(place, record));
+  }
+
+  /** Replaces all records of one place. */
+  async replaceIn(place: Place, records: readonly SkillRecord[]): Promise<void> {
+    await this.#file.update(({ skills }) => ({
+      skills: [...skills.filter((record) => !isIn(place, record)), ...records],
+    }));
+  }
+}
+
+const keyOf = ({ metadata, scope, project_root: root = '' }: SkillRecord): string =>
+  [metadata.name, scope, root].join('\n');

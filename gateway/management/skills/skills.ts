@@ -1,0 +1,170 @@
+import { lookup as systemLookup } from 'node:dns';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Static } from 'typebox';
+import { createOutbound } from '../../outbound/fetch.ts';
+import type { OutboundPolicy } from '../../outbound/policy.ts';
+import type { UserFolders } from '../clients/config-file.ts';
+import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
+import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
+import { targetClients } from './files/target-clients.ts';
+import { applyInstall, applyUninstall } from './install/apply-install.ts';
+import { collectSkills, type DownloadedSkill } from './install/collect-skills.ts';
+import type { SkillInstall } from './install/install-request.ts';
+import type { Scope, SkillRecord } from './installed-skill.ts';
+import { placeOf, type Place } from './place.ts';
+import { readContent, type SkillContent } from './read-content.ts';
+import { SkillError } from './skill-error.ts';
+import { SkillStore } from './skill-store.ts';
+import { downloadSkill, type FindSkills, type SourceRequest } from './source/skill-sources.ts';
+
+export interface SkillsOptions {
+  readonly stateDir: string;
+  readonly folders: UserFolders;
+  readonly groups: Groups;
+  /** Environment of the process, for the tokens of sources and the place of programs. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Lists the skills of registries; absent without registries. */
+  readonly findSkills?: FindSkills | undefined;
+  /** Allows sources on private and loopback addresses; http on loopback only. For tests and development. */
+  readonly allowPrivateIp?: boolean | undefined;
+}
+
+export interface SkillFilter {
+  readonly scope?: Scope;
+  readonly project_root?: string;
+  readonly client?: string;
+  readonly group?: string;
+}
+
+type Downloader = (request: Omit<SourceRequest, 'workFolder' | 'signal'>) => Promise<DownloadedSkill>;
+type PlaceChoice = Pick<SkillFilter, 'scope' | 'project_root'>;
+
+/** Installs skills for the clients of this machine, and remembers them. */
+export class Skills {
+  readonly #options: SkillsOptions;
+  readonly #store: SkillStore;
+  readonly #workFolder: string;
+  readonly #policy: OutboundPolicy;
+  /** Settles when all changes so far are done. */
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SkillsOptions) {
+    const isPrivateAllowed = options.allowPrivateIp === true;
+    this.#options = options;
+    this.#store = new SkillStore(options.stateDir);
+    this.#policy = { allowPrivate: isPrivateAllowed, allowLoopback: isPrivateAllowed, allowHttp: false };
+    this.#workFolder = join(options.stateDir, 'skill-downloads');
+    rmSync(this.#workFolder, { recursive: true, force: true }); // a crash may have left downloads
+  }
+
+  /** Lists installed skills, sorted by name. Throws `group_not_found` and `invalid_skill_request`. */
+  async list({ scope, project_root: project, client, group }: SkillFilter): Promise<SkillRecord[]> {
+    const place =
+      project === undefined ? undefined : await this.#place({ scope: scope ?? 'project', project_root: project });
+    const members = group === undefined ? undefined : groupOf(await this.#options.groups.read(), group).skills;
+    return (await this.#store.list()).filter(
+      (skill) =>
+        (scope === undefined || skill.scope === scope) &&
+        (place === undefined || skill.project_root === place.project_root) &&
+        (client === undefined || skill.clients.includes(client)) &&
+        (members === undefined || members.includes(skill.metadata.name)),
+    );
+  }
+
+  /** Throws `skill_not_found` and `invalid_skill_request`. */
+  async get(name: string, choice: PlaceChoice): Promise<SkillRecord> {
+    checkName(name);
+    const records = await this.#store.listIn(await this.#place(choice));
+    const record = records.find(({ metadata }) => metadata.name === name);
+    if (record) return record;
+    throw new SkillError('skill_not_found', `the skill "${name}" is not installed here`);
+  }
+
+  /** Installs a skill and its dependencies, or nothing. Throws `SkillError`. */
+  async install(request: SkillInstall, signal: AbortSignal): Promise<SkillRecord> {
+    const { group = DEFAULT_GROUP, force = false } = request;
+    const place = await this.#place(installPlace(request));
+    const clients = await targetClients(request.clients, this.#options.folders);
+    groupOf(await this.#options.groups.read(), group);
+    return this.#withSources(signal, async (download) => {
+      const skills = await collectSkills(request.name, (source, isDependency) =>
+        download({ source, version: isDependency ? undefined : request.version, isNamedByUser: !isDependency }),
+      );
+      checkSignatures(request, place);
+      const finish = async (): Promise<void> => {
+        for (const { metadata } of skills) await this.#options.groups.addSkill(group, metadata.name);
+      };
+      return this.#inTurn(() => {
+        signal.throwIfAborted();
+        return applyInstall({ place, skills, clients, force, finish }, { store: this.#store, now: this.#options.now });
+      });
+    });
+  }
+
+  /** Returns the text of a skill that need not be installed. Throws `SkillError`. */
+  content(source: string, signal: AbortSignal): Promise<Static<typeof SkillContent>> {
+    return this.#withSources(signal, async (download) => readContent(await download({ source, isNamedByUser: true })));
+  }
+
+  /** Removes a skill, and the dependencies that no other skill needs. Throws `skill_not_found` and `invalid_skill_request`. */
+  async uninstall(name: string, choice: PlaceChoice): Promise<void> {
+    checkName(name);
+    const place = await this.#place(choice);
+    const finish = async (removed: readonly SkillRecord[]): Promise<void> => {
+      const left = new Set((await this.#store.list()).map(({ metadata }) => metadata.name));
+      for (const { metadata } of removed) {
+        if (!left.has(metadata.name)) await this.#options.groups.removeSkill(metadata.name);
+      }
+    };
+    await this.#inTurn(() => applyUninstall({ place, name, finish }, { store: this.#store, now: this.#options.now }));
+  }
+
+  #place(choice: PlaceChoice): Promise<Place> {
+    return placeOf(choice, this.#options.folders.home);
+  }
+
+  /** Runs a task that downloads skills into a folder, which is deleted afterwards. */
+  async #withSources<Result>(signal: AbortSignal, run: (download: Downloader) => Promise<Result>): Promise<Result> {
+    const { env, folders, findSkills } = this.#options;
+    await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
+    const workFolder = await mkdtemp(join(this.#workFolder, 'skill-'));
+    const outbound = createOutbound({ policy: this.#policy });
+    const deps = { outbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, findSkills };
+    try {
+      return await run((request) => downloadSkill({ ...request, workFolder, signal }, deps));
+    } finally {
+      await outbound.close();
+      await rm(workFolder, { recursive: true, force: true });
+    }
+  }
+
+  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    const result = this.#tail.then(run);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/** A request with a project alone means the scope `project`. */
+const installPlace = ({ scope, project_root: project }: SkillInstall): PlaceChoice => ({
+  scope: scope ?? (project === undefined ? 'user' : 'project'),
+  ...(project !== undefined && { project_root: project }),
+});
+
+function checkName(name: string): void {
+  if (!isSkillName(name)) throw new SkillError('invalid_skill_request', `the name of a skill ${SKILL_NAME_RULE}`);
+}
+
+/** Rejects what needs a verified signature: vmcp cannot verify signatures yet, so every skill counts as unsigned. */
+function checkSignatures({ public_key: key, allow_unsigned: allowUnsigned }: SkillInstall, { scope }: Place): void {
+  if (key !== undefined) {
+    throw new SkillError('signature_required', 'signatures cannot be verified yet: leave "public_key" out');
+  }
+  if (scope === 'user' || allowUnsigned === true) return;
+  const detail = 'signatures cannot be verified yet: set "allow_unsigned" to install the skill into a project';
+  throw new SkillError('signature_required', detail);
+}

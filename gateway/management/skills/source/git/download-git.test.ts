@@ -1,0 +1,151 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { lookup } from 'node:dns';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { blockScope, testScope } from '../../../../../e2e/harness/scope.ts';
+import { createOutbound } from '../../../../outbound/fetch.ts';
+import type { OutboundPolicy } from '../../../../outbound/policy.ts';
+import { parseGitReference } from '../../reference/git-reference.ts';
+import { startGitServer, type GitServer } from '../../testdata/git-server.ts';
+import type { Download, DownloadDeps } from '../download.ts';
+import { downloadFromGit } from './download-git.ts';
+
+const POLICY: OutboundPolicy = { allowPrivate: true, allowLoopback: true, allowHttp: false };
+const FILES = {
+  'SKILL.md': '# top',
+  'skills/pdf/SKILL.md': '# pdf',
+  'skills/pdf/scripts/fill.py': 'fill',
+};
+
+const scope = blockScope();
+let server: GitServer;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  server = await startGitServer(scope);
+  first = server.commit('team/skills', FILES, 'v1.0');
+  second = server.commit('team/skills', { 'skills/pdf/SKILL.md': '# pdf 2' });
+  server.commit('team/linked', { 'pdf/SKILL.md': '-> ../SKILL.md' });
+});
+
+async function download(
+  path: string,
+  {
+    host = server.host,
+    isNamedByUser = true,
+    ...more
+  }: Partial<DownloadDeps> & { host?: string; isNamedByUser?: boolean } = {},
+): Promise<Download & { readonly folder: string }> {
+  const test = testScope();
+  const root = mkdtempSync(join(tmpdir(), 'vmcp-download-'));
+  test.defer(() => rmSync(root, { recursive: true, force: true }));
+  const policy = more.policy ?? POLICY;
+  const outbound = createOutbound({ policy });
+  test.defer(() => outbound.close());
+  const folder = join(root, 'skill');
+  mkdirSync(folder);
+  const deps: DownloadDeps = { outbound, policy, lookup, env: { PATH: process.env['PATH'] }, home: root, ...more };
+  const reference = parseGitReference(`git://${host}/${path}`);
+  if (!reference) throw new Error(`${path} is not a reference`);
+  const result = await downloadFromGit(
+    reference,
+    { folder, isNamedByUser, signal: new AbortController().signal },
+    deps,
+  );
+  expect(readdirSync(root)).toEqual(['skill']);
+  return { ...result, folder };
+}
+
+const read = (folder: string, path: string): string => readFileSync(join(folder, path), 'utf8');
+
+describe('downloadFromGit', () => {
+  it('unpacks the folder of the default branch', async () => {
+    const { folder, ...result } = await download('team/skills#skills/pdf');
+    const reference = `git://${server.host}/team/skills@${second}#skills/pdf`;
+    expect(result).toEqual({ digest: second, reference });
+    expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(['SKILL.md', 'scripts', 'scripts/fill.py']);
+    expect(read(folder, 'SKILL.md')).toBe('# pdf 2');
+    expect(statSync(join(folder, 'scripts/fill.py')).mode & 0o777).toBe(0o644);
+  });
+
+  it.each([
+    ['a tag', () => 'v1.0', () => first],
+    ['a commit', () => first, () => first],
+  ])('unpacks %s', async (_, ref, digest) => {
+    const result = await download(`team/skills@${ref()}#skills/pdf`);
+    expect(result).toMatchObject({ digest: digest(), tag: ref() });
+    expect(read(result.folder, 'SKILL.md')).toBe(digest() === first ? '# pdf' : '# pdf 2');
+  });
+
+  it.each(['team/none', 'team/skills@none', `team/skills@${'0'.repeat(40)}`, 'team/skills#none'])(
+    'reports that %s does not exist',
+    async (path) => {
+      await expect(download(path)).rejects.toMatchObject({ code: 'skill_not_found' });
+    },
+  );
+
+  it('rejects symbolic links in the folder', async () => {
+    const unusable = { code: 'unusable_skill', detail: expect.stringContaining('"SKILL.md" is a link') as unknown };
+    await expect(download('team/linked#pdf')).rejects.toMatchObject(unusable);
+  });
+
+  it('refuses loopback unless the policy allows it', async () => {
+    const policy = { ...POLICY, allowLoopback: false };
+    await expect(download('team/skills', { policy })).rejects.toMatchObject({ code: 'invalid_skill_request' });
+  });
+
+  // Only Linux has the address. Without the setting git would resolve the name to 127.0.0.1.
+  it.runIf(process.platform === 'linux')('makes git connect to the address that was checked', async () => {
+    const other = await startGitServer(testScope(), '127.0.0.2');
+    const digest = other.commit('team/skills', FILES);
+    const asked: string[] = [];
+    const resolve: DownloadDeps['lookup'] = (name, _options, callback) => {
+      asked.push(name);
+      callback(null, [{ address: '127.0.0.2', family: 4 }]);
+    };
+    const outbound = createOutbound({ policy: POLICY, lookup: resolve });
+    testScope().defer(() => outbound.close());
+    const host = other.host.replace('127.0.0.2', 'git.localhost');
+    const result = await download('team/skills', { host, lookup: resolve, outbound });
+    expect([result.digest, asked]).toEqual([digest, ['git.localhost', 'git.localhost']]);
+  });
+
+  it('follows a redirect on the same host only', async () => {
+    server.redirect('old/skills', 'team/skills');
+    expect(await download('old/skills')).toMatchObject({ digest: second });
+    server.redirect('away/skills', `http://localhost:${server.host.split(':')[1] ?? ''}/team/skills`);
+    await expect(download('away/skills')).rejects.toMatchObject({ code: 'source_failed' });
+  });
+
+  it('sends GIT_TOKEN only to a host that the user names', async () => {
+    const env = { PATH: process.env['PATH'], GIT_TOKEN: 's3cret', GITHUB_TOKEN: 'other' };
+    server.authorizations.length = 0;
+    await download('team/skills', { env });
+    const expected = `Basic ${Buffer.from('x-access-token:s3cret').toString('base64')}`;
+    expect(new Set(server.authorizations)).toEqual(new Set([expected]));
+    expect(server.authorizations.length).toBeGreaterThan(1);
+    server.authorizations.length = 0;
+    await download('team/skills', { env, isNamedByUser: false });
+    expect(new Set(server.authorizations)).toEqual(new Set([undefined]));
+  });
+
+  it.each([
+    [401, 'source_unauthorized'],
+    [403, 'source_unauthorized'],
+    [429, 'source_throttled'],
+    [500, 'source_failed'],
+  ])('translates status %i into %s', async (status, code) => {
+    const failing = await startGitServer(testScope());
+    failing.fail(status);
+    await expect(download('team/skills', { host: failing.host })).rejects.toMatchObject({ code });
+  });
+
+  it('reports a missing program', async () => {
+    await expect(download('team/skills', { env: { PATH: '/nonexistent' } })).rejects.toMatchObject({
+      code: 'source_failed',
+      detail: expect.stringContaining('install git') as unknown,
+    });
+  });
+});

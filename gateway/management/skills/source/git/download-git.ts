@@ -1,0 +1,136 @@
+import { rm } from 'node:fs/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { classifyHost } from '../../../../outbound/address-class.ts';
+import { guardedLookup } from '../../../../outbound/connector.ts';
+import { formatGitReference, gitRefName, type GitReference } from '../../reference/git-reference.ts';
+import { SkillError } from '../../skill-error.ts';
+import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
+import { sourceError, statusError } from '../source-error.ts';
+import { unpackSkill } from '../unpack-skill.ts';
+import { gitAuthorization } from './git-token.ts';
+import { GitError, runGit, type GitRun, type GitSettings } from './run-git.ts';
+
+const TIMEOUT_MS = 120_000;
+const ADVERTISEMENT = '/info/refs?service=git-upload-pack';
+const ADVERTISEMENT_TYPE = 'application/x-git-upload-pack-advertisement';
+const MAX_ADVERTISEMENT_BYTES = 32 * 1024 * 1024;
+
+/** Downloads the folder of a skill from one commit of a git repository. @throws SkillError */
+export async function downloadFromGit(
+  reference: GitReference,
+  request: DownloadRequest,
+  deps: DownloadDeps,
+): Promise<Download> {
+  const what = formatGitReference(reference);
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), request.signal]);
+  try {
+    const authorization = gitAuthorization(reference.host, deps.env, request.isNamedByUser);
+    const remote = await findRepository(reference, authorization, deps, signal);
+    const settings = { ...SETTINGS, ...(await pinned(remote, deps)), ...withHeader(authorization) };
+    const digest = await clone({ remote, reference, request, settings, searchPath: deps.env['PATH'], signal });
+    return {
+      reference: formatGitReference({ ...reference, ref: digest }),
+      ...(reference.ref !== undefined && { tag: reference.ref }),
+      digest,
+    };
+  } catch (error) {
+    if (error instanceof GitError) throw gitFailure(error, what);
+    throw sourceError(error, what);
+  }
+}
+
+/**
+ * Returns the URL of the repository behind redirects. Asks with the guarded client, because git would follow a redirect to any
+ * address.
+ */
+async function findRepository(
+  reference: GitReference,
+  authorization: string | undefined,
+  { outbound }: DownloadDeps,
+  signal: AbortSignal,
+): Promise<URL> {
+  const scheme = classifyHost(reference.host.replace(/:\d+$/u, '')) === 'loopback' ? 'http' : 'https';
+  const reply = await outbound.request({
+    url: `${scheme}://${reference.host}/${reference.repository}${ADVERTISEMENT}`,
+    method: 'GET',
+    headers: { 'git-protocol': 'version=2', ...(authorization !== undefined && { authorization }) },
+    maxBytes: MAX_ADVERTISEMENT_BYTES,
+    timeoutMs: TIMEOUT_MS,
+    followRedirects: true,
+    signal,
+  });
+  const what = formatGitReference(reference);
+  if (reply.status !== 200) throw statusError(reply.status, what);
+  if (reply.contentType !== ADVERTISEMENT_TYPE || !reply.url.endsWith(ADVERTISEMENT)) throw statusError(404, what);
+  return new URL(reply.url.slice(0, -ADVERTISEMENT.length));
+}
+
+const SETTINGS: GitSettings = {
+  'core.askPass': '',
+  'core.hooksPath': '/dev/null',
+  'credential.helper': '',
+  'fetch.recurseSubmodules': 'false',
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'http.followRedirects': 'false',
+  'http.proxy': '',
+  'protocol.version': '2',
+  'transfer.fsckObjects': 'true',
+};
+
+const withHeader = (authorization: string | undefined): GitSettings =>
+  authorization === undefined ? {} : { 'http.extraHeader': `Authorization: ${authorization}` };
+
+/** Returns the setting that makes git connect to addresses that were checked, whatever the name resolves to later. */
+async function pinned({ hostname, protocol, port }: URL, { policy, lookup }: DownloadDeps): Promise<GitSettings> {
+  if (isIP(hostname) !== 0 || hostname.startsWith('[')) return {};
+  const addresses = await lookUp(hostname, guardedLookup(policy, lookup));
+  const list = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
+  return { 'http.curloptResolve': `${hostname}:${port || (protocol === 'http:' ? '80' : '443')}:${list}` };
+}
+
+const lookUp = (hostname: string, lookup: LookupFunction): Promise<string[]> =>
+  new Promise((resolve, reject) => {
+    lookup(hostname, { all: true }, (error, found) => {
+      if (error) reject(error);
+      else resolve(typeof found === 'string' ? [found] : found.map(({ address }) => address));
+    });
+  });
+
+interface Clone {
+  readonly remote: URL;
+  readonly reference: GitReference;
+  readonly request: DownloadRequest;
+  readonly settings: GitSettings;
+  readonly searchPath: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Fetches one commit without a work tree, unpacks the folder of the skill, and returns the id of the commit. */
+async function clone({ remote, reference, request, settings, searchPath, signal }: Clone): Promise<string> {
+  const repository = `${request.folder}.git`;
+  const protocol = remote.protocol === 'http:' ? 'http' : 'https';
+  const git = <Result>(args: readonly string[], read: (output: AsyncIterable<Uint8Array>) => Promise<Result>) => {
+    const run: GitRun = { args: ['--git-dir', repository, ...args], settings, searchPath, protocol, signal };
+    return runGit(run, read);
+  };
+  try {
+    await git(['init', '--quiet', '--bare', '--template='], text);
+    const ref = gitRefName(reference.ref);
+    await git(['fetch', '--quiet', '--depth', '1', '--no-tags', '--', remote.href, ref], text);
+    const ids = await git(['rev-parse', 'FETCH_HEAD^{commit}', `FETCH_HEAD:${reference.folder ?? ''}`], text);
+    const [commit = '', tree = ''] = ids.split('\n');
+    await git(['archive', '--format=tar', tree], (output) => unpackSkill(output, request.folder));
+    return commit;
+  } finally {
+    await rm(repository, { recursive: true, force: true });
+  }
+}
+
+function gitFailure({ message }: GitError, what: string): SkillError {
+  if (/couldn't find remote ref|not our ref|does not exist in/iu.test(message)) {
+    return statusError(404, what);
+  }
+  return new SkillError('source_failed', `${what} cannot be downloaded: git failed (${message})`);
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
+import { signalGroup } from '../../../../workloads/runner/process/reaper.ts';
+import { SkillError } from '../../skill-error.ts';
+
+/** Settings of git by their names. They travel in the environment, so that no list of processes shows a credential. */
+export type GitSettings = Readonly<Record<string, string>>;
+
+export interface GitRun {
+  readonly args: readonly string[];
+  readonly settings: GitSettings;
+  /** Variable PATH of this process. */
+  readonly searchPath: string | undefined;
+  /** Protocol that git may speak. */
+  readonly protocol: 'http' | 'https';
+  readonly signal: AbortSignal;
+}
+
+/** git ended with an error; `message` is the last line that it wrote to standard error. */
+export class GitError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'GitError';
+  }
+}
+
+/**
+ * Runs git without a shell, without settings of the user or the system, and without questions, and reads its output.
+ * Stops all of its processes when `read` fails or the signal is aborted.
+ * @throws GitError, the error of `read`, or the reason of the signal
+ */
+export async function runGit<Result>(
+  { args, settings, searchPath, protocol, signal }: GitRun,
+  read: (output: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<Result> {
+  const program = findOnPath('git', { PATH: searchPath });
+  if (program === undefined) throw new SkillError('source_failed', 'the program git is missing: install git');
+  signal.throwIfAborted();
+  const env = { ...CLEAN, ...settingVariables(settings), PATH: searchPath ?? '', GIT_ALLOW_PROTOCOL: protocol };
+  const child = spawn(program, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const stop = (): void => {
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const ended = once(child, 'close') as Promise<[number | null]>;
+    const [result, errors, [code]] = await Promise.all([read(child.stdout), text(child.stderr), ended]);
+    if (code !== 0) throw new GitError(errors.trim().split('\n').at(-1) ?? '');
+    return result;
+  } catch (error) {
+    stop();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+const CLEAN = {
+  HOME: '/nonexistent',
+  LC_ALL: 'C',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+};
+
+function settingVariables(settings: GitSettings): Record<string, string> {
+  const entries = Object.entries(settings);
+  return {
+    GIT_CONFIG_COUNT: String(entries.length),
+    ...Object.fromEntries(
+      entries.flatMap(([name, value], index) => [
+        [`GIT_CONFIG_KEY_${String(index)}`, name],
+        [`GIT_CONFIG_VALUE_${String(index)}`, value],
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DownloadDeps } from '../download.ts';
+import { askHelper } from './credential-helper.ts';
+import { parseObject } from './manifest.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Name of Docker Hub in credential stores. */
+const HUB = 'https://index.docker.io/v1/';
+const HUB_KEYS = [HUB, 'index.docker.io', 'docker.io'];
+
+/** Returns the `authorization` header for a registry from the credential store of container engines; undefined without one. */
+export async function registryAuthorization(
+  host: string,
+  { env, home }: Pick<DownloadDeps, 'env' | 'home'>,
+): Promise<string | undefined> {
+  const file = join(env['DOCKER_CONFIG'] ?? join(home, '.docker'), 'config.json');
+  const bytes = await readFile(file).catch(() => undefined);
+  const config = (bytes && parseObject(bytes)) ?? {};
+  const helper = helperIn(config, host);
+  const server = host === 'docker.io' ? HUB : host;
+  const asked = helper === undefined ? undefined : await askHelper(helper, server, env);
+  return asked ?? authorizationIn(config, host);
+}
+
+/** Returns the name of the program that has the password of a registry. */
+export function helperIn(config: Members, host: string): string | undefined {
+  const helpers = entriesOf(config['credHelpers']);
+  const own = keysOf(host)
+    .map((key) => helpers.get(key))
+    .find(Boolean);
+  const helper = own ?? config['credsStore'];
+  return typeof helper === 'string' && /^[\w-]+$/u.test(helper) ? helper : undefined;
+}
+
+/** Returns the header from the entry of a registry, whose `auth` is `user:password` in base64. */
+export function authorizationIn(config: Members, host: string): string | undefined {
+  const auths = entriesOf(config['auths']);
+  const entry = keysOf(host)
+    .map((key) => auths.get(key))
+    .find((value) => typeof value === 'object' && value !== null);
+  const auth = entriesOf(entry).get('auth');
+  return typeof auth === 'string' && /^[A-Za-z0-9+/=]+$/u.test(auth) ? `Basic ${auth}` : undefined;
+}
+
+const keysOf = (host: string): string[] =>
+  host === 'docker.io' ? HUB_KEYS : [host, `https://${host}`, `https://${host}/v2/`];
+
+const entriesOf = (value: unknown): ReadonlyMap<string, unknown> =>
+  new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);

@@ -1,0 +1,106 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
+import { isSkillName, SKILL_NAME_RULE } from '../document/skill-name.ts';
+import { contentDigest } from '../files/read-folder.ts';
+import type { DownloadedSkill } from '../install/collect-skills.ts';
+import type { GitReference } from '../reference/git-reference.ts';
+import { installSource, type RegistryName } from '../reference/install-source.ts';
+import type { OciReference } from '../reference/oci-reference.ts';
+import { SkillError } from '../skill-error.ts';
+import type { Download, DownloadDeps, DownloadRequest } from './download.ts';
+import { downloadFromGit } from './git/download-git.ts';
+import { downloadFromOci } from './oci/download-oci.ts';
+import { matchingEntries, packageOf, type RegistryEntry } from './registry-entry.ts';
+
+/** Lists the skills of the registries that may match a name. */
+export type FindSkills = (name: string, namespace?: string) => Promise<readonly RegistryEntry[]>;
+
+export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
+  /** Text that names the skill. */
+  readonly source: string;
+  readonly version?: string | undefined;
+  /** Folder for downloads. */
+  readonly workFolder: string;
+}
+
+export interface SkillSourcesDeps extends DownloadDeps {
+  /** Absent without registries. */
+  readonly findSkills?: FindSkills | undefined;
+}
+
+/** Downloads a skill from the place that a name means: git, an OCI registry, or an entry of a registry of skills. @throws SkillError */
+export async function downloadSkill(request: SourceRequest, deps: SkillSourcesDeps): Promise<DownloadedSkill> {
+  const { source, version } = request;
+  const place = installSource(source, version);
+  if (!place) throw new SkillError('invalid_skill_request', invalidName(source));
+  if (place.kind === 'registry') return read(await inRegistry(place, deps), request, deps);
+  if (place.kind === 'git' || place.orElse === undefined) return read(place, request, deps);
+  try {
+    return await read(place, request, deps);
+  } catch (error) {
+    const entry = error instanceof SkillError ? await find(place.orElse, deps) : undefined;
+    if (!entry) throw error;
+    return read(packageOf(entry), request, deps);
+  }
+}
+
+const invalidName = (source: string): string =>
+  `"${source.slice(0, 200)}" is no name of a skill, no OCI reference, and no git://HOST/OWNER/REPOSITORY[@REF][#FOLDER]`;
+
+async function inRegistry(name: RegistryName, deps: SkillSourcesDeps): Promise<OciReference | GitReference> {
+  const entry = await find(name, deps);
+  if (entry) return packageOf(entry);
+  throw new SkillError('skill_not_found', `no registry has a skill "${name.name}": check its name, or name its source`);
+}
+
+async function find(wanted: RegistryName, { findSkills }: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
+  const entries = matchingEntries((await findSkills?.(wanted.name, wanted.namespace)) ?? [], wanted);
+  if (entries.length < 2) return entries[0];
+  const names = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
+  throw new SkillError('skill_conflict', `several skills have the name "${wanted.name}": choose one of ${names}`);
+}
+
+async function read(
+  reference: OciReference | GitReference,
+  { workFolder, version = '', ...request }: SourceRequest,
+  deps: DownloadDeps,
+): Promise<DownloadedSkill> {
+  const folder = join(workFolder, randomUUID());
+  await mkdir(folder, { mode: 0o700 });
+  const download = await fetchFiles(reference, { ...request, folder }, deps);
+  const { metadata, requires } = await documentIn(folder, download);
+  if (reference.kind === 'oci') checkRepository(reference, metadata.name);
+  return {
+    ...download,
+    metadata: { ...metadata, version: metadata.version || version },
+    requires,
+    folder,
+    contentDigest: await contentDigest(folder),
+  };
+}
+
+const fetchFiles = (
+  reference: OciReference | GitReference,
+  request: DownloadRequest,
+  deps: DownloadDeps,
+): Promise<Download> =>
+  reference.kind === 'git' ? downloadFromGit(reference, request, deps) : downloadFromOci(reference, request, deps);
+
+async function documentIn(folder: string, { reference }: Download) {
+  const text = await readFile(join(folder, SKILL_FILE), 'utf8').catch(() => undefined);
+  if (text === undefined) throw new SkillError('unusable_skill', `${reference} has no ${SKILL_FILE} at its top`);
+  const { document, errors } = readSkillMd(text);
+  if (!document) throw new SkillError('unusable_skill', `${reference}: ${errors.join('; ')}`);
+  if (isSkillName(document.metadata.name)) return document;
+  throw new SkillError('unusable_skill', `${reference}: ${SKILL_FILE}: name ${SKILL_NAME_RULE}`);
+}
+
+function checkRepository({ repository }: OciReference, name: string): void {
+  if (repository === name || repository.endsWith(`/${name}`)) return;
+  throw new SkillError(
+    'unusable_skill',
+    `the ${SKILL_FILE} in "${repository}" has the name "${name}" of another skill`,
+  );
+}
