@@ -9,7 +9,9 @@ const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
 /** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
 /** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */
-const CLIENTS = '^gateway/management/clients/';
+const CLIENTS = '^gateway/management/clients/(?!registrations/)';
+/** Files of users, written atomically: used by the command line and by the management API. */
+const USER_FILES = '^gateway/management/state/user-file\\.ts$';
 /** Shapes of Kubernetes objects. */
 const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
 /** Packages that use the network, the disk or a cluster. */
@@ -61,7 +63,7 @@ module.exports = {
       comment:
         'From gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the configuration reader.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
-      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
+      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
     },
     {
       name: 'cli-starts-the-gateway',
@@ -71,7 +73,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/redirect-listener)\\.ts$|^gateway/authserver/keys/|${CLIENTS}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/redirect-listener)\\.ts$|^gateway/authserver/keys/|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {

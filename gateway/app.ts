@@ -92,23 +92,33 @@ function routeMcp(app: Express, server: VirtualServer, edge: EdgeOptions, authen
   app.route('/messages').all(authenticate).post(legacy.post).all(methodNotAllowed('POST'));
 }
 
+export interface ManagementAppOptions extends AppOptions {
+  /** Authenticates every request; absent where only this machine can connect. */
+  readonly boundary?: Boundary | undefined;
+  /** Management API; absent in pods of gateways. */
+  readonly api?: RequestHandler | undefined;
+}
+
 /** Creates the handlers that operators reach, in order. */
 export function createManagementApp(
   servers: () => readonly VirtualServer[],
   registry: Registry,
   version: string,
-  options: AppOptions,
+  { boundary, api, ...options }: ManagementAppOptions,
 ): Express {
   const app = bareApp();
   logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix));
+  if (boundary) app.use(boundary.metadata);
   app.use(hostGuard(options.origins), originGuard(options.origins));
+  if (boundary) app.use(boundary.authenticate);
   app.get('/metrics', async (_req, res) => {
     res.type(registry.contentType).send(await registry.metrics());
   });
   app.get('/status', status(servers, version));
   app.get('/api/backends/health', backendsHealth(servers));
   app.all(['/metrics', '/status', '/api/backends/health'], methodNotAllowed('GET', 'HEAD'));
+  if (api) app.use(api);
   app.use(notFound('try /status, /metrics or /api/backends/health'));
   app.use(fail(options.log));
   return app;

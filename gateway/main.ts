@@ -1,21 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
-import { isLoopback, loopbackHosts, type OriginGuardOptions } from './http/origin-guard.ts';
+import { isLoopback } from './http/origin-guard.ts';
 import { apiServerOf } from './kube/api-server.ts';
+import type { Boundary } from './incoming/boundary.ts';
 import { BoundaryImpossible } from './incoming/boundary-of.ts';
 import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { issuerOf } from './incoming/index.ts';
 import { listen, type Listener } from './listener.ts';
+import type { GroupEndpoint } from './management/clients/registrations/client-registrations.ts';
+import { DEFAULT_GROUP } from './management/groups/groups.ts';
+import { createManagementApi, type ManagementApiOptions } from './management/management-api.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
+import { managementOrigins } from './origins-of.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
+import { countSessions } from './telemetry/session-count.ts';
 import { RefusalLog } from './telemetry/refusal-log.ts';
 import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
@@ -28,7 +34,7 @@ export type { ServerSpec } from './public-server.ts';
 
 export interface GatewayOptions {
   readonly servers: readonly ServerSpec[];
-  readonly management: { readonly host: string; readonly port: number };
+  readonly management: ManagementOptions;
   readonly log: RootLog;
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
@@ -45,6 +51,15 @@ export interface GatewayOptions {
   readonly heartbeatMs?: number | undefined;
   /** Time after a stop request in which connections are still accepted, because load balancers learn of it later. */
   readonly routesMs?: number | undefined;
+}
+
+export interface ManagementOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Serves the management API. */
+  readonly api?: Pick<ManagementApiOptions, 'stateDir' | 'folders'> | undefined;
+  /** Authenticates every request. */
+  readonly boundary?: Boundary | undefined;
 }
 
 export interface ClusterOptions {
@@ -65,6 +80,9 @@ export interface RunningServer {
 }
 
 const DRAIN_GRACE_MS = 30_000;
+
+const OPEN_TO_OTHERS =
+  'without a login the management API can only listen on a loopback address: configure "auth", or listen on 127.0.0.1';
 
 const key = ({ config }: ServerSpec): string => `${config.vmcp.namespace ?? ''}/${config.name ?? ''}`;
 
@@ -145,12 +163,16 @@ export class Gateway {
 
   async start(): Promise<void> {
     process.on('unhandledRejection', this.#onUnhandled);
-    const { management, version, servers } = this.#options;
+    const { management, version, servers, log } = this.#options;
+    const { api, boundary } = management;
+    if (api && !boundary && !isLoopback(management.host)) throw new BoundaryImpossible(new Error(OPEN_TO_OTHERS));
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
-      log: this.#options.log,
+      log,
+      boundary,
+      api: api && createManagementApi({ ...api, version, log, now: Date.now, endpoints: () => this.#endpoints() }),
       origins: { current: managementOrigins(management.host) },
       requestIdPrefix: this.#requestIdPrefix,
-      refusals: new RefusalLog(this.#options.log),
+      refusals: new RefusalLog(log),
     });
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
@@ -196,6 +218,11 @@ export class Gateway {
   readonly #onUnhandled = (reason: unknown): void => {
     this.#options.log.error('unhandled rejection', { error: stackOf(reason) });
   };
+
+  /** Every virtual server belongs to the default group of the management API. */
+  #endpoints(): GroupEndpoint[] {
+    return this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+  }
 
   #virtualServers(): VirtualServer[] {
     return [...this.#running.values()].map(({ virtual }) => virtual);
@@ -266,22 +293,3 @@ function podConnection(): Connection {
     throw new BoundaryImpossible(error);
   }
 }
-
-function countSessions(registry: Registry, servers: () => readonly VirtualServer[]): void {
-  const gauge = new Gauge({
-    name: 'vmcp_sessions',
-    help: 'Live client sessions.',
-    labelNames: ['server'],
-    registers: [registry],
-    collect: () => {
-      gauge.reset();
-      for (const server of servers()) gauge.set({ server: server.name }, server.sessions.size);
-    },
-  });
-}
-
-const managementOrigins = (host: string): OriginGuardOptions => ({
-  allowedHosts: isLoopback(host) ? loopbackHosts(host) : undefined,
-  allowedOrigins: new Set(),
-  allowLoopbackOrigins: isLoopback(host),
-});

@@ -32,3 +32,10 @@ export function originsOf({ config, host, local = isLoopback(host) }: Reached): 
     allowedHeaders: (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase()),
   };
 }
+
+/** Returns the hosts and origins of a management listener: those of this machine on a loopback address, elsewhere any host. */
+export const managementOrigins = (host: string): OriginGuardOptions => ({
+  allowedHosts: isLoopback(host) ? loopbackHosts(host) : undefined,
+  allowedOrigins: new Set(),
+  allowLoopbackOrigins: isLoopback(host),
+});

@@ -32,7 +32,7 @@ describe('--help', () => {
     expect(help).toMatchSnapshot();
   });
 
-  it.each(LINES.filter((line) => line !== 'vmcp serve'))('of %s has an example', (command) => {
+  it.each(LINES)('of %s has an example', (command) => {
     expect(helpOf(command)).toContain(`Example:\n  ${command}`);
   });
 });

@@ -6,18 +6,26 @@ const MAX_BYTES = 64 * 1024;
 export const FORM = 'application/x-www-form-urlencoded';
 export const JSON_TYPE = 'application/json';
 
-/** Reads the text of a body. Throws `RequestError` for another media type, a content encoding and more than 64 KiB. */
-export function readBodyText(req: IncomingMessage, expected: typeof FORM | typeof JSON_TYPE): Promise<string> {
-  if (mediaType(req) !== expected || isEncoded(req)) throw new RequestError({ kind: 'media_type', expected });
+/**
+ * Reads the text of a body. Throws `RequestError` for a content encoding, more than `limit` bytes and, unless `expected` is
+ * undefined, for another media type.
+ */
+export function readBodyText(
+  req: IncomingMessage,
+  expected: typeof FORM | typeof JSON_TYPE | undefined,
+  limit = MAX_BYTES,
+): Promise<string> {
+  if ((expected !== undefined && mediaType(req) !== expected) || isEncoded(req))
+    throw new RequestError({ kind: 'media_type', expected: expected ?? JSON_TYPE });
   return new Promise((resolve, reject) => {
     readBody(
       req,
-      { limit: MAX_BYTES },
+      { limit },
       (body) => {
         resolve(body.toString('utf8'));
       },
       (why) => {
-        const tooLarge = { kind: 'too_large', limit: MAX_BYTES } as const;
+        const tooLarge = { kind: 'too_large', limit } as const;
         reject(new RequestError(why === 'too_large' ? tooLarge : { kind: 'client_left' }));
       },
     );

@@ -5,6 +5,24 @@ import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
 import type { InputSchemas } from './operation.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
 
+/** How an HTTP interface reads requests. */
+export interface InputRules {
+  readonly maxBodyBytes: number;
+  /** Reads a JSON body whatever its Content-Type is. */
+  readonly ignoresMediaType: boolean;
+  /** Uses the first value of a repeated query parameter, instead of refusing the request. */
+  readonly acceptsRepeated: boolean;
+  /** Returns the value of a JSON body. Throws `SyntaxError`. */
+  readonly parseBody: (text: string, schema: TSchema) => unknown;
+}
+
+const STRICT: InputRules = {
+  maxBodyBytes: 64 * 1024,
+  ignoresMediaType: false,
+  acceptsRepeated: false,
+  parseBody: (text) => JSON.parse(text) as unknown,
+};
+
 /**
  * Reads the parts of a request that have a schema. Throws `RequestError`. The body is read last, so that a request with a
  * wrong path or query costs no body.
@@ -13,13 +31,17 @@ export async function readInput(
   schemas: InputSchemas,
   req: Request,
   pathParameters: Readonly<Record<string, string>>,
+  rules: InputRules = STRICT,
 ): Promise<Record<string, unknown>> {
   const { path, query, form, body } = schemas;
   const input: Record<string, unknown> = {};
   if (path) input['path'] = validated('path', path, Value.Convert(path, decoded(pathParameters)));
-  if (query) input['query'] = parameters('query', query, queryText(req));
-  if (form) input['form'] = parameters('form', form, await readBodyText(req, FORM));
-  if (body) input['body'] = validated('body', body, json(await readBodyText(req, JSON_TYPE)));
+  if (query) input['query'] = parameters('query', query, queryText(req), rules.acceptsRepeated);
+  if (form) input['form'] = parameters('form', form, await readBodyText(req, FORM, rules.maxBodyBytes));
+  if (body) {
+    const text = await readBodyText(req, rules.ignoresMediaType ? undefined : JSON_TYPE, rules.maxBodyBytes);
+    input['body'] = validated('body', body, json(text, body, rules));
+  }
   return input;
 }
 
@@ -42,20 +64,22 @@ function decoded(raw: Readonly<Record<string, string>>): Record<string, string> 
   return Object.fromEntries(Object.entries(raw).map(decode));
 }
 
-function json(text: string): unknown {
+function json(text: string, schema: TSchema, { parseBody }: InputRules): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseBody(text, schema);
   } catch {
     throw invalid({ path: 'body', reason: 'invalid', message: 'must be JSON' });
   }
 }
 
 /** Validates encoded parameters. An empty value counts as absent: RFC 6749 §3.1. */
-function parameters(part: string, schema: TObject, encoded: string): unknown {
+function parameters(part: string, schema: TObject, encoded: string, acceptsRepeated = false): unknown {
   const all = new URLSearchParams(encoded);
   const isList = (name: string): boolean =>
     (schema.properties[name] as { type?: string } | undefined)?.type === 'array';
-  const repeated = [...new Set(all.keys())].filter((name) => !isList(name) && all.getAll(name).length > 1);
+  const repeated = [...new Set(all.keys())].filter(
+    (name) => !acceptsRepeated && !isList(name) && all.getAll(name).length > 1,
+  );
   if (repeated.length > 0) {
     const message = 'must be given once';
     throw invalid(...repeated.map((name) => ({ path: `${part}.${name}`, reason: 'repeated' as const, message })));

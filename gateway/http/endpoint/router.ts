@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Operation } from './operation.ts';
-import { readInput } from './read-input.ts';
+import { readInput, type InputRules } from './read-input.ts';
 
 const PREFLIGHT_MAX_AGE_SECONDS = 3600;
 /** Response headers that pages of other origins may read. */
@@ -21,14 +21,14 @@ interface Resource {
 }
 
 /** Answers requests for the given operations. Passes requests for other paths to the next handler. */
-export function route(operations: readonly Operation[], errors: ErrorAnswers): RequestHandler {
+export function route(operations: readonly Operation[], errors: ErrorAnswers, rules?: InputRules): RequestHandler {
   const resources = resourcesOf(operations);
   const exact = new Map([...resources].filter(([path]) => !path.includes('{')));
   const templates = [...resources.values()].filter(({ segments }) => segments.some(isParameter));
   return (req, res, next) => {
     const segments = req.path.split('/');
     const resource = exact.get(req.path) ?? templates.find((template) => isMatch(template.segments, segments));
-    if (resource) void serve(resource, req, res, errors);
+    if (resource) void serve(resource, req, res, { errors, rules });
     else next();
   };
 }
@@ -62,7 +62,12 @@ function parametersOf({ segments }: Resource, path: string): Record<string, stri
   return Object.fromEntries(named);
 }
 
-async function serve(resource: Resource, req: Request, res: Response, errors: ErrorAnswers): Promise<void> {
+async function serve(
+  resource: Resource,
+  req: Request,
+  res: Response,
+  { errors, rules }: { readonly errors: ErrorAnswers; readonly rules: InputRules | undefined },
+): Promise<void> {
   const isOpen = resource.operations.some(({ cors }) => cors === true);
   if (isOpen) res.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED });
   const allowed = allowedMethods(resource, isOpen);
@@ -76,7 +81,7 @@ async function serve(resource: Resource, req: Request, res: Response, errors: Er
     return;
   }
   try {
-    const input = operation.input && (await readInput(operation.input, req, parametersOf(resource, req.path)));
+    const input = operation.input && (await readInput(operation.input, req, parametersOf(resource, req.path), rules));
     await operation.handle(req, res, input as never);
   } catch (thrown) {
     if (!res.headersSent && !res.destroyed) errors.thrown(operation, req, res, thrown);

@@ -16,6 +16,8 @@ export interface Client {
   /** True: the servers are a list, and each has its name in `name`. False: they are members of an object. */
   readonly isList?: boolean;
   readonly entry: UrlEntry | 'mcp-remote';
+  /** Folders of skills, relative to the home folder and to a project; absent when the client has no skills. */
+  readonly skills?: { readonly user: string; readonly project: string };
 }
 
 /** Entry of a client that connects to URLs. */

@@ -64,6 +64,7 @@ describe('an entry of the same name that points elsewhere', () => {
     expect(register(text, one, ENDPOINT)).toEqual({
       problem: {
         message: 'has an entry "tools" for https://tools.example/mcp: use --force to replace or remove it',
+        isTaken: true,
       },
     });
     expect(unregister(text, one, ENDPOINT)).toHaveProperty('problem');

@@ -11,6 +11,8 @@ export interface EditProblem {
   readonly line?: number;
   /** A continuation of the name of the file. */
   readonly message: string;
+  /** True: the file has an entry of the same name that points elsewhere. */
+  readonly isTaken?: boolean;
 }
 
 export interface EditOptions {
@@ -110,6 +112,7 @@ const UNSUPPORTED = {
 const taken = (name: string, url: string | undefined): Edit => ({
   problem: {
     message: `has an entry "${name}" for ${url ?? 'another program'}: use --force to replace or remove it`,
+    isTaken: true,
   },
 });
 

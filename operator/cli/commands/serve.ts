@@ -1,12 +1,21 @@
-import { Command } from 'commander';
-import { EXIT_USAGE } from './command.ts';
+import type { ServeFlags } from '../serve/serve.ts';
+import { defineCommand, port } from './command.ts';
 
-/** A command of a later version: it is listed so that using it does not look like a typing mistake. */
-export const serveCommand = new Command('serve')
-  .description('the management API alone (not built yet)')
-  .allowUnknownOption()
-  .allowExcessArguments()
-  .action(() => {
-    process.stderr.write('vmcp serve is not built yet: use vmcp up to run the same resources on this machine\n');
-    process.exitCode = EXIT_USAGE;
-  });
+export const serveCommand = defineCommand(
+  {
+    name: 'serve',
+    does: 'run the management API alone',
+    example: 'vmcp serve --port 8080',
+    logs: true,
+  },
+  (command) =>
+    command
+      .option('--config <file>', 'JSON with "auth", the login that every request needs')
+      .option('--host <address>', 'address of the API; any but loopback needs "auth"', '127.0.0.1')
+      .option('--port <port>', 'port of the API', port, 8080)
+      .option('--state <dir>', 'folder for groups, secrets and skills (default: $XDG_STATE_HOME/vmcp)')
+      .action(async (flags: ServeFlags) => {
+        const { serve } = await import('../serve/serve.ts');
+        process.exitCode = await serve(flags);
+      }),
+);

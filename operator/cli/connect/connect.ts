@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
 import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';
@@ -7,7 +6,8 @@ import { configFileOf, installedMarkOf, type UserFolders } from '../../../gatewa
 import { register, registered, snippet, unregister, type Edit } from '../../../gateway/management/clients/register.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
-import { readUserFile, UserFileError, writeUserFile } from '../../local/user-file.ts';
+import { userFolders } from '../../local/user-folders.ts';
+import { readUserFile, UserFileError, writeUserFile } from '../../../gateway/management/state/user-file.ts';
 import { renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
 
@@ -65,10 +65,7 @@ const stateDirOf = ({ state }: ConnectFlags, { env }: Host): string => resolve(s
 const runningOf = (flags: ConnectFlags, host: Host): ReturnType<typeof readRunning> =>
   readRunning(stateDirOf(flags, host));
 
-function foldersOf({ env, platform }: Host): UserFolders {
-  const home = env[platform === 'win32' ? 'USERPROFILE' : 'HOME'];
-  return { platform, home: home || homedir(), configHome: env['XDG_CONFIG_HOME'], appData: env['APPDATA'] };
-}
+const foldersOf = ({ env, platform }: Host): UserFolders => userFolders(env, platform);
 
 function print(client: Client, endpoint: Endpoint, host: Host): number {
   const project = client.projectFile === undefined ? '' : `, or to ${client.projectFile} of a project`;

@@ -1,0 +1,106 @@
+import { STATUS_CODES } from 'node:http';
+import type { Request, Response } from 'express';
+import type { Logger } from '../../contract/logger.ts';
+import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
+import { OperationError, RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
+import { refuseUnread } from '../../http/refuse-too-large.ts';
+import { stackOf } from '../../telemetry/log.ts';
+import type { ManagementOperation } from '../operation.ts';
+
+/** Error as the client receives it. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** Sent as `{"code", "message"}` instead of plain text. */
+  readonly isStructured: boolean;
+}
+
+/** The time of an operation is over. */
+export class OperationTimeout extends Error {
+  constructor() {
+    super('the operation took too long');
+    this.name = 'OperationTimeout';
+  }
+}
+
+/** Answers what an operation or the reading of its input has thrown. */
+export function answerError(operation: ManagementOperation, log: Logger) {
+  return (req: Request, res: Response, thrown: unknown): void => {
+    if (thrown instanceof RequestError && thrown.fault.kind === 'client_left') {
+      res.destroy();
+      return;
+    }
+    const declared = declaredAnswer(operation, thrown);
+    if (!declared) logFailure(log, thrown, req, res);
+    sendError(req, res, declared ?? internalError(operation));
+  };
+}
+
+/** Sends an error as problem details if the client asks for them (RFC 9457), else as plain text or as `{"code", "message"}`. */
+export function sendError(req: Request, res: Response, answer: ErrorAnswer): void {
+  const [type, text] = encode(req, answer);
+  res.setHeader('content-type', type);
+  if (answer.status === 413) {
+    refuseUnread(req, res, 413, Buffer.from(text), { 'content-type': type });
+    return;
+  }
+  res.status(answer.status).end(text);
+}
+
+function encode(
+  { headers }: Request,
+  { status, code, message, isStructured }: ErrorAnswer,
+): [type: string, text: string] {
+  if ((headers.accept ?? '').includes('application/problem+json')) {
+    const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: message, code };
+    return ['application/problem+json', `${JSON.stringify(problem)}\n`];
+  }
+  if (isStructured) return ['application/json', `${JSON.stringify({ code, message })}\n`];
+  if (status === 504 && message === '') return ['text/plain; charset=utf-8', ''];
+  return ['text/plain; charset=utf-8', `${message}\n`];
+}
+
+function declaredAnswer(operation: ManagementOperation, thrown: unknown): ErrorAnswer | undefined {
+  const isStructured = operation.hasStructuredErrors === true;
+  if (thrown instanceof RequestError) return { ...faultAnswer(thrown.fault), isStructured };
+  if (thrown instanceof OperationTimeout) return { status: 504, code: 'timeout', message: '', isStructured: false };
+  if (!(thrown instanceof OperationError) || !Object.hasOwn(operation.errors, thrown.code)) return undefined;
+  const declared = operation.errors[thrown.code];
+  if (!declared) return undefined;
+  return {
+    status: declared.status,
+    code: thrown.code,
+    message: thrown.detail ?? declared.message,
+    isStructured: isStructured || declared.isStructured === true,
+  };
+}
+
+function faultAnswer(fault: RequestFault): Omit<ErrorAnswer, 'isStructured'> {
+  switch (fault.kind) {
+    case 'too_large':
+      return { status: 413, code: 'body_too_large', message: 'Request Entity Too Large' };
+    case 'invalid_input': {
+      const message = fault.problems.map(({ path, message: what }) => `${path} ${what}`).join('; ');
+      return { status: 400, code: 'bad_request', message };
+    }
+    default:
+      return { status: 400, code: 'bad_request', message: 'the body must be JSON without a content encoding' };
+  }
+}
+
+const internalError = ({ hasStructuredErrors = false }: ManagementOperation): ErrorAnswer => ({
+  status: 500,
+  code: 'internal_error',
+  message: 'Internal Server Error',
+  isStructured: hasStructuredErrors,
+});
+
+function logFailure(log: Logger, error: unknown, req: Request, res: Response): void {
+  log.error('request failed unexpectedly', {
+    error: stackOf(error),
+    path: loggedPath(req),
+    request_id: requestIdOf(res),
+  });
+  markLogged(res);
+}

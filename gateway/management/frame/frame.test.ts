@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { startManagementServer } from '../testdata/management-server.ts';
+
+const P = '/api/v1beta';
+
+it('sends the security headers and the media type with every answer, also with an empty one', async () => {
+  const { send } = await startManagementServer();
+  await send('POST', `${P}/groups`, { name: 'a' });
+  for (const { headers } of [await send('GET', `${P}/groups`), await send('DELETE', `${P}/groups/a`)]) {
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    expect(headers.get('content-type')).toBe('application/json');
+  }
+});
+
+it('reads a body of any media type, with keys in any case, null members and text behind it', async () => {
+  const { send } = await startManagementServer();
+  const body = '{"NAME": "zed", "groups": null, "unknown": 1} trailing';
+  expect((await send('POST', `${P}/clients`, body, { 'content-type': 'text/plain' })).json).toEqual({
+    name: 'zed',
+    groups: ['default'],
+  });
+});
+
+it('serves a collection with a slash at the end', async () => {
+  const { send } = await startManagementServer();
+  expect((await send('GET', `${P}/groups/`)).status).toBe(200);
+});
+
+it('answers an unknown path with the text 404 page not found', async () => {
+  const { send } = await startManagementServer();
+  const { status, text, headers } = await send('GET', `${P}/nothing`);
+  expect([status, text, headers.get('content-type')]).toEqual([
+    404,
+    '404 page not found\n',
+    'text/plain; charset=utf-8',
+  ]);
+});
+
+it('answers a wrong method with 405, the allowed methods and an empty body', async () => {
+  const { send } = await startManagementServer();
+  const { status, text, headers } = await send('PUT', `${P}/groups`, {});
+  expect([status, text, headers.get('allow')]).toEqual([405, '', 'GET, POST']);
+});
+
+it('answers 413 for a body over 1 MiB, and reads one below', async () => {
+  const { send } = await startManagementServer();
+  const ofSize = (size: number) => JSON.stringify({ name: 'zed', padding: 'x'.repeat(size) });
+  const refused = await send('POST', `${P}/clients`, ofSize(1024 * 1024));
+  expect([refused.status, refused.text]).toEqual([413, 'Request Entity Too Large\n']);
+  expect((await send('POST', `${P}/clients`, ofSize(1024 * 1024 - 100))).status).toBe(200);
+});
+
+it('answers an error as problem details if the client asks for them', async () => {
+  const { send } = await startManagementServer();
+  const { headers, json } = await send('GET', `${P}/groups/nobody`, undefined, { accept: 'application/problem+json' });
+  expect(headers.get('content-type')).toBe('application/problem+json');
+  expect(json).toMatchObject({ status: 404, title: 'Not Found', code: 'group_not_found' });
+});
+
+it('describes every operation in the OpenAPI document', async () => {
+  const { send } = await startManagementServer();
+  const { openapi, paths } = (await send('GET', '/api/openapi.json')).json as {
+    openapi: string;
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+  };
+  expect(openapi).toBe('3.1.0');
+  const { post } = paths[`${P}/clients/register`] ?? {};
+  expect(Object.keys(post?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '409', '413', '500', '504']);
+});
+
+it('answers /health with 204 and the version of vmcp', async () => {
+  const { send } = await startManagementServer();
+  expect((await send('GET', '/health')).status).toBe(204);
+  expect((await send('GET', `${P}/version`)).json).toEqual({ version: '1.2.3' });
+});

@@ -1,0 +1,153 @@
+import type { TObject, TSchema } from 'typebox';
+import { TAGS, type ManagementError, type ManagementOperation } from '../operation.ts';
+
+/** Document in JSON. */
+export type Json = Readonly<Record<string, unknown>>;
+
+const StructuredError = {
+  type: 'object',
+  required: ['code', 'message'],
+  properties: {
+    code: { type: 'string', description: 'Stable code of the error.' },
+    message: { type: 'string', description: 'What is wrong and what to do.' },
+  },
+};
+
+const Problem = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', description: 'Stable code of the error.' },
+  },
+};
+
+/** Answer of the checks before an operation: Host, Origin and token. */
+const Refusal = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: { type: 'string', description: 'Stable code of the error.' },
+    message: { type: 'string' },
+    error_description: { type: 'string', description: 'Present when a token is missing or not valid. RFC 6750.' },
+  },
+};
+
+const TAG_DESCRIPTIONS: Readonly<Record<(typeof TAGS)[number], string>> = {
+  clients: 'MCP clients on this machine and the entries of vmcp in their configuration files.',
+  groups: 'Groups of workloads, clients and skills.',
+  registry: 'Catalogues of MCP servers and skills.',
+  secrets: 'Secrets for workloads. No operation returns a value.',
+  skills: 'Installed skills.',
+  server: 'vmcp itself.',
+};
+
+/** Describes operations as an OpenAPI 3.1 document. Pure. */
+export function openApiOf(operations: readonly ManagementOperation[], version: string): Json {
+  const byPath = Map.groupBy(operations, ({ path }) => path);
+  const used = new Set(operations.map(({ tag }) => tag));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'vmcp management API',
+      version,
+      description: 'Manages clients, registries, secrets and skills of one vmcp process.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: 'http://127.0.0.1:8080', description: 'Default address of vmcp serve and vmcp up.' }],
+    security: [{}, { bearer: [] }],
+    tags: TAGS.filter((tag) => used.has(tag)).map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
+    paths: Object.fromEntries(
+      [...byPath].map(([path, same]) => [
+        path,
+        Object.fromEntries(same.map((operation) => [operation.method.toLowerCase(), describe(operation)])),
+      ]),
+    ),
+    components: {
+      schemas: { Error: StructuredError, Problem, Refusal },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'Needed where `vmcp serve` has `auth`.' },
+      },
+    },
+  };
+}
+
+function describe(operation: ManagementOperation): Json {
+  const { id, tag, summary, description, input } = operation;
+  const parameters = [...parametersOf('path', input.path), ...parametersOf('query', input.query)];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(input.body && { requestBody: { required: true, content: { 'application/json': { schema: input.body } } } }),
+    responses: responsesOf(operation),
+  };
+}
+
+function parametersOf(place: 'path' | 'query', schema: TObject | undefined): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema & { description?: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: rest,
+  }));
+}
+
+function responsesOf(operation: ManagementOperation): Json {
+  const { success } = operation;
+  const answers = Map.groupBy(errorsOf(operation), ({ status }) => status);
+  return {
+    [String(success.status)]: {
+      description: success.body === undefined ? 'Done.' : 'The result.',
+      ...(success.body && { content: { 'application/json': { schema: success.body } } }),
+      ...(success.location && { headers: { Location: { schema: { type: 'string' } } } }),
+    },
+    ...Object.fromEntries([...answers].map(([status, errors]) => [String(status), errorResponse(operation, errors)])),
+  };
+}
+
+type CodedError = ManagementError & { readonly code: string };
+
+const REFUSALS: readonly CodedError[] = [
+  { code: 'invalid_token', status: 401, message: 'a valid bearer token is needed' },
+  { code: 'forbidden', status: 403, message: 'the Host, the Origin or the token is not allowed' },
+];
+
+function errorsOf({ errors, input, ...operation }: ManagementOperation): CodedError[] {
+  const reads = input.path ?? input.query ?? input.body;
+  return [
+    ...Object.entries(errors).map(([code, error]) => ({ ...error, code })),
+    ...(reads ? [{ code: 'bad_request', status: 400, message: 'the request does not fit its schema' }] : []),
+    ...REFUSALS,
+    ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
+    { code: 'internal_error', status: 500, message: 'an error of vmcp, which its log explains' },
+    { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
+  ];
+}
+
+function errorResponse({ hasStructuredErrors = false }: ManagementOperation, errors: readonly CodedError[]): Json {
+  const own = errors.filter((error) => !REFUSALS.includes(error));
+  const isText = !hasStructuredErrors && own.some(({ isStructured = false }) => !isStructured);
+  const json = [
+    ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? ['Error'] : []),
+    ...(own.length < errors.length ? ['Refusal'] : []),
+  ].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  return {
+    description: errors.map(({ code, message }) => `\`${code}\`: ${message}.`).join(' '),
+    content: {
+      ...(isText && { 'text/plain': { schema: { type: 'string' } } }),
+      ...(json.length > 0 && { 'application/json': { schema: json.length === 1 ? json[0] : { anyOf: json } } }),
+      ...(own.length > 0 && { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }),
+    },
+  };
+}

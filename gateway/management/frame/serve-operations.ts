@@ -1,0 +1,101 @@
+import type { RequestHandler, Response } from 'express';
+import type { Logger } from '../../contract/logger.ts';
+import type { Operation } from '../../http/endpoint/operation.ts';
+import { route } from '../../http/endpoint/router.ts';
+import type { ManagementContext } from '../context.ts';
+import type { ManagementOperation } from '../operation.ts';
+import { answerError, OperationTimeout, sendError } from './error-answers.ts';
+import { parseLeniently } from './lenient-json.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/** First segments of the paths that belong to the API, so that unknown paths below them get its 404. */
+const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
+const SINGLE_PATHS = new Set(['/health', '/api/openapi.json']);
+
+/** Creates the handler of all operations. Passes requests for paths of others to the next handler. */
+export function serveOperations(
+  operations: readonly ManagementOperation[],
+  context: ManagementContext,
+  log: Logger,
+): RequestHandler {
+  const endpoints = new Map(operations.map((operation) => [endpointOf(operation, context), operation]));
+  const answer = route(
+    [...endpoints.keys()],
+    {
+      methodNotAllowed: (res) => {
+        res.status(405).end();
+      },
+      thrown: (endpoint, req, res, error) => {
+        const operation = endpoints.get(endpoint);
+        if (operation) answerError(operation, log)(req, res, error);
+      },
+    },
+    { maxBodyBytes: MAX_BODY_BYTES, ignoresMediaType: true, acceptsRepeated: true, parseBody: parseLeniently },
+  );
+  return (req, res, next) => {
+    if (!ROOTS.test(req.path) && !SINGLE_PATHS.has(req.path)) {
+      next();
+      return;
+    }
+    res.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });
+    res.set('Cache-Control', 'no-store');
+    if (req.path.startsWith('/api/')) res.setHeader('content-type', 'application/json');
+    answer(req, res, () => {
+      sendError(req, res, { status: 404, code: 'not_found', message: '404 page not found', isStructured: false });
+    });
+  };
+}
+
+function endpointOf(operation: ManagementOperation, context: ManagementContext): Operation {
+  const { method, path, input } = operation;
+  const isCollection = !path.endsWith('}');
+  return {
+    method,
+    paths: isCollection ? [path, `${path}/`] : [path],
+    input,
+    handle: async (_req, res, parts) => {
+      const call = limitTime(res, operation.timeoutMs ?? TIMEOUT_MS);
+      try {
+        const body = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
+        sendResult(operation, res, body);
+      } finally {
+        call.end();
+      }
+    },
+  };
+}
+
+/** Starts the time of an operation. `expired` rejects with `OperationTimeout`. */
+function limitTime(res: Response, ms: number) {
+  const abort = new AbortController();
+  const onClose = (): void => {
+    if (!res.writableFinished) abort.abort(new Error('the client has disconnected'));
+  };
+  res.once('close', onClose);
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const timeout = new OperationTimeout();
+      abort.abort(timeout);
+      reject(timeout);
+    }, ms);
+  });
+  return {
+    signal: abort.signal,
+    expired,
+    end: () => {
+      clearTimeout(timer);
+      res.off('close', onClose);
+    },
+  };
+}
+
+function sendResult({ success }: ManagementOperation, res: Response, body: unknown): void {
+  const { location, status } = success;
+  if (location) res.setHeader('location', location(body as never));
+  res.status(status);
+  if (success.body === undefined) res.end();
+  else res.setHeader('content-type', 'application/json').end(`${JSON.stringify(body)}\n`);
+}

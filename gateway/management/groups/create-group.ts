@@ -1,0 +1,18 @@
+import { Type } from 'typebox';
+import { API_BASE, defineManagementOperation } from '../operation.ts';
+import { GROUP_NAME } from './groups.ts';
+
+export const createGroup = defineManagementOperation({
+  id: 'createGroup',
+  method: 'POST',
+  path: `${API_BASE}/groups`,
+  tag: 'groups',
+  summary: 'Create a group',
+  input: { body: Type.Object({ name: Type.String({ pattern: GROUP_NAME }) }) },
+  success: { status: 201, body: Type.Object({ name: Type.String() }) },
+  errors: { group_exists: { status: 409, message: 'there is already a group of this name: choose another one' } },
+  run: async ({ groups }, { body: { name } }) => {
+    await groups.create(name);
+    return { name };
+  },
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { startManagementServer } from '../testdata/management-server.ts';
+
+const P = '/api/v1beta';
+
+it('creates, lists, gets and deletes groups', async () => {
+  const { send } = await startManagementServer();
+  const created = await send('POST', `${P}/groups`, { name: 'my team' });
+  expect([created.status, created.json]).toEqual([201, { name: 'my team' }]);
+  expect((await send('GET', `${P}/groups`)).json).toEqual({
+    groups: [
+      { name: 'default', registered_clients: [] },
+      { name: 'my team', registered_clients: [] },
+    ],
+  });
+  expect((await send('GET', `${P}/groups/my%20team`)).json).toEqual({ name: 'my team', registered_clients: [] });
+  expect((await send('DELETE', `${P}/groups/my%20team`)).status).toBe(204);
+  expect((await send('GET', `${P}/groups/my%20team`)).status).toBe(404);
+});
+
+it.each([
+  ['POST', '/groups', { name: 'Upper' }, 400],
+  ['POST', '/groups', { name: ' edge' }, 400],
+  ['POST', '/groups', { name: '' }, 400],
+  ['POST', '/groups', { name: 'default' }, 409],
+  ['DELETE', '/groups/default', undefined, 400],
+  ['DELETE', '/groups/nobody', undefined, 404],
+  ['GET', '/groups/a..b', undefined, 400],
+  ['GET', '/groups/%2e%2e%2fsecrets', undefined, 400],
+])('answers %s %s with %j by %i', async (method, path, body, status) => {
+  const { send } = await startManagementServer();
+  expect((await send(method, `${P}${path}`, body)).status).toBe(status);
+});

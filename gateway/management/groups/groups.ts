@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { Type, type Static } from 'typebox';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { StateFile } from '../state/state-file.ts';
+
+export const DEFAULT_GROUP = 'default';
+
+/** Lower-case letters, digits, `_`, `-`, and single spaces between words. */
+export const GROUP_NAME = '^[a-z0-9_-]+(?: [a-z0-9_-]+)*$';
+
+const GroupRecord = Type.Object({
+  /** Client types whose configuration has the workloads of the group. */
+  registered_clients: Type.Array(Type.String()),
+  skills: Type.Array(Type.String()),
+});
+
+const GroupsDocument = Type.Object({
+  groups: Type.Record(Type.String(), GroupRecord),
+  /** Client types that are registered without a group. */
+  clients: Type.Array(Type.String()),
+});
+
+export type GroupsDocument = Static<typeof GroupsDocument>;
+export type GroupRecord = Static<typeof GroupRecord>;
+
+const EMPTY: GroupsDocument = { groups: { [DEFAULT_GROUP]: { registered_clients: [], skills: [] } }, clients: [] };
+
+/** Groups of workloads, with the clients and skills that belong to them. Kept in `groups.json`. */
+export class Groups {
+  readonly #file: StateFile<typeof GroupsDocument>;
+
+  constructor(stateDir: string) {
+    this.#file = new StateFile(join(stateDir, 'groups.json'), GroupsDocument, EMPTY);
+  }
+
+  read(): Promise<GroupsDocument> {
+    return this.#file.read();
+  }
+
+  /** Replaces the document. Changes happen one after the other. */
+  update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>): Promise<GroupsDocument> {
+    return this.#file.update(change);
+  }
+
+  async has(name: string): Promise<boolean> {
+    return Object.hasOwn((await this.read()).groups, name);
+  }
+
+  /** Throws `group_exists`. */
+  async create(name: string): Promise<void> {
+    await this.update((document) => {
+      if (Object.hasOwn(document.groups, name)) throw new OperationError('group_exists');
+      return { ...document, groups: { ...document.groups, [name]: { registered_clients: [], skills: [] } } };
+    });
+  }
+
+  /** `release` frees what belongs to the group. Throws `group_not_found` and, for the default group, `default_group`. */
+  async remove(name: string, release: (document: GroupsDocument, group: GroupRecord) => GroupsDocument): Promise<void> {
+    await this.update((document) => {
+      const group = groupOf(document, name);
+      if (name === DEFAULT_GROUP) throw new OperationError('default_group');
+      const released = release(document, group);
+      const { [name]: _removed, ...groups } = released.groups;
+      return { ...released, groups };
+    });
+  }
+
+  /** Throws `group_not_found`. */
+  async addSkill(name: string, skill: string): Promise<void> {
+    await this.update((document) => {
+      const group = groupOf(document, name);
+      if (group.skills.includes(skill)) return document;
+      const changed = { ...group, skills: [...group.skills, skill].toSorted() };
+      return { ...document, groups: { ...document.groups, [name]: changed } };
+    });
+  }
+
+  /** Removes a skill from every group. */
+  async removeSkill(skill: string): Promise<void> {
+    await this.update((document) => {
+      const without = (group: GroupRecord): GroupRecord => ({
+        ...group,
+        skills: group.skills.filter((other) => other !== skill),
+      });
+      return { ...document, groups: mapGroups(document.groups, without) };
+    });
+  }
+}
+
+/** Throws `group_not_found`. */
+export function groupOf({ groups }: GroupsDocument, name: string): GroupRecord {
+  const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
+  if (!group) throw new OperationError('group_not_found', `there is no group "${name}": create it first`);
+  return group;
+}
+
+export const mapGroups = (
+  groups: GroupsDocument['groups'],
+  change: (group: GroupRecord, name: string) => GroupRecord,
+): GroupsDocument['groups'] =>
+  Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, change(group, name)]));

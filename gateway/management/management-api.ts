@@ -1,0 +1,30 @@
+import type { RequestHandler } from 'express';
+import type { Logger } from '../contract/logger.ts';
+import type { UserFolders } from './clients/config-file.ts';
+import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
+import { openApiOf } from './frame/openapi.ts';
+import { serveOperations } from './frame/serve-operations.ts';
+import { Groups } from './groups/groups.ts';
+import { OPERATIONS } from './operations.ts';
+
+export interface ManagementApiOptions {
+  /** Folder of all documents of the API. It belongs to this process alone. */
+  readonly stateDir: string;
+  /** Folders of the user whose clients are registered. */
+  readonly folders: UserFolders;
+  /** Lists the MCP endpoints that run now. */
+  readonly endpoints: () => readonly GroupEndpoint[];
+  readonly version: string;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Creates the handler of the management API. Passes requests for paths of others to the next handler. */
+export function createManagementApi(options: ManagementApiOptions): RequestHandler {
+  const { stateDir, folders, endpoints, now, version, log } = options;
+  const groups = new Groups(stateDir);
+  const clients = new ClientRegistrations({ groups, folders, endpoints, now });
+  const openApi = (): unknown => openApiOf(OPERATIONS, version);
+  return serveOperations(OPERATIONS, { clients, groups, version, openApi }, log);
+}

@@ -1,0 +1,68 @@
+import type { TSchema } from 'typebox';
+import type { DeclaredError, Input, InputSchemas, Method } from '../http/endpoint/operation.ts';
+import type { ManagementContext } from './context.ts';
+
+/** Path prefix of the operations, except those of the registry protocol. */
+export const API_BASE = '/api/v1beta';
+
+/** Resources of the API, in the order of the documentation. */
+export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'server'] as const;
+
+/** Error that an operation declares, by its code in `errors`. */
+export interface ManagementError extends DeclaredError {
+  /** Sent as `{"code", "message"}` instead of plain text. */
+  readonly isStructured?: boolean;
+}
+
+/** Successful answer. */
+export interface Success {
+  readonly status: 200 | 201 | 202 | 204;
+  /** Schema of the body; absent for an empty one. */
+  readonly body?: TSchema;
+  /** Returns the path of what was created, for the header `Location`. */
+  readonly location?: (body: never) => string;
+}
+
+/** What an operation knows about its call. */
+export interface Call {
+  /** Aborted when the client leaves and when the time of the operation is over. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One operation of the management API. The frame reads and validates the input, limits size and time, sends the result, turns
+ * errors into answers, and describes the operation in the OpenAPI document.
+ */
+export interface ManagementOperation {
+  /** `operationId` of the OpenAPI document. */
+  readonly id: string;
+  readonly method: Method;
+  /** Path that the documentation shows; the frame serves collections with a slash at the end as well. */
+  readonly path: string;
+  readonly tag: (typeof TAGS)[number];
+  /** Imperative sentence without a full stop. */
+  readonly summary: string;
+  /** Further sentences for the documentation. */
+  readonly description?: string;
+  readonly input: Pick<InputSchemas, 'path' | 'query' | 'body'>;
+  readonly success: Success;
+  /** Errors that `run` may throw as `OperationError`, by their codes. */
+  readonly errors: Readonly<Record<string, ManagementError>>;
+  /** Sends every error as `{"code", "message"}`, as the registry protocol does. */
+  readonly hasStructuredErrors?: boolean;
+  /** Time after which the answer is 504; 60 s when absent. */
+  readonly timeoutMs?: number;
+  /** Returns the body of the answer. */
+  readonly run: (context: ManagementContext, input: never, call: Call) => unknown;
+}
+
+/** Limit for operations that move images or artifacts. */
+export const TRANSFER_TIMEOUT_MS = 11 * 60_000;
+
+/** Types the input of `run` by the schemas of the operation. */
+export const defineManagementOperation = <const Schemas extends ManagementOperation['input']>(
+  operation: Omit<ManagementOperation, 'input' | 'run'> & {
+    readonly input: Schemas;
+    readonly run: (context: ManagementContext, input: Input<Schemas>, call: Call) => unknown;
+  },
+): ManagementOperation => operation;

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { boundaryOf, BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
+import { ListenError } from '../../../gateway/listener.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import type { RootLog } from '../../../gateway/telemetry/log.ts';
+import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
+import { userFolders } from '../../local/user-folders.ts';
+import { errorCode } from '../files/unreadable-files.ts';
+import { createCommandLog, type LogFlags } from '../log-flags.ts';
+import { untilSignal } from '../signals.ts';
+import { VERSION } from '../version.ts';
+import { readServeConfig, type ServeConfig } from './serve-config.ts';
+
+export interface ServeFlags extends LogFlags {
+  readonly config?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly state?: string;
+}
+
+const EXIT_INVALID = 2;
+
+/** `vmcp serve`: runs until a signal. Exit codes: 0 stopped, 2 wrong configuration. */
+export async function serve(flags: ServeFlags): Promise<number> {
+  const { stderr } = process;
+  const config = await readConfig(flags.config, stderr);
+  if (!config) return EXIT_INVALID;
+  try {
+    return await run(flags, config, createCommandLog(stderr, flags, 'info'));
+  } catch (error) {
+    const isKnown = [StateInUse, StateNotUsable, ListenError, BoundaryImpossible].some((kind) => error instanceof kind);
+    if (!isKnown) throw error;
+    stderr.write(`${(error as Error).message}\n`);
+    return EXIT_INVALID;
+  }
+}
+
+async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog): Promise<number> {
+  const { host, port } = flags;
+  const state = openState(resolve(flags.state ?? defaultStateDir(process.env)));
+  const signalled = untilSignal(process.stderr);
+  try {
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+    const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true });
+    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform) };
+    const gateway = await startGateway({
+      servers: [],
+      management: { host, port, api, boundary },
+      log,
+      version: VERSION,
+    });
+    process.stdout.write(`The management API listens at ${gateway.managementUrl}/api/v1beta\n`);
+    process.stdout.write(`Its description:  ${gateway.managementUrl}/api/openapi.json\nStop with Ctrl-C.\n`);
+    await signalled;
+    await gateway.stop();
+    boundary?.close();
+    return 0;
+  } finally {
+    state.close();
+  }
+}
+
+/** Reads a valid configuration. Otherwise prints the problems and returns undefined. */
+async function readConfig(path: string | undefined, stderr: NodeJS.WritableStream): Promise<ServeConfig | undefined> {
+  if (path === undefined) return { protectedBy: undefined };
+  const text = await readFile(resolve(path), 'utf8').catch((error: unknown) => {
+    stderr.write(`${path}: cannot be read (${errorCode(error)}): correct --config\n`);
+    return undefined;
+  });
+  if (text === undefined) return undefined;
+  const read = readServeConfig(text);
+  if (!('problems' in read)) return read;
+  for (const { path: at, message, reason } of read.problems) stderr.write(`${path}: ${at}: ${message} [${reason}]\n`);
+  return undefined;
+}
