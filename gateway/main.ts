@@ -57,7 +57,7 @@ export interface ManagementOptions {
   readonly host: string;
   readonly port: number;
   /** Serves the management API. */
-  readonly api?: Pick<ManagementApiOptions, 'stateDir' | 'folders'> | undefined;
+  readonly api?: Pick<ManagementApiOptions, 'stateDir' | 'folders' | 'registry'> | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
 }

@@ -23,6 +23,8 @@ export interface RedirectListener {
    * Other requests get 400.
    */
   receive(state: string): Promise<URLSearchParams | undefined>;
+  /** Lets the process end while it listens. */
+  unref(): void;
   close(): void;
 }
 
@@ -39,6 +41,7 @@ export async function openRedirectListener(ports: readonly number[], next: strin
     port,
     redirectUri: `http://127.0.0.1:${String(port)}${PATH}`,
     receive: (state) => receive(server, state, next),
+    unref: () => server.unref(),
     close: () => {
       server.close();
       server.closeAllConnections();

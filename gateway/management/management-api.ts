@@ -6,6 +6,7 @@ import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import { Registry, type RegistryOptions } from './registry/service/registry.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -14,6 +15,7 @@ export interface ManagementApiOptions {
   readonly folders: UserFolders;
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
+  readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   readonly version: string;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -25,6 +27,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const { stateDir, folders, endpoints, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
+  const registry = new Registry({ ...options.registry, stateDir, now, log });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, registry, version, openApi }, log);
 }

@@ -30,6 +30,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     stateDir: folder,
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
+    registry: { isReadOnly: false, loginPorts: [0] },
     version: '1.2.3',
     now: Date.now,
     log,
