@@ -53,9 +53,13 @@ module.exports = {
     {
       name: 'kinds-import-contract-and-variant-specs',
       severity: 'error',
-      comment: 'crds/ imports gateway/contract and the specs of the variants.',
+      comment:
+        'crds/ imports gateway/contract and the specs of the variants. The generators also read the operations of the management API.',
       from: { path: '^crds/', pathNot: TEST },
-      to: { path: '^(gateway|operator|e2e)/', pathNot: `^gateway/contract/|${VARIANTS}` },
+      to: {
+        path: '^(gateway|operator|e2e)/',
+        pathNot: `^gateway/contract/|^gateway/management/(frame/openapi|operations?)\\.ts$|${VARIANTS}`,
+      },
     },
     {
       name: 'operator-imports-of-gateway',

@@ -6,7 +6,7 @@ INSTALLED := node_modules/.package-lock.json
 BUILT := dist/.built
 PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
-GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
+GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/api.md docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Folder of the test cluster's binaries.
@@ -48,7 +48,7 @@ verify: generate ## fail if a generated file differs from the committed or stage
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: install ## write crds/*.yaml, crds/schemas, their copies and _kinds.tpl in charts/, and docs/reference from crds/kinds
+generate: install ## write crds/*.yaml, crds/schemas, their copies and _kinds.tpl in charts/, docs/api.md and docs/reference
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)

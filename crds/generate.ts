@@ -2,6 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { format } from 'prettier';
 import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
+import { openApiOf } from '../gateway/management/frame/openapi.ts';
+import { OPERATIONS } from '../gateway/management/operations.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { apiReference } from './api-reference.ts';
 import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { editorSchemas } from './editor-schema.ts';
@@ -33,6 +37,8 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
     ...editorSchemas().map(({ name, content }) => ({ path: `crds/schemas/${name}`, content })),
     { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
+    { path: 'docs/api.md', content: apiReference(OPERATIONS) },
+    { path: 'docs/reference/openapi.json', content: JSON.stringify(openApiOf(OPERATIONS, packageJson.version)) },
     { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];
   return Promise.all(files.map(formatted));

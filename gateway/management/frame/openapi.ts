@@ -49,6 +49,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<(typeof TAGS)[number], string>> = {
 export function openApiOf(operations: readonly ManagementOperation[], version: string): Json {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   const used = new Set(operations.map(({ tag }) => tag));
+  const hasStructured = operations.flatMap(ownErrorsOf).some(({ isStructured }) => isStructured);
   return {
     openapi: '3.1.0',
     info: {
@@ -67,13 +68,29 @@ export function openApiOf(operations: readonly ManagementOperation[], version: s
       ]),
     ),
     components: {
-      schemas: { Error: StructuredError, Problem, Refusal },
+      schemas: { ...(hasStructured && { Error: StructuredError }), Problem, Refusal },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'Needed where `vmcp serve` has `auth`.' },
       },
     },
   };
 }
+
+/** An operation with the errors that it declares. */
+export interface DescribedOperation {
+  readonly operation: ManagementOperation;
+  readonly errors: readonly CodedError[];
+}
+
+/** Operations of each resource, in the order of the documentation. */
+export const operationsByTag = (operations: readonly ManagementOperation[]) =>
+  TAGS.map((tag) => ({
+    tag,
+    description: TAG_DESCRIPTIONS[tag],
+    operations: operations
+      .filter((operation) => operation.tag === tag)
+      .map((operation): DescribedOperation => ({ operation, errors: ownErrorsOf(operation) })),
+  })).filter(({ operations: same }) => same.length > 0);
 
 function describe(operation: ManagementOperation): Json {
   const { id, tag, summary, description, input } = operation;
@@ -116,17 +133,20 @@ function responsesOf(operation: ManagementOperation): Json {
   };
 }
 
-type CodedError = ManagementError & { readonly code: string };
+export type CodedError = ManagementError & { readonly code: string };
 
 const REFUSALS: readonly CodedError[] = [
   { code: 'invalid_token', status: 401, message: 'a valid bearer token is needed' },
   { code: 'forbidden', status: 403, message: 'the Host, the Origin or the token is not allowed' },
 ];
 
-function errorsOf({ errors, input, ...operation }: ManagementOperation): CodedError[] {
+const ownErrorsOf = ({ errors, hasStructuredErrors: isStructured = false }: ManagementOperation): CodedError[] =>
+  Object.entries(errors).map(([code, error]) => ({ isStructured, ...error, code }));
+
+function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
   const reads = input.path ?? input.query ?? input.body;
   return [
-    ...Object.entries(errors).map(([code, error]) => ({ ...error, code })),
+    ...ownErrorsOf({ input, ...operation }),
     ...(reads ? [{ code: 'bad_request', status: 400, message: 'the request does not fit its schema' }] : []),
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),

@@ -49,7 +49,24 @@ const gatewayConfigWith = (auth: unknown): unknown => ({
   schema_version: 'v0.1.0',
   name: 'management',
   oidc_config: auth,
-  vmcp: { backends: [], aggregation: {}, incoming: { type: 'oidc', source: 'inline' }, operational: {} },
+  vmcp: {
+    backends: [],
+    aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
+    incoming: { type: 'oidc', source: 'inline' },
+    operational: {
+      timeouts: { default: '30s' },
+      failure_handling: {
+        health_check_interval: '30s',
+        health_check_timeout: '10s',
+        unhealthy_threshold: 3,
+        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
+      },
+    },
+  },
 });
 
-const ofAuth = (problem: Problem): Problem => ({ ...problem, path: problem.path.replace(/^oidc_config/u, 'auth') });
+const ofAuth = (problem: Problem): Problem => ({
+  ...problem,
+  path: problem.path.replace(/^oidc_config/u, 'auth'),
+  message: problem.message.replaceAll('oidc_config.', 'auth.'),
+});

@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
-import { CLIENTS } from '../clients.ts';
 
 export const ClientType = Type.String({
-  description: `Type of the client: ${CLIENTS.map(({ type }) => type).join(', ')}.`,
+  description: 'Type of the client, as in `client_type` of `GET /api/v1beta/discovery/clients`.',
 });
 
 export const RegisteredClient = Type.Object({

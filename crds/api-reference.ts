@@ -1,0 +1,54 @@
+import { operationsByTag, type DescribedOperation } from '../gateway/management/frame/openapi.ts';
+import type { ManagementOperation } from '../gateway/management/operation.ts';
+import { fieldTable, HEADER } from './reference.ts';
+
+const INTRODUCTION = `# Management API
+
+\`vmcp up\` serves this API on its management listener, and \`vmcp serve\` serves it alone. The same description for programs:
+\`/api/openapi.json\`, or [openapi.json](reference/openapi.json).
+
+A request body is one JSON object of at most 1 MiB. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
+\`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives every error as
+problem details (RFC 9457).
+`;
+
+/** Returns the Markdown page of the management API. */
+export function apiReference(operations: readonly ManagementOperation[]): string {
+  const sections = operationsByTag(operations).map(
+    ({ tag, description, operations: same }) => `## ${tag}\n\n${description}\n\n${same.map(section).join('\n\n')}`,
+  );
+  return `${HEADER}${INTRODUCTION}\n${sections.join('\n\n')}\n`;
+}
+
+function section({ operation, errors }: DescribedOperation): string {
+  const { method, path, summary, description, input, success } = operation;
+  const parts = [
+    `### ${summary}`,
+    `\`${method} ${path}\``,
+    description ?? '',
+    ...[
+      ['Path', input.path],
+      ['Query', input.query],
+      ['Body', input.body],
+    ].map(([name, schema]) => fields(name as string, schema as never)),
+    `Answer: ${String(success.status)}${success.body ? '' : ', without a body'}`,
+    success.body ? fields('Answer', success.body as never) : '',
+    errors.length > 0 ? errorTable(errors) : '',
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function fields(name: string, schema: Parameters<typeof fieldTable>[0] | undefined): string {
+  const table = schema && fieldTable(schema);
+  return table === undefined || table === '' ? '' : `**${name}**\n\n${table}`;
+}
+
+const errorTable = (errors: DescribedOperation['errors']): string =>
+  [
+    '| Status | Code | Meaning |',
+    '| --- | --- | --- |',
+    ...errors.map(
+      ({ status, code, message, isStructured }) =>
+        `| ${String(status)}${isStructured === true ? ' \\*' : ''} | \`${code}\` | ${message} |`,
+    ),
+  ].join('\n');

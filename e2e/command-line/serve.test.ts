@@ -1,0 +1,102 @@
+import { request } from 'node:http';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { freePort } from '../harness/free-port.ts';
+import { startIssuer } from '../harness/issuer.ts';
+import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
+import type { Scope } from '../harness/scope.ts';
+
+async function startServe(scope: Scope, state: string, args: readonly string[] = []) {
+  const port = await freePort();
+  const run = await runVmcp(scope, ['serve', '--port', String(port), '--state', state, ...args]);
+  await eventually('vmcp serve listens', () => run.stdout().includes('Stop with Ctrl-C') || !run.running());
+  return { ...run, port, url: `http://127.0.0.1:${String(port)}`, api: `http://127.0.0.1:${String(port)}/api/v1beta` };
+}
+
+/** Returns the status of a GET with these headers, which `fetch` would not send. */
+const statusWith = (port: number, headers: Record<string, string>): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/api/v1beta/groups', headers }, (reply) => {
+      reply.resume();
+      resolve(reply.statusCode ?? 0);
+    });
+    sent.once('error', reject).end();
+  });
+
+it('names its URL, and refuses pages and host names that are not of this machine', async () => {
+  const scope = testScope();
+  const { url, port, stdout } = await startServe(scope, await temporaryFolder(scope));
+  expect(stdout()).toContain(`${url}/api/v1beta\n`);
+  expect(await statusWith(port, {})).toBe(200);
+  expect(await statusWith(port, { host: 'rebound.example' })).toBe(403);
+  expect(await statusWith(port, { origin: 'https://evil.example' })).toBe(403);
+  const listed = await fetch(`${url}/api/openapi.json`);
+  expect([listed.status, listed.headers.get('content-type')]).toEqual([200, 'application/json']);
+});
+
+it('asks every request for a token of the configured issuer', async () => {
+  const scope = testScope();
+  const issuer = await startIssuer(scope);
+  const folder = await temporaryFolder(scope);
+  await writeFiles(folder, {
+    'serve.json': JSON.stringify({ auth: { issuer: issuer.url, audience: 'vmcp', allowPrivateIP: true } }),
+  });
+  const { url, api } = await startServe(scope, join(folder, 'state'), ['--config', join(folder, 'serve.json')]);
+  for (const path of ['/health', '/api/v1beta/groups', '/status', '/api/openapi.json']) {
+    const refused = await fetch(`${url}${path}`);
+    expect([path, refused.status]).toEqual([path, 401]);
+    expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer/u);
+  }
+  const withToken = (token: string) => fetch(`${api}/groups`, { headers: { authorization: `Bearer ${token}` } });
+  expect((await withToken(issuer.token({ sub: 'ann', aud: 'vmcp' }))).status).toBe(200);
+  expect((await withToken(issuer.token({ sub: 'ann', aud: 'other' }))).status).toBe(401);
+});
+
+it('does not listen on other addresses without a login, and names each problem of its configuration', async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  await writeFiles(state, { 'serve.json': '{"oauth": {}}' });
+  const serve = ['serve', '--port', '0', '--state', state];
+  const open = await vmcpResult(scope, [...serve, '--host', '0.0.0.0']);
+  expect([open.code, open.stderr]).toEqual([2, expect.stringMatching(/^without a login .* loopback address: .*\n$/u)]);
+  const unknown = await vmcpResult(scope, [...serve, '--config', join(state, 'serve.json')]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringMatching(/serve\.json: oauth: unknown .*\n$/u)]);
+});
+
+it('keeps every acknowledged change through kill -9 during 200 concurrent changes', async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  const first = await startServe(scope, state);
+  const acknowledged: string[] = [];
+  const changes = Array.from({ length: 200 }, async (_, index) => {
+    const name = `group-${String(index)}`;
+    const reply = await fetch(`${first.api}/groups`, { method: 'POST', body: JSON.stringify({ name }) });
+    if (reply.status === 201) acknowledged.push(name);
+  });
+  await eventually('some changes are acknowledged', () => acknowledged.length > 20);
+  first.signal('SIGKILL');
+  await Promise.allSettled(changes);
+  await first.exited;
+  const second = await startServe(scope, state);
+  const { groups } = (await (await fetch(`${second.api}/groups`)).json()) as { groups: { name: string }[] };
+  expect(groups.map(({ name }) => name)).toEqual(expect.arrayContaining(acknowledged));
+  expect((await fetch(`${second.api}/groups`, { method: 'POST', body: '{"name": "later"}' })).status).toBe(201);
+  expect(await readdir(state)).not.toContain('groups.json.draft');
+});
+
+it('registers a client with the endpoint of a running gateway', async () => {
+  const scope = testScope();
+  const { url } = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  const home = await temporaryFolder(scope);
+  const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', url)]), env: { HOME: home } });
+  const reply = await fetch(`${vmcp.management}/api/v1beta/clients`, { method: 'POST', body: '{"name": "cursor"}' });
+  expect([reply.status, await reply.json()]).toEqual([200, { name: 'cursor', groups: ['default'] }]);
+  const { stdout } = await vmcpResult(scope, ['connect', '-o', 'json', '--state', vmcp.state], { env: { HOME: home } });
+  const clients = JSON.parse(stdout) as { client: string; connected: string[] }[];
+  expect(clients.find(({ client }) => client === 'cursor')?.connected).toEqual(['gateway']);
+});
