@@ -67,7 +67,10 @@ module.exports = {
       comment:
         'From gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the configuration reader.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
-      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
+      to: {
+        path: '^gateway/',
+        pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}`,
+      },
     },
     {
       name: 'cli-starts-the-gateway',

@@ -29,6 +29,8 @@ export class ReadingCache {
   readonly #location: string;
   #kept: Kept | undefined;
   #running: Promise<Reading> | undefined;
+  /** Number of calls of `clear`. */
+  #clears = 0;
 
   /** `location` names the registry. */
   constructor(location: string, options: ReadingCacheOptions) {
@@ -55,9 +57,9 @@ export class ReadingCache {
     await this.#share(async () => this.#renew(read, (await this.#load())?.reading));
   }
 
-  /** Forgets the reading. */
+  /** Forgets the reading, and does not keep one that is running. */
   async clear(): Promise<void> {
-    await this.#running?.catch(() => undefined);
+    this.#clears += 1;
     this.#kept = undefined;
     await this.#options.disk.delete(this.#location);
   }
@@ -79,7 +81,9 @@ export class ReadingCache {
   }
 
   async #renew(read: Read, known: Reading | undefined): Promise<Reading> {
+    const clears = this.#clears;
     const reading = await read(known);
+    if (clears !== this.#clears) return reading;
     const readAt = this.#options.now();
     this.#kept = { reading, readAt };
     const { catalog, etag } = reading;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../../e2e/harness/poll.ts';
 import { CLIENT_ID, json, openidProvider, type ScriptedProvider } from '../../../authserver/upstream/testdata/scripted-provider.ts'; // prettier-ignore
-import { ECHO } from '../document/testdata/records.ts';
+import { ECHO, upstreamDocument } from '../document/testdata/records.ts';
 import { Registry, type RegistryOptions } from '../service/registry.ts';
 import { protocolAnswers, startRegistry } from '../testdata/registry-server.ts';
 
@@ -196,4 +196,17 @@ it('rejects the login when the provider or every port cannot be used', async () 
   await expect(open({ loginPorts: [port] }).logIn()).rejects.toMatchObject({ code: 'login_failed' });
   await provider.stop();
   await expect(open().logIn()).rejects.toMatchObject({ code: 'login_failed' });
+});
+
+it('accepts a document that demands a login only together with auth', async () => {
+  const { provider, registry, service, settings } = await setUp();
+  const { auth, allow_private_ip } = settings;
+  const url = `${registry.url}/registry.json`;
+  await expect(service.update('default', { url, allow_private_ip })).rejects.toMatchObject({ code: 'bad_document' });
+  expect(await service.update('default', { url, allow_private_ip, auth })).toBe('url');
+  registry.answer((_path, _query, { authorization }) =>
+    authorization === 'Bearer access-1' ? { body: upstreamDocument() } : { status: 401 },
+  );
+  await logIn(service, provider);
+  expect((await service.entries('default')).servers.size).toBe(1);
 });

@@ -121,7 +121,7 @@ export class RegistryLogin {
       await this.#refreshing;
     }
     if (this.#login) return `Bearer ${this.#login.grant.accessToken.reveal()}`;
-    throw new RegistryFault('auth', 'the registry demands a login: POST /api/v1beta/registry/auth/login starts it');
+    throw loginRequired();
   }
 
   async close(): Promise<void> {
@@ -186,6 +186,9 @@ export class RegistryLogin {
     return expiresAt !== undefined && expiresAt - EARLY_MS <= this.#options.now();
   }
 }
+
+export const loginRequired = (): RegistryFault =>
+  new RegistryFault('auth', 'the registry demands a login: POST /api/v1beta/registry/auth/login starts it');
 
 const random = (): string => randomBytes(32).toString('base64url');
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
+import { eventually } from '../../../../e2e/harness/poll.ts';
 import { ECHO, NOTES, upstreamDocument } from '../document/testdata/records.ts';
 import { protocolAnswers, startRegistry } from '../testdata/registry-server.ts';
 import { OPERATIONS } from '../../operations.ts';
@@ -290,4 +291,17 @@ it('ignores a damaged file of the disk cache', async () => {
   mkdirSync(join(folder, 'other'));
   const restarted = await startManagementServer({ stateDir: server.stateDir });
   expect((await restarted.send('GET', `${DEFAULT}/servers`)).json).toMatchObject({ servers: [{ name: ECHO.name }] });
+});
+
+it('stores new settings at once although the old registry hangs', async () => {
+  const registry = await startRegistry({ body: upstreamDocument() });
+  const server = await startManagementServer();
+  await put(server, documentAt(registry.url));
+  registry.answer(() => ({ hangs: true }));
+  const before = registry.requests.length;
+  const reading = server.send('GET', `${DEFAULT}/servers`);
+  await eventually('the reading runs', () => registry.requests.length > before);
+  expect((await put(server, {})).json).toEqual({ type: 'default' });
+  expect((await reading).status).toBe(503);
+  expect((await server.send('GET', BASE)).json).toMatchObject({ registries: [{ type: 'default' }] });
 });

@@ -14,7 +14,10 @@ export const updateRegistry = defineManagementOperation({
   description:
     'Without a source the built-in registry is used. A URL is probed: a server of the MCP registry protocol has the type `api`, a document the type `url`. A login at the earlier source ends.',
   input: { path: RegistryPath, body: RegistryUpdate },
-  success: { status: 200, body: Type.Object({ type: Type.Enum([...SOURCE_TYPES]) }) },
+  success: {
+    status: 200,
+    body: Type.Object({ type: Type.Enum([...SOURCE_TYPES], { description: 'Kind of the source.' }) }),
+  },
   errors: UPDATE_ERRORS,
   run: async ({ registry }, { path: { name }, body }) => ({ type: await registry.update(name, body) }),
 });

@@ -1,7 +1,7 @@
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { ReadingCache, type Read } from '../cache/reading-cache.ts';
 import type { Catalog } from '../document/catalog.ts';
-import { RegistryLogin } from '../login/registry-login.ts';
+import { loginRequired, RegistryLogin } from '../login/registry-login.ts';
 import type { RegistrySettings } from '../schema/settings.ts';
 import type { RegistrySummary } from '../schema/registry.ts';
 import { sourceOf } from '../sources/index.ts';
@@ -33,7 +33,9 @@ export class ConfiguredRegistry {
     this.#cache = new ReadingCache(location, { disk, now, log });
   }
 
+  /** Returns the content. Throws `RegistryFault`, also for kept content that a login protects. */
   async catalog(): Promise<Catalog> {
+    if (this.login && !(await this.login.isLoggedIn())) throw loginRequired();
     const { catalog } = await (this.#isCached ? this.#cache.current(this.#read) : this.#read(undefined));
     return catalog;
   }

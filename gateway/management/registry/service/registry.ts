@@ -107,11 +107,11 @@ export class Registry {
     } catch (error) {
       throw updateError(error);
     }
-    const old = await this.#configured();
-    await old.logOut();
+    await (await this.#configured()).logOut();
     await this.#file.update(() => settings);
+    const old = this.#open;
     this.#open = undefined;
-    await old.close();
+    await old?.close();
     return settings.type;
   }
 
