@@ -16,7 +16,7 @@ export class ConfiguredRegistry {
   readonly #outbound: Outbound;
   readonly #cache: ReadingCache;
   readonly #read: Read;
-  readonly #isCached: boolean;
+  readonly #isRemote: boolean;
 
   /** Throws `RegistryFault` for an issuer that must not be called. */
   constructor(settings: RegistrySettings, deps: RegistryDeps) {
@@ -29,20 +29,20 @@ export class ConfiguredRegistry {
     const source = sourceOf(type);
     const request = requester(this.#outbound, async () => this.login?.authorization());
     this.#read = (known) => source.read(location, { request, readAt: new Date(now()).toISOString(), known });
-    this.#isCached = source.isCached;
+    this.#isRemote = source.isRemote;
     this.#cache = new ReadingCache(location, { disk, now, log });
   }
 
   /** Returns the content. Throws `RegistryFault`, also for kept content that a login protects. */
   async catalog(): Promise<Catalog> {
     if (this.login && !(await this.login.isLoggedIn())) throw loginRequired();
-    const { catalog } = await (this.#isCached ? this.#cache.current(this.#read) : this.#read(undefined));
+    const { catalog } = await (this.#isRemote ? this.#cache.current(this.#read) : this.#read(undefined));
     return catalog;
   }
 
   /** Reads again. */
   async refresh(): Promise<void> {
-    await (this.#isCached ? this.#cache.refresh(this.#read) : this.#read(undefined));
+    await (this.#isRemote ? this.#cache.refresh(this.#read) : this.#read(undefined));
   }
 
   async authStatus(): Promise<RegistrySummary['auth_status']> {

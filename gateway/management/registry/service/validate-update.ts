@@ -26,6 +26,9 @@ export async function validateUpdate(
   try {
     const request = limited(requester(outbound, async () => undefined));
     const source = await chooseSource(update, request);
+    if (auth && !sourceOf(source.type).isRemote) {
+      throw new RegistryFault('setting', 'auth is for registries behind a URL: set url or api_url, or remove auth');
+    }
     await checkDocument(source, request, auth !== undefined, deps);
     if (auth) await checkLogin(auth, allowPrivateIp, deps);
     return { ...source, allow_private_ip: allowPrivateIp, ...(auth && { auth }) };

@@ -16,7 +16,7 @@ const MAX_ENTRIES = 10_000;
 /** Server that speaks the MCP registry protocol, v0.1. */
 export const api: RegistrySource = {
   type: 'api',
-  isCached: true,
+  isRemote: true,
   read: async (base, { request, readAt, known }) => {
     const signal = AbortSignal.timeout(WHOLE_TIMEOUT_MS);
     const limited: Request = (url, options) => request(url, { ...options, signal });

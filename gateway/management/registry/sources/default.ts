@@ -7,7 +7,7 @@ let reading: Reading | undefined;
 /** Servers that come with vmcp. */
 export const builtIn: RegistrySource = {
   type: 'default',
-  isCached: false,
+  isRemote: false,
   read: async (_location, { readAt }) =>
     (reading ??= { catalog: catalogIn(JSON.stringify(snapshot), 'the built-in registry', readAt) }),
 };

@@ -11,7 +11,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 /** Document in a file of this machine. It is read for every request, so an edit acts at once. */
 export const file: RegistrySource = {
   type: 'file',
-  isCached: false,
+  isRemote: false,
   read: async (path, { readAt }) => ({ catalog: catalogIn(await readText(path), path, readAt) }),
 };
 

@@ -22,8 +22,8 @@ export interface ReadingDeps {
 /** One kind of registry. */
 export interface RegistrySource {
   readonly type: SourceType;
-  /** True: a reading is kept for an hour, because it costs requests. */
-  readonly isCached: boolean;
+  /** True: a reading costs requests, which may need a login, and is kept for an hour. */
+  readonly isRemote: boolean;
   /** Reads the whole registry. Throws `RegistryFault`. */
   readonly read: (location: string, deps: ReadingDeps) => Promise<Reading>;
 }

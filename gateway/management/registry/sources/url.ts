@@ -7,7 +7,7 @@ const TIMEOUT_MS = 10_000;
 /** Document behind a URL. An unchanged document is not sent again, if the server supports ETag. @see RFC 9110 §13.1.2 */
 export const url: RegistrySource = {
   type: 'url',
-  isCached: true,
+  isRemote: true,
   read: async (location, { request, readAt, known }) => {
     const etag = known?.etag;
     const headers = etag === undefined ? {} : { 'if-none-match': etag };
