@@ -12,7 +12,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # Folder of the test cluster's binaries.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
-.PHONY: help run test e2e check lint scripts verify generate build images bench bench-operator soak install python redis chromium promtool \
+.PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak install python redis chromium promtool \
   control-plane cluster-binaries clean
 
 help: ## list the targets
@@ -76,6 +76,9 @@ bench-operator: build ## measure the operator against a bare writer, 7 rounds on
 soak: build ## check that the gateway's heap does not grow during an hour of mixed load (SOAK_MINUTES=60)
 	@npx --no-install node e2e/bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),60)
 
+screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg from what the commands print (needs the npm registry)
+	@npx --no-install node e2e/screenshots/main.ts
+
 install: $(INSTALLED) ## run npm ci if the lock file is newer than node_modules
 
 python: $(PYTHON_READY) ## install the Python MCP client for the tests, in .cache/python
@@ -95,7 +98,7 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 
 $(INSTALLED): package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
-	npm ci --include=dev --no-audit --no-fund --loglevel=error
+	npm ci --include=dev --no-audit --no-fund --no-update-notifier --loglevel=error
 	@touch $@
 
 $(BUILT): $(INSTALLED) build.ts tsconfig.json $(SOURCES)

@@ -38,4 +38,5 @@ export const managementOrigins = (host: string): OriginGuardOptions => ({
   allowedHosts: isLoopback(host) ? loopbackHosts(host) : undefined,
   allowedOrigins: new Set(),
   allowLoopbackOrigins: isLoopback(host),
+  isManagement: true,
 });

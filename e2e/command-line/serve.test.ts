@@ -35,6 +35,8 @@ it('names its URL, and refuses pages and host names that are not of this machine
   expect(await statusWith(port, {})).toBe(200);
   expect(await statusWith(port, { host: 'rebound.example' })).toBe(403);
   expect(await statusWith(port, { origin: 'https://evil.example' })).toBe(403);
+  expect(await statusWith(port, { origin: 'null' })).toBe(403);
+  expect(await statusWith(port, { origin: 'http://localhost:3000' })).toBe(200);
   const listed = await fetch(`${url}/api/openapi.json`);
   expect([listed.status, listed.headers.get('content-type')]).toEqual([200, 'application/json']);
 });

@@ -33,6 +33,20 @@ function reasonsInCode(): Map<string, string> {
   return found;
 }
 
+/** Returns the anchors of a page: its headings in lower case, with `-` for blanks and without punctuation, as GitHub makes them. */
+function anchorsOf(document: string): Set<string> {
+  const text = readFileSync(document, 'utf8').replaceAll(/^```.*?^```/gmsu, '');
+  const headings = [...text.matchAll(/^#+ (.+)$/gmu)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
 const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root });
 
 describe('documents', () => {
@@ -57,6 +71,24 @@ describe('documents', () => {
     const text = readFileSync(join(root, document), 'utf8');
     const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/gu)].map(([, link = '']) => link);
     expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+  });
+
+  it.each(documents)('%s links to sections that exist', (document) => {
+    const text = readFileSync(join(root, document), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/gu)];
+    const lost = links.filter(([, path = '', anchor = '']) => {
+      const page = join(root, path === '' ? document : join(dirname(document), path));
+      return page.endsWith('.md') && !anchorsOf(page).has(anchor);
+    });
+    expect(lost.map(([link]) => link)).toEqual([]);
+  });
+
+  it.each(documents)('%s shows pictures that exist', (document) => {
+    const text = readFileSync(join(root, document), 'utf8');
+    const pictures = [...text.matchAll(/<(?:img|source)\b[^>]*?\b(?:src|srcset)="(?!https?:)([^"]+)"/gu)];
+    expect(
+      pictures.map(([, path = '']) => path).filter((path) => !existsSync(join(root, dirname(document), path))),
+    ).toEqual([]);
   });
 
   it.each(documents)('%s names files and folders of this project that exist', (document) => {

@@ -89,9 +89,12 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
 }
 
 /** Starts the CLI with these arguments; the end of the scope stops it. */
-export async function runVmcp(scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> {
+export const runVmcp = (scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+  runCommand(scope, [...commandLine(), ...args], options);
+
+/** Starts a command; the end of the scope stops it and its descendants. */
+export async function runCommand(scope: Scope, command: readonly string[], options: RunOptions): Promise<Run> {
   const home = await temporaryFolder(scope);
-  const command = [...commandLine(), ...args];
   const [file = '', ...rest] = options.terminal === true ? inTerminal(command) : command;
   const child = spawn(file, rest, {
     cwd: options.cwd ?? home,

@@ -10,6 +10,8 @@ export interface OriginGuardOptions {
   readonly allowLoopbackOrigins: boolean;
   /** Request headers that pages may send in addition to those of the protocol, in lower case. */
   readonly allowedHeaders?: readonly string[] | undefined;
+  /** True for the management listener, which has no such settings and serves PUT. */
+  readonly isManagement?: boolean | undefined;
 }
 
 /** Current options, read for every request because the configuration may change. */
@@ -61,7 +63,7 @@ function isLoopbackOrigin(origin: string): boolean {
 /** Rejects an unknown `Host` with 403, as protection against DNS rebinding. */
 export function hostGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
-    const { allowedHosts } = origins.current;
+    const { allowedHosts, isManagement } = origins.current;
     if (!allowedHosts || allowedHosts.has(hostName(req.headers.host ?? ''))) {
       next();
       return;
@@ -69,7 +71,9 @@ export function hostGuard(origins: CurrentOrigins): RequestHandler {
     setRefusalReason(res, 'host');
     res.status(403).json({
       error: 'host_not_allowed',
-      message: 'this Host is not served here: add it to incomingAuth.allowedHosts',
+      message: isManagement
+        ? 'this Host is not served here: use 127.0.0.1 or localhost'
+        : 'this Host is not served here: add it to incomingAuth.allowedHosts',
     });
   };
 }
@@ -90,7 +94,9 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
       setRefusalReason(res, 'origin');
       res.status(403).json({
         error: 'origin_not_allowed',
-        message: 'this Origin may not call: add it to incomingAuth.allowedOrigins',
+        message: options.isManagement
+          ? 'this Origin may not call: only pages of this machine may'
+          : 'this Origin may not call: add it to incomingAuth.allowedOrigins',
       });
       return;
     }
@@ -101,7 +107,10 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
       next();
       return;
     }
-    res.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
+    res.setHeader(
+      'access-control-allow-methods',
+      options.isManagement ? 'GET, POST, PUT, DELETE' : 'GET, POST, DELETE',
+    );
     res.setHeader(
       'access-control-allow-headers',
       allowedHeaders(req.headers['access-control-request-headers'], options.allowedHeaders),

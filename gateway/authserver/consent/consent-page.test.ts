@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { contrast } from '../../../e2e/harness/browser/contrast.ts';
 import { consentPage, type ConsentQuestion } from './consent-page.ts';
 import { ERROR_PAGES, errorPage, type ErrorPageName } from './error-page.ts';
 import { PALETTE } from '../../http/page/style.ts';
@@ -207,18 +208,6 @@ describe('error pages', () => {
 });
 
 describe('the colours', () => {
-  const luminance = (colour: string): number => {
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-      const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const contrast = (one: string, other: string): number => {
-    const [low = 0, high = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
-    return (high + 0.05) / (low + 0.05);
-  };
-
   it.each(Object.entries(PALETTE))('of the %s theme have enough contrast', (_, colours) => {
     const texts = [
       [colours.text, colours.page],

@@ -111,6 +111,8 @@ function schemaProblems(part: string, schema: TSchema, value: unknown): InputPro
         return error.params.additionalProperties.map((name) => ({
           ...{ path: `${path}.${name}`, reason: 'unknown', message: 'is not known here' },
         }));
+      case 'enum':
+        return [{ path, reason: 'invalid', message: `must be one of ${error.params.allowedValues.join(', ')}` }];
       default:
         return [{ path, reason: 'invalid', message: error.message }];
     }

@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
+import { CLIENTS } from '../clients.ts';
 
-export const ClientType = Type.String({
-  description: 'Type of the client, as in `client_type` of `GET /api/v1beta/discovery/clients`.',
-});
+export const ClientType = Type.Enum(
+  CLIENTS.map(({ type }) => type),
+  { description: 'Type of the client.' },
+);
 
 export const RegisteredClient = Type.Object({
   name: ClientType,

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { freePort } from '../harness/free-port.ts';
+import { eventually } from '../harness/poll.ts';
+import { hasPython, python } from '../harness/python.ts';
+import { testScope } from '../harness/scope.ts';
+import { runVmcp, temporaryFolder } from '../harness/vmcp.ts';
+
+const run = promisify(execFile);
+
+it.runIf(hasPython)(
+  'answers as its OpenAPI document says, whatever schemathesis sends',
+  { timeout: 300_000 },
+  async () => {
+    const scope = testScope();
+    const schemathesis = join(dirname(await python()), 'schemathesis');
+    const url = `http://127.0.0.1:${String(await freePort())}`;
+    const state = await temporaryFolder(scope);
+    const serve = await runVmcp(scope, ['serve', '--port', new URL(url).port, '--state', state]);
+    await eventually('vmcp serve listens', () => serve.stdout().includes('Stop with Ctrl-C'));
+    const argv = ['run', `${url}/api/openapi.json`, '--url', url, '--max-examples', '8', '--seed', '1', '--no-color'];
+    // A schema cannot say which names exist, and null counts as absent.
+    const isNoFault = 'positive_data_acceptance,negative_data_rejection';
+    const cwd = await temporaryFolder(scope);
+    const report = await run(schemathesis, [...argv, '--exclude-checks', isNoFault], { cwd }).catch(
+      (error: unknown) => ({ stdout: `failed:\n${(error as { stdout?: string }).stdout ?? ''}` }),
+    );
+    expect(report.stdout).not.toMatch(/^failed:/u);
+    expect(report.stdout).toMatch(/[1-9]\d* generated, [1-9]\d* passed/u);
+    expect(serve.stderr()).not.toContain('unexpectedly');
+  },
+);
