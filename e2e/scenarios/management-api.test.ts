@@ -23,6 +23,7 @@ it.runIf(hasPython)(
     const argv = ['run', `${url}/api/openapi.json`, '--url', url, '--max-examples', '8', '--seed', '1', '--no-color'];
     // A schema cannot say which names exist, and null counts as absent.
     const isNoFault = 'positive_data_acceptance,negative_data_rejection';
+    argv.push('--exclude-operation-id', 'addRegistry'); // always answers 501, as the operation says
     const cwd = await temporaryFolder(scope);
     const report = await run(schemathesis, [...argv, '--exclude-checks', isNoFault], { cwd }).catch(
       (error: unknown) => ({ stdout: `failed:\n${(error as { stdout?: string }).stdout ?? ''}` }),
