@@ -33,6 +33,8 @@ await build({
   plugins: [unusedModels],
   // Its main module is UMD, whose imports esbuild cannot follow.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+  // Native. It is loaded when it is needed, and without it there is no keyring.
+  external: ['@napi-rs/keyring'],
   banner: {
     js: "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);",
   },

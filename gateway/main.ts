@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
@@ -14,6 +15,8 @@ import { listen, type Listener } from './listener.ts';
 import type { GroupEndpoint } from './management/clients/registrations/client-registrations.ts';
 import { DEFAULT_GROUP } from './management/groups/groups.ts';
 import { createManagementApi, type ManagementApiOptions } from './management/management-api.ts';
+import { connectWithSdk } from './management/secrets/one-password/sdk.ts';
+import { osKeyring } from './management/secrets/password/os-keyring.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
@@ -53,11 +56,13 @@ export interface GatewayOptions {
   readonly routesMs?: number | undefined;
 }
 
+type ApiOptions = Pick<ManagementApiOptions, 'stateDir' | 'folders'>;
+
 export interface ManagementOptions {
   readonly host: string;
   readonly port: number;
   /** Serves the management API. */
-  readonly api?: Pick<ManagementApiOptions, 'stateDir' | 'folders' | 'registry'> | undefined;
+  readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
 }
@@ -169,7 +174,7 @@ export class Gateway {
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log,
       boundary,
-      api: api && createManagementApi({ ...api, version, log, now: Date.now, endpoints: () => this.#endpoints() }),
+      api: api && this.#managementApi(api),
       origins: { current: managementOrigins(management.host) },
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log),
@@ -218,6 +223,18 @@ export class Gateway {
   readonly #onUnhandled = (reason: unknown): void => {
     this.#options.log.error('unhandled rejection', { error: stackOf(reason) });
   };
+
+  #managementApi(api: ApiOptions): RequestHandler {
+    const { version, log } = this.#options;
+    const secrets = {
+      env: process.env,
+      keyring: osKeyring(api.stateDir),
+      connectOnePassword: connectWithSdk(),
+    };
+    const registry = { isReadOnly: process.env['VMCP_REGISTRY_READ_ONLY'] === '1' };
+    const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
+    return createManagementApi({ ...api, registry, secrets, version, log, now: Date.now, endpoints });
+  }
 
   /** Every virtual server belongs to the default group of the management API. */
   #endpoints(): GroupEndpoint[] {

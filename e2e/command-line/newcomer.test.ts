@@ -5,8 +5,8 @@ import { copyUncommitted, newcomer, untilTable } from '../harness/newcomer/newco
 import { testScope } from '../harness/scope.ts';
 import { root } from '../harness/vmcp.ts';
 
-/** Four times the goal of 90 s on an idle machine: here other tests use the same two cores. */
-const LIMIT_MS = 360_000;
+/** The goal is 90 s on an idle machine. Here other tests use the same two cores, and go first. */
+const LIMIT_MS = 600_000;
 const COMMANDS = ['make run', 'bin/vmcp call everything_echo --arg message=hello'] as const;
 
 it('the README shows the commands of the first minute', () => {

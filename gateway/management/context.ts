@@ -1,12 +1,14 @@
 import type { ClientRegistrations } from './clients/registrations/client-registrations.ts';
 import type { Groups } from './groups/groups.ts';
 import type { Registry } from './registry/service/registry.ts';
+import type { Secrets } from './secrets/secrets.ts';
 
 /** What the operations work on: one service for each resource. */
 export interface ManagementContext {
   readonly clients: ClientRegistrations;
   readonly groups: Groups;
   readonly registry: Registry;
+  readonly secrets: Secrets;
   /** Version of vmcp. */
   readonly version: string;
   /** Returns the OpenAPI document. */

@@ -7,6 +7,7 @@ import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import { Registry, type RegistryOptions } from './registry/service/registry.ts';
+import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -16,6 +17,8 @@ export interface ManagementApiOptions {
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
+  /** Places of the secrets and of their password, beside the state folder. */
+  readonly secrets: Omit<SecretsOptions, 'stateDir'>;
   readonly version: string;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -27,7 +30,8 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const { stateDir, folders, endpoints, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
-  const registry = new Registry({ ...options.registry, stateDir, now, log });
+  const secrets = new Secrets({ stateDir, ...options.secrets });
+  const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, registry, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, version, openApi }, log);
 }

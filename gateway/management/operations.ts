@@ -24,6 +24,12 @@ import { getProtocolServer } from './registry/protocol/get-protocol-server.ts';
 import { getRegistrySkill } from './registry/protocol/get-registry-skill.ts';
 import { listProtocolServers } from './registry/protocol/list-protocol-servers.ts';
 import { listRegistrySkills } from './registry/protocol/list-registry-skills.ts';
+import { createSecret } from './secrets/create-secret.ts';
+import { deleteSecret } from './secrets/delete-secret.ts';
+import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
+import { listSecrets } from './secrets/list-secrets.ts';
+import { setUpSecrets } from './secrets/set-up-secrets.ts';
+import { updateSecret } from './secrets/update-secret.ts';
 import { getOpenApi } from './server/get-openapi.ts';
 import { getHealth } from './server/health.ts';
 import { getVersion } from './server/version.ts';
@@ -55,6 +61,12 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   getProtocolServer,
   listRegistrySkills,
   getRegistrySkill,
+  setUpSecrets,
+  getSecretsProvider,
+  listSecrets,
+  createSecret,
+  updateSecret,
+  deleteSecret,
   getHealth,
   getVersion,
   getOpenApi,

@@ -37,7 +37,8 @@ export async function newcomer(scope: Scope): Promise<Newcomer> {
     npm_config_cache: join(home, '.npm'),
   };
   const start = (command: string, folder = '.'): Promise<Run> => {
-    const shell = ['sh', '-c', `stty cols ${String(COLUMNS)} rows ${String(ROWS)}; ${command}`];
+    // an installation must not starve the tests beside it
+    const shell = ['nice', '-n', '5', 'sh', '-c', `stty cols ${String(COLUMNS)} rows ${String(ROWS)}; ${command}`];
     return runCommand(scope, shell, { cwd: join(home, folder), env, terminal: true });
   };
   const run: Newcomer['run'] = async (command, folder) => {

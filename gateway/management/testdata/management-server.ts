@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../listener.ts';
+import { absentKeyring, fakeOnePassword } from '../secrets/testdata/fakes.ts';
 import { createManagementApi, type ManagementApiOptions } from '../management-api.ts';
 
 const silent = (): void => undefined;
@@ -31,6 +32,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
     registry: { isReadOnly: false, loginPorts: [0] },
+    secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
     version: '1.2.3',
     now: Date.now,
     log,

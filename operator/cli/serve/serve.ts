@@ -5,7 +5,7 @@ import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
-import { apiOptions } from '../../local/api-options.ts';
+import { userFolders } from '../../local/user-folders.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
@@ -43,7 +43,7 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
   try {
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true });
-    const api = apiOptions(state.dir, process.env, process.platform);
+    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform) };
     const gateway = await startGateway({
       servers: [],
       management: { host, port, api, boundary },

@@ -12,7 +12,7 @@ import type { Mount } from '../../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
 import { removeRunning, writeRunning } from '../../local/running.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
-import { apiOptions } from '../../local/api-options.ts';
+import { userFolders } from '../../local/user-folders.ts';
 import { pruneMounts, writeMounts } from '../../local/mounts.ts';
 import { STDIN } from '../../source/files/find-files.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
@@ -153,7 +153,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       management: {
         host: '127.0.0.1',
         port: managementPort,
-        api: apiOptions(state.dir, process.env, process.platform),
+        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform) },
       },
       log,
       version: VERSION,

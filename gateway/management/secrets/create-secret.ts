@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import { defineManagementOperation } from '../operation.ts';
+import { NOT_SET_UP, PROVIDER_PATH, SecretResult, SecretValue, UNSUPPORTED } from './secret-shapes.ts';
+
+export const createSecret = defineManagementOperation({
+  id: 'createSecret',
+  method: 'POST',
+  path: `${PROVIDER_PATH}/keys`,
+  tag: 'secrets',
+  summary: 'Create a new secret',
+  description: 'The encrypted provider only. A secret that a variable of the environment holds exists already.',
+  input: {
+    body: Type.Object({ key: Type.String({ minLength: 1, description: 'Name of the secret.' }), value: SecretValue }),
+  },
+  success: { status: 201, body: SecretResult },
+  errors: {
+    reserved_name: { status: 400, message: 'names that start with __sys_ belong to vmcp: choose another one' },
+    not_set_up: NOT_SET_UP,
+    unsupported: UNSUPPORTED,
+    secret_exists: {
+      status: 409,
+      message: 'there is already a secret of this name: update it with PUT, or choose another name',
+    },
+  },
+  run: async ({ secrets }, { body: { key, value } }) => {
+    await secrets.create(key, value);
+    return { key, message: 'secret created' };
+  },
+});

@@ -1,0 +1,58 @@
+import type { Environment } from '../environment-secrets.ts';
+import type { ConnectOnePassword, OnePassword } from '../one-password/one-password.ts';
+import { SecretsFailure } from '../secrets-failure.ts';
+import { withinTime } from '../time-limit.ts';
+import type { ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Vaults that the token of a service account opens. 1Password is the place to change them. */
+export const onePassword: ProviderVariant<'1password'> = {
+  type: '1password',
+  hasFallback: true,
+  create: ({ env, connectOnePassword }) => new OnePasswordProvider(env, connectOnePassword),
+};
+
+class OnePasswordProvider implements SecretsProvider {
+  readonly #env: Environment;
+  readonly #connect: ConnectOnePassword;
+  #connection: Promise<OnePassword> | undefined;
+
+  constructor(env: Environment, connect: ConnectOnePassword) {
+    this.#env = env;
+    this.#connect = connect;
+  }
+
+  async setUp(): Promise<void> {
+    this.#connection = undefined;
+    await this.#with(async () => undefined);
+  }
+
+  async get(name: string): Promise<string | undefined> {
+    return name.startsWith('op://') ? this.#with((connection) => connection.resolve(name)) : undefined;
+  }
+
+  async list(): Promise<readonly ListedSecret[]> {
+    const fields = await this.#with((connection) => connection.fields());
+    return fields.map(({ reference, description }) => ({ key: reference, description }));
+  }
+
+  /** Connects anew after a failure. Messages of the SDK may quote the token, so they are left out. */
+  async #with<Result>(use: (connection: OnePassword) => Promise<Result>): Promise<Result> {
+    try {
+      this.#connection ??= this.#open();
+      return await use(await this.#connection);
+    } catch (error) {
+      this.#connection = undefined;
+      if (error instanceof SecretsFailure) throw error;
+      throw new SecretsFailure('1Password refuses the request: check OP_SERVICE_ACCOUNT_TOKEN and the network');
+    }
+  }
+
+  async #open(): Promise<OnePassword> {
+    const token = this.#env['OP_SERVICE_ACCOUNT_TOKEN'];
+    if (!token) throw new SecretsFailure('OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again');
+    const late = (): SecretsFailure => new SecretsFailure('1Password does not answer within 5 s: check the network');
+    return withinTime(CONNECT_TIMEOUT_MS, () => this.#connect(token), late);
+  }
+}

@@ -1,0 +1,49 @@
+import type { Environment } from '../environment-secrets.ts';
+import type { ConnectOnePassword } from '../one-password/one-password.ts';
+import type { Keyring } from '../password/keyring.ts';
+
+/** Secret in a list, without its value. */
+export interface ListedSecret {
+  readonly key: string;
+  readonly description?: string;
+}
+
+/** State of a secret that a change requires. */
+export type Condition = 'absent' | 'present' | 'any';
+
+/**
+ * Store of secrets. A provider has the methods of its capabilities. All methods throw `SecretsFailure` if the store does not
+ * work.
+ */
+export interface SecretsProvider {
+  /** Prepares and tests the store. Throws `no_keyring` and `password_conflict` for a mistake of the client. */
+  setUp(password: string | undefined): Promise<void>;
+  /** Returns undefined for a secret that does not exist. */
+  get(name: string): Promise<string | undefined>;
+  /** Stores a secret. Returns false and stores nothing if the secret is not in the required state. */
+  set?(name: string, value: string, required: Condition): Promise<boolean>;
+  /** Returns false for a secret that does not exist. */
+  delete?(name: string): Promise<boolean>;
+  /** Lists all secrets, also those that vmcp keeps for itself. */
+  list?(): Promise<readonly ListedSecret[]>;
+  /** Deletes all secrets. */
+  clear?(): Promise<void>;
+}
+
+export interface ProviderDeps {
+  /** File of the encrypted provider. */
+  readonly encryptedPath: string;
+  /** Binary logarithm of the cost of a key; tests use a low one. */
+  readonly log2Cost?: number;
+  readonly env: Environment;
+  readonly keyring: Keyring;
+  readonly connectOnePassword: ConnectOnePassword;
+}
+
+/** Kind of provider. */
+export interface ProviderVariant<Type extends string = string> {
+  readonly type: Type;
+  /** Looks up a missing secret in the environment. */
+  readonly hasFallback: boolean;
+  readonly create: (deps: ProviderDeps) => SecretsProvider;
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { API_BASE, defineManagementOperation } from '../operation.ts';
+import { ProviderName } from './secret-shapes.ts';
+
+export const setUpSecrets = defineManagementOperation({
+  id: 'setUpSecrets',
+  method: 'POST',
+  path: `${API_BASE}/secrets`,
+  tag: 'secrets',
+  summary: 'Set up or reconfigure the secrets provider',
+  description:
+    'The provider is tested first. If the test fails, the answer is 500, the log has the reason, and nothing changes.',
+  input: {
+    body: Type.Object({
+      provider_type: ProviderName,
+      password: Type.Optional(
+        Type.String({
+          description:
+            'Password of the encrypted file. Without it a password is generated and stored in the keyring of the operating system.',
+        }),
+      ),
+    }),
+  },
+  success: {
+    status: 201,
+    body: Type.Object({ provider_type: ProviderName, message: Type.String({ description: 'Sentence for people.' }) }),
+  },
+  errors: {
+    no_keyring: { status: 400, message: 'this machine has no keyring for the password' },
+    password_conflict: {
+      status: 400,
+      message: 'the password differs from the one in the environment of vmcp: leave it out, or change the environment',
+    },
+  },
+  run: async ({ secrets }, { body: { provider_type, password } }) => ({
+    provider_type,
+    message: await secrets.setUp(provider_type, password),
+  }),
+});

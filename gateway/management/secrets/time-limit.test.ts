@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { withinTime } from './time-limit.ts';
+
+const late = (): Error => new Error('too late');
+
+it('passes the result or the error of what ends in time', async () => {
+  expect(await withinTime(60_000, async () => 'result', late)).toBe('result');
+  await expect(withinTime(60_000, async () => Promise.reject(new Error('failed')), late)).rejects.toThrow('failed');
+});
+
+it('rejects and aborts what hangs', async () => {
+  let signal: AbortSignal | undefined;
+  const hanging = withinTime(
+    5,
+    async (given) => {
+      signal = given;
+      return new Promise<never>(() => undefined);
+    },
+    late,
+  );
+  await expect(hanging).rejects.toThrow('too late');
+  expect(signal?.aborted).toBe(true);
+});

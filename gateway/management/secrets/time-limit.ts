@@ -1,0 +1,20 @@
+/** Runs something that may hang. After `limitMs` its signal is aborted, and the result rejects with `late`. */
+export async function withinTime<Result>(
+  limitMs: number,
+  run: (signal: AbortSignal) => Promise<Result>,
+  late: () => Error,
+): Promise<Result> {
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      abort.abort();
+      reject(late());
+    }, limitMs);
+  });
+  try {
+    return await Promise.race([run(abort.signal), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

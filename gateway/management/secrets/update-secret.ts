@@ -1,0 +1,27 @@
+import { Type } from 'typebox';
+import { defineManagementOperation } from '../operation.ts';
+import {
+  NOT_SET_UP,
+  PROVIDER_PATH,
+  SECRET_NOT_FOUND,
+  SecretPath,
+  SecretResult,
+  SecretValue,
+  UNSUPPORTED,
+} from './secret-shapes.ts';
+
+export const updateSecret = defineManagementOperation({
+  id: 'updateSecret',
+  method: 'PUT',
+  path: `${PROVIDER_PATH}/keys/{key}`,
+  tag: 'secrets',
+  summary: 'Update a secret',
+  description: 'The encrypted provider only.',
+  input: { path: SecretPath, body: Type.Object({ value: SecretValue }) },
+  success: { status: 200, body: SecretResult },
+  errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, secret_not_found: SECRET_NOT_FOUND },
+  run: async ({ secrets }, { path: { key }, body: { value } }) => {
+    await secrets.update(key, value);
+    return { key, message: 'secret updated' };
+  },
+});
