@@ -67,17 +67,20 @@ module.exports = {
       comment:
         'From gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the configuration reader.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
-      to: { path: '^gateway/', pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}` },
+      to: {
+        path: '^gateway/',
+        pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}`,
+      },
     },
     {
       name: 'cli-starts-the-gateway',
       severity: 'error',
       comment:
-        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log) and check key files before that.',
+        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log), receive the redirect of a login, and check key files before that.',
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log)\\.ts$|^gateway/authserver/keys/|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/redirect-listener)\\.ts$|^gateway/authserver/keys/|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {

@@ -232,8 +232,9 @@ export class Gateway {
       connectOnePassword: connectWithSdk(),
     };
     const { env } = process;
+    const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    return createManagementApi({ ...api, env, secrets, version, log, now: Date.now, endpoints });
+    return createManagementApi({ ...api, env, registry, secrets, version, log, now: Date.now, endpoints });
   }
 
   /** Every virtual server belongs to the default group of the management API. */

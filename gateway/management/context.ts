@@ -1,5 +1,6 @@
 import type { ClientRegistrations } from './clients/registrations/client-registrations.ts';
 import type { Groups } from './groups/groups.ts';
+import type { Registry } from './registry/service/registry.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
 
@@ -7,6 +8,7 @@ import type { Skills } from './skills/skills.ts';
 export interface ManagementContext {
   readonly clients: ClientRegistrations;
   readonly groups: Groups;
+  readonly registry: Registry;
   readonly secrets: Secrets;
   readonly skills: Skills;
   /** Version of vmcp. */

@@ -6,9 +6,10 @@ import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import { Registry, type RegistryOptions } from './registry/service/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
-import type { FindSkills } from './skills/source/skill-sources.ts';
+import type { RegistryEntry } from './skills/source/registry-entry.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -17,6 +18,7 @@ export interface ManagementApiOptions {
   readonly folders: UserFolders;
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
+  readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir'>;
   readonly version: string;
@@ -24,8 +26,6 @@ export interface ManagementApiOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Allows sources of skills on private and loopback addresses. For tests and development. */
   readonly allowPrivateIp?: boolean | undefined;
-  /** Lists the skills of registries by name; absent without registries. */
-  readonly findSkills?: FindSkills | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;
@@ -33,11 +33,13 @@ export interface ManagementApiOptions {
 
 /** Creates the handler of the management API. Passes requests for paths of others to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, env, allowPrivateIp, findSkills, now, version, log } = options;
+  const { stateDir, folders, endpoints, env, allowPrivateIp, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, ...options.secrets });
-  const skills = new Skills({ stateDir, folders, groups, env, now, findSkills, allowPrivateIp });
+  const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
+  const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
+  const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, secrets, skills, version, openApi }, log);
+  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, skills, version, openApi }, log);
 }

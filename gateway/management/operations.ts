@@ -10,6 +10,20 @@ import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
 import { listGroups } from './groups/list-groups.ts';
 import type { ManagementOperation } from './operation.ts';
+import { addRegistry } from './registry/operations/add-registry.ts';
+import { deleteRegistry } from './registry/operations/delete-registry.ts';
+import { getRegistryServer } from './registry/operations/get-registry-server.ts';
+import { getRegistry } from './registry/operations/get-registry.ts';
+import { listRegistries } from './registry/operations/list-registries.ts';
+import { listRegistryServers } from './registry/operations/list-registry-servers.ts';
+import { logInToRegistry } from './registry/operations/log-in-to-registry.ts';
+import { logOutOfRegistry } from './registry/operations/log-out-of-registry.ts';
+import { refreshRegistry } from './registry/operations/refresh-registry.ts';
+import { updateRegistry } from './registry/operations/update-registry.ts';
+import { getProtocolServer } from './registry/protocol/get-protocol-server.ts';
+import { getRegistrySkill } from './registry/protocol/get-registry-skill.ts';
+import { listProtocolServers } from './registry/protocol/list-protocol-servers.ts';
+import { listRegistrySkills } from './registry/protocol/list-registry-skills.ts';
 import { createSecret } from './secrets/create-secret.ts';
 import { deleteSecret } from './secrets/delete-secret.ts';
 import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
@@ -39,6 +53,20 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   createGroup,
   getGroup,
   deleteGroup,
+  listRegistries,
+  addRegistry,
+  getRegistry,
+  updateRegistry,
+  deleteRegistry,
+  refreshRegistry,
+  listRegistryServers,
+  getRegistryServer,
+  logInToRegistry,
+  logOutOfRegistry,
+  listProtocolServers,
+  getProtocolServer,
+  listRegistrySkills,
+  getRegistrySkill,
   setUpSecrets,
   getSecretsProvider,
   listSecrets,

@@ -7,7 +7,9 @@ it('is a document without a finding of the linter', async () => {
   const config = await createConfig({ extends: ['recommended-strict'] });
   const source = JSON.stringify(openApiOf(OPERATIONS, '0.0.0'));
   const findings = await lintFromString({ source, absoluteRef: 'openapi.json', config });
-  expect(findings.map(({ ruleId, message, location: [at] }) => `${ruleId} ${at?.pointer ?? ''}: ${message}`)).toEqual([]);
+  expect(findings.map(({ ruleId, message, location: [at] }) => `${ruleId} ${at?.pointer ?? ''}: ${message}`)).toEqual(
+    [],
+  );
 });
 
 it('gives every operation an id and a path of its own', () => {

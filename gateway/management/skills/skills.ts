@@ -17,7 +17,7 @@ import { placeOf, type Place } from './place.ts';
 import { readContent, type SkillContent } from './read-content.ts';
 import { SkillError } from './skill-error.ts';
 import { SkillStore } from './skill-store.ts';
-import { downloadSkill, type FindSkills, type SourceRequest } from './source/skill-sources.ts';
+import { downloadSkill, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
 
 export interface SkillsOptions {
   readonly stateDir: string;
@@ -28,7 +28,7 @@ export interface SkillsOptions {
   /** ms since the epoch. */
   readonly now: () => number;
   /** Lists the skills of registries; absent without registries. */
-  readonly findSkills?: FindSkills | undefined;
+  readonly registrySkills?: RegistrySkills | undefined;
   /** Allows sources on private and loopback addresses; http on loopback only. For tests and development. */
   readonly allowPrivateIp?: boolean | undefined;
 }
@@ -129,11 +129,11 @@ export class Skills {
 
   /** Runs a task that downloads skills into a folder, which is deleted afterwards. */
   async #withSources<Result>(signal: AbortSignal, run: (download: Downloader) => Promise<Result>): Promise<Result> {
-    const { env, folders, findSkills } = this.#options;
+    const { env, folders, registrySkills } = this.#options;
     await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
     const workFolder = await mkdtemp(join(this.#workFolder, 'skill-'));
     const outbound = createOutbound({ policy: this.#policy });
-    const deps = { outbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, findSkills };
+    const deps = { outbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, registrySkills };
     try {
       return await run((request) => downloadSkill({ ...request, workFolder, signal }, deps));
     } finally {

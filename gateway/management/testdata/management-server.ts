@@ -31,6 +31,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     stateDir: folder,
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
+    registry: { isReadOnly: false, loginPorts: [0] },
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
     version: '1.2.3',
     env: {},

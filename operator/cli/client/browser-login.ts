@@ -6,7 +6,7 @@ import type {
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { printable } from '../../../gateway/contract/printable.ts';
-import { openRedirectListener, type RedirectListener } from './redirect-listener.ts';
+import { openRedirectListener, type RedirectListener } from '../../../gateway/http/redirect-listener.ts';
 import { readLogin, writeLogin, type Login } from './stored-login.ts';
 
 const WAIT_MS = 300_000;
@@ -36,7 +36,7 @@ export class BrowserLogin implements OAuthClientProvider {
   #verifier = '';
   /** Issuer of the authorization server's metadata. */
   #issuer: string | undefined;
-  #redirected: Promise<URLSearchParams> | undefined;
+  #redirected: Promise<URLSearchParams | undefined> | undefined;
 
   private constructor(url: string, place: LoginPlace, login: Login) {
     this.#url = url;
@@ -72,7 +72,10 @@ export class BrowserLogin implements OAuthClientProvider {
   async clientInformation(): Promise<OAuthClientInformationMixed | undefined> {
     const { tokens, port } = this.#login;
     if (tokens?.refresh_token === undefined) this.#requireUser();
-    this.#listener ??= await openRedirectListener(port);
+    this.#listener ??= await openRedirectListener(
+      [port ?? 0, 0], // the client is registered for the earlier port
+      'Close this page and return to the terminal.',
+    );
     return this.#listener.port === port ? this.#login.client : undefined;
   }
 

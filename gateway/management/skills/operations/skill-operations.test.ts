@@ -204,15 +204,25 @@ describe('installing', () => {
   });
 
   it('finds a plain name in a registry', async () => {
-    const entry = (namespace: string, identifier: string) => ({ namespace, name: 'plain', packages: [{ registryType: 'oci', identifier }] }); // prettier-ignore
-    const all = [entry('a', oci('plain'))];
-    const { install } = await start({ findSkills: async () => all });
+    const { install, send, home } = await start();
+    const skill = (namespace: string, packages: object[]) => ({ namespace, name: 'plain', description: 'A skill.', version: '1.0.0', packages }); // prettier-ignore
+    const publish = async (...skills: object[]): Promise<void> => {
+      const local_path = join(home, 'registry-document.json');
+      const meta = { last_updated: '2026-01-01T00:00:00Z' };
+      writeFileSync(local_path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [], skills } }));
+      expect(await send('PUT', '/api/v1beta/registry/default', { local_path })).toMatchObject({ status: 200 });
+    };
+    const packages = [{ registryType: 'oci', identifier: oci('plain') }];
+    await publish(skill('io.github.a', packages));
     expect((await install('plain')).status).toBe(201);
     expect((await install(`${registry.host}/plain`)).status).toBe(404);
-    all.push(entry('b', oci('plain')));
+    await publish(skill('io.github.a', packages), skill('io.github.b', packages));
     expect((await install('plain')).status).toBe(409);
-    all.splice(0, 2, { namespace: 'a', name: 'plain', packages: [] });
+    await publish(skill('io.github.a', []));
     expect((await install('plain')).status).toBe(422);
+    rmSync(join(home, 'registry-document.json'));
+    const { status, text } = await install('plain');
+    expect([status, text]).toEqual([502, expect.stringContaining('the registry cannot be read')]);
   });
 
   it.each<[string, () => object, number]>([

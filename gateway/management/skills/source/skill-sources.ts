@@ -14,8 +14,8 @@ import { downloadFromGit } from './git/download-git.ts';
 import { downloadFromOci } from './oci/download-oci.ts';
 import { matchingEntries, packageOf, type RegistryEntry } from './registry-entry.ts';
 
-/** Lists the skills of the registries that may match a name. */
-export type FindSkills = (name: string, namespace?: string) => Promise<readonly RegistryEntry[]>;
+/** Lists the skills of the registries. */
+export type RegistrySkills = () => Promise<readonly RegistryEntry[]>;
 
 export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
   /** Text that names the skill. */
@@ -27,7 +27,7 @@ export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
 
 export interface SkillSourcesDeps extends DownloadDeps {
   /** Absent without registries. */
-  readonly findSkills?: FindSkills | undefined;
+  readonly registrySkills?: RegistrySkills | undefined;
 }
 
 /** Downloads a skill from the place that a name means: git, an OCI registry, or an entry of a registry of skills. @throws SkillError */
@@ -55,8 +55,11 @@ async function inRegistry(name: RegistryName, deps: SkillSourcesDeps): Promise<O
   throw new SkillError('skill_not_found', `no registry has a skill "${name.name}": check its name, or name its source`);
 }
 
-async function find(wanted: RegistryName, { findSkills }: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
-  const entries = matchingEntries((await findSkills?.(wanted.name, wanted.namespace)) ?? [], wanted);
+async function find(wanted: RegistryName, { registrySkills }: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
+  const skills = await registrySkills?.().catch((error: unknown) => {
+    throw new SkillError('source_failed', `the registry cannot be read: ${(error as Error).message}`);
+  });
+  const entries = matchingEntries(skills ?? [], wanted);
   if (entries.length < 2) return entries[0];
   const names = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
   throw new SkillError('skill_conflict', `several skills have the name "${wanted.name}": choose one of ${names}`);

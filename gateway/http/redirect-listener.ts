@@ -18,20 +18,30 @@ const page = (text: string): string =>
 export interface RedirectListener {
   readonly port: number;
   readonly redirectUri: string;
-  /** Resolves with the parameters of the first redirect that has this `state`; other requests get 400. */
-  receive(state: string): Promise<URLSearchParams>;
+  /**
+   * Resolves with the parameters of the first redirect that has this `state`, or with undefined when the listener closes.
+   * Other requests get 400.
+   */
+  receive(state: string): Promise<URLSearchParams | undefined>;
+  /** Lets the process end while it listens. */
+  unref(): void;
   close(): void;
 }
 
-/** Listens on the earlier port, for which the client is registered, or on any other one. */
-export async function openRedirectListener(earlierPort: number | undefined): Promise<RedirectListener> {
+/**
+ * Listens on the first of these ports that is free; port 0 stands for any. `next` tells the user what to do after the login.
+ * Rejects when no port is free.
+ */
+export async function openRedirectListener(ports: readonly number[], next: string): Promise<RedirectListener> {
   const server = createServer();
-  const port = (earlierPort !== undefined && (await listen(server, earlierPort))) || (await listen(server, 0));
+  let port: number | undefined;
+  for (const candidate of ports) port ??= await listen(server, candidate);
   if (port === undefined) throw new Error('no free loopback port: close programs that hold many sockets');
   return {
     port,
     redirectUri: `http://127.0.0.1:${String(port)}${PATH}`,
-    receive: (state) => receive(server, state),
+    receive: (state) => receive(server, state, next),
+    unref: () => server.unref(),
     close: () => {
       server.close();
       server.closeAllConnections();
@@ -53,8 +63,11 @@ function listen(server: Server, port: number): Promise<number | undefined> {
   });
 }
 
-const receive = (server: Server, state: string): Promise<URLSearchParams> =>
+const receive = (server: Server, state: string, next: string): Promise<URLSearchParams | undefined> =>
   new Promise((resolve) => {
+    server.once('close', () => {
+      resolve(undefined);
+    });
     server.on('request', (req, res) => {
       const url = URL.parse(req.url ?? '', 'http://127.0.0.1');
       if (req.method !== 'GET' || url?.pathname !== PATH || url.searchParams.get('state') !== state) {
@@ -62,7 +75,7 @@ const receive = (server: Server, state: string): Promise<URLSearchParams> =>
         return;
       }
       const text = url.searchParams.has('code') ? 'You are logged in.' : 'The login failed.';
-      res.writeHead(200, HEADERS).end(page(`${text} Close this page and return to the terminal.`));
+      res.writeHead(200, HEADERS).end(page(`${text} ${next}`));
       resolve(url.searchParams);
     });
   });

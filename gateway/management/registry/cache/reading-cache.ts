@@ -1,0 +1,110 @@
+import type { Logger } from '../../../contract/logger.ts';
+import { RegistryFault } from '../registry-fault.ts';
+import type { Reading } from '../sources/source.ts';
+import type { DiskCache } from './disk-cache.ts';
+import { isFresh, isUsable } from './freshness.ts';
+
+export interface ReadingCacheOptions {
+  readonly disk: DiskCache;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/** Reads a registry. `known` is the earlier reading. */
+export type Read = (known: Reading | undefined) => Promise<Reading>;
+
+interface Kept {
+  readonly reading: Reading;
+  readonly readAt: number;
+  readonly failedAt?: number | undefined;
+}
+
+/**
+ * Reading of one registry, in memory and on disk. Concurrent callers share one attempt. While the registry cannot be read, the
+ * kept reading is used for a week, unless the registry demands a login.
+ */
+export class ReadingCache {
+  readonly #options: ReadingCacheOptions;
+  readonly #location: string;
+  #kept: Kept | undefined;
+  #running: Promise<Reading> | undefined;
+  /** Number of calls of `clear`. */
+  #clears = 0;
+
+  /** `location` names the registry. */
+  constructor(location: string, options: ReadingCacheOptions) {
+    this.#location = location;
+    this.#options = options;
+  }
+
+  /** Returns the kept reading while it is fresh, else reads again. */
+  current(read: Read): Promise<Reading> {
+    return this.#share(async () => {
+      const kept = await this.#load();
+      if (kept && isFresh(kept, this.#options.now())) return kept.reading;
+      try {
+        return await this.#renew(read, kept?.reading);
+      } catch (error) {
+        return this.#standIn(error, kept);
+      }
+    });
+  }
+
+  /** Reads again, even if the kept reading is fresh. Keeps it when that fails. */
+  async refresh(read: Read): Promise<void> {
+    await this.#running?.catch(() => undefined);
+    await this.#share(async () => this.#renew(read, (await this.#load())?.reading));
+  }
+
+  /** Forgets the reading, and does not keep one that is running. */
+  async clear(): Promise<void> {
+    this.#clears += 1;
+    this.#kept = undefined;
+    await this.#options.disk.delete(this.#location);
+  }
+
+  #share(attempt: () => Promise<Reading>): Promise<Reading> {
+    this.#running ??= attempt().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #load(): Promise<Kept | undefined> {
+    if (this.#kept) return this.#kept;
+    const kept = await this.#options.disk.get(this.#location);
+    if (!kept) return undefined;
+    const { readAt, etag, catalog } = kept;
+    this.#kept = { readAt, reading: { catalog: { ...catalog, skills: catalog.skills }, etag } };
+    return this.#kept;
+  }
+
+  async #renew(read: Read, known: Reading | undefined): Promise<Reading> {
+    const clears = this.#clears;
+    const reading = await read(known);
+    if (clears !== this.#clears) return reading;
+    const readAt = this.#options.now();
+    this.#kept = { reading, readAt };
+    const { catalog, etag } = reading;
+    const { skills, ...rest } = catalog;
+    const kept = {
+      ...{ location: this.#location, readAt, ...(etag !== undefined && { etag }) },
+      catalog: { ...rest, servers: [...rest.servers], ...(skills && { skills: [...skills] }) },
+    };
+    await this.#options.disk.set(kept, readAt).catch((error: unknown) => {
+      this.#options.log.warn('a registry cannot be kept on disk', { cause: String(error) });
+    });
+    return reading;
+  }
+
+  #standIn(error: unknown, kept: Kept | undefined): Reading {
+    const isFault = error instanceof RegistryFault && error.kind !== 'auth';
+    const now = this.#options.now();
+    if (!isFault || !kept || !isUsable(kept, now)) throw error;
+    this.#kept = { ...kept, failedAt: now };
+    const since = new Date(kept.readAt).toISOString();
+    this.#options.log.warn('a registry cannot be read: its last content is used', { cause: error.message, since });
+    return kept.reading;
+  }
+}

@@ -1,0 +1,33 @@
+import { Type } from 'typebox';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
+import { API_BASE, defineManagementOperation } from '../../operation.ts';
+import { findServer } from '../lookup/find-server.ts';
+import { ServerLookup } from '../schema/entries.ts';
+import { READING_ERRORS, REGISTRY_NOT_FOUND } from '../registry-errors.ts';
+import { RegistryPath } from './registry-path.ts';
+
+export const getRegistryServer = defineManagementOperation({
+  id: 'getRegistryServer',
+  method: 'GET',
+  path: `${API_BASE}/registry/{name}/servers/{serverName}`,
+  tag: 'registry',
+  summary: 'Get a server of a registry',
+  description: 'A name without a slash also finds the only server that ends in `/NAME`.',
+  input: {
+    path: Type.Object({
+      ...RegistryPath.properties,
+      serverName: Type.String({ minLength: 1, description: 'Name of the server, with its slash as `%2F`.' }),
+    }),
+  },
+  success: { status: 200, body: ServerLookup },
+  errors: {
+    ...REGISTRY_NOT_FOUND,
+    server_not_found: { status: 404, message: 'Server not found: GET the servers of the registry lists them' },
+    ...READING_ERRORS,
+  },
+  run: async ({ registry }, { path: { name, serverName } }) => {
+    const found = findServer(await registry.entries(name), serverName);
+    if (!found) throw new OperationError('server_not_found');
+    return found;
+  },
+});

@@ -1,0 +1,16 @@
+import { API_BASE, defineManagementOperation } from '../../operation.ts';
+import { RegistryDetail } from '../schema/registry.ts';
+import { READING_ERRORS, REGISTRY_NOT_FOUND } from '../registry-errors.ts';
+import { RegistryPath } from './registry-path.ts';
+
+export const getRegistry = defineManagementOperation({
+  id: 'getRegistry',
+  method: 'GET',
+  path: `${API_BASE}/registry/{name}`,
+  tag: 'registry',
+  summary: 'Get a registry with its servers',
+  input: { path: RegistryPath },
+  success: { status: 200, body: RegistryDetail },
+  errors: { ...REGISTRY_NOT_FOUND, ...READING_ERRORS },
+  run: ({ registry }, { path: { name } }) => registry.detail(name),
+});

@@ -1,0 +1,23 @@
+import { Type } from 'typebox';
+import { API_BASE, defineManagementOperation } from '../../operation.ts';
+import { RegistryUpdate } from '../schema/settings.ts';
+import { SOURCE_TYPES } from '../schema/source-type.ts';
+import { UPDATE_ERRORS } from '../registry-errors.ts';
+import { RegistryPath } from './registry-path.ts';
+
+export const updateRegistry = defineManagementOperation({
+  id: 'updateRegistry',
+  method: 'PUT',
+  path: `${API_BASE}/registry/{name}`,
+  tag: 'registry',
+  summary: 'Choose the source of a registry',
+  description:
+    'Without a source the built-in registry is used. A URL is probed: a server of the MCP registry protocol has the type `api`, a document the type `url`. A login at the earlier source ends.',
+  input: { path: RegistryPath, body: RegistryUpdate },
+  success: {
+    status: 200,
+    body: Type.Object({ type: Type.Enum([...SOURCE_TYPES], { description: 'Kind of the source.' }) }),
+  },
+  errors: UPDATE_ERRORS,
+  run: async ({ registry }, { path: { name }, body }) => ({ type: await registry.update(name, body) }),
+});

@@ -1,0 +1,67 @@
+import { Type, type Static } from 'typebox';
+import { text, texts, whole } from '../../../contract/optional.ts';
+import { EntryMetadata, EnvVar, Header, OAuthConfig, Provenance } from './entry-parts.ts';
+import { PermissionProfile } from './permission-profile.ts';
+
+const common = {
+  name: text('Name in reverse-DNS form.'),
+  title: text('Name for people.'),
+  description: Type.String({ description: 'Purpose of the server.' }),
+  tier: Type.String({ description: '`Official` or `Community`.' }),
+  status: Type.String({ description: '`Active` or `Deprecated`.' }),
+  transport: Type.String({ description: '`stdio`, `sse` or `streamable-http`.' }),
+  tools: Type.Array(Type.String(), { description: 'Names of its tools.' }),
+  overview: text('Longer description in Markdown.'),
+  repository_url: text('Source repository.'),
+  tags: texts('Tags for search.'),
+  env_vars: Type.Optional(Type.Array(EnvVar, { description: 'Environment variables.' })),
+  metadata: Type.Optional(EntryMetadata),
+  custom_metadata: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the publisher.' }),
+  ),
+  proxy_port: whole('Port on which the server is exposed.'),
+};
+
+/** Server that runs from a container image or a package. */
+export const ServerEntry = Type.Object(
+  {
+    ...common,
+    image: Type.String({ description: 'Container image, `npx://` or `uvx://` package.' }),
+    args: texts('Arguments of the server.'),
+    container_tags: texts('Tags of the image.'),
+    permissions: Type.Optional(PermissionProfile),
+    provenance: Type.Optional(Provenance),
+    target_port: whole('Port that the server listens on.'),
+  },
+  { description: 'Server that runs from a container image or a package.' },
+);
+export type ServerEntry = Static<typeof ServerEntry>;
+
+/** Server that runs elsewhere. */
+export const RemoteServerEntry = Type.Object(
+  {
+    ...common,
+    url: Type.String({ description: 'MCP endpoint.' }),
+    headers: Type.Optional(Type.Array(Header, { description: 'Headers that the server reads.' })),
+    oauth_config: Type.Optional(OAuthConfig),
+  },
+  { description: 'Server that runs elsewhere.' },
+);
+export type RemoteServerEntry = Static<typeof RemoteServerEntry>;
+
+/** All servers of a registry, each list sorted by name. */
+export const ServerLists = Type.Object({
+  servers: Type.Array(ServerEntry, { description: 'Servers that run from an image, sorted by name.' }),
+  remote_servers: Type.Optional(
+    Type.Array(RemoteServerEntry, { description: 'Servers that run elsewhere, sorted by name.' }),
+  ),
+});
+export type ServerLists = Static<typeof ServerLists>;
+
+/** One server of a registry. */
+export const ServerLookup = Type.Object({
+  server: Type.Optional(ServerEntry),
+  remote_server: Type.Optional(RemoteServerEntry),
+  is_remote: Type.Boolean({ description: 'True: `remote_server` is set. False: `server` is set.' }),
+});
+export type ServerLookup = Static<typeof ServerLookup>;

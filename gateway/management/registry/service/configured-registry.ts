@@ -1,0 +1,62 @@
+import type { Outbound } from '../../../outbound/fetch.ts';
+import { ReadingCache, type Read } from '../cache/reading-cache.ts';
+import type { Catalog } from '../document/catalog.ts';
+import { loginRequired, RegistryLogin } from '../login/registry-login.ts';
+import type { RegistrySettings } from '../schema/settings.ts';
+import type { RegistrySummary } from '../schema/registry.ts';
+import { sourceOf } from '../sources/index.ts';
+import { registryPolicy, requester } from '../sources/request.ts';
+import type { RegistryDeps } from './registry-deps.ts';
+
+/** The registry of one version of the settings. */
+export class ConfiguredRegistry {
+  readonly settings: RegistrySettings;
+  /** Login at the registry; undefined without `auth`. */
+  readonly login: RegistryLogin | undefined;
+  readonly #outbound: Outbound;
+  readonly #cache: ReadingCache;
+  readonly #read: Read;
+  readonly #isRemote: boolean;
+
+  /** Throws `RegistryFault` for an issuer that must not be called. */
+  constructor(settings: RegistrySettings, deps: RegistryDeps) {
+    const { type, location, allow_private_ip: allowPrivateIp, auth } = settings;
+    const { now, outbound, log, logins, disk, loginPorts } = deps;
+    this.settings = settings;
+    this.#outbound = outbound({ policy: registryPolicy(allowPrivateIp), log });
+    this.login =
+      auth && new RegistryLogin({ auth, allowPrivateIp, store: logins, outbound, now, log, ports: loginPorts });
+    const source = sourceOf(type);
+    const request = requester(this.#outbound, async () => this.login?.authorization());
+    this.#read = (known) => source.read(location, { request, readAt: new Date(now()).toISOString(), known });
+    this.#isRemote = source.isRemote;
+    this.#cache = new ReadingCache(location, { disk, now, log });
+  }
+
+  /** Returns the content. Throws `RegistryFault`, also for kept content that a login protects. */
+  async catalog(): Promise<Catalog> {
+    if (this.login && !(await this.login.isLoggedIn())) throw loginRequired();
+    const { catalog } = await (this.#isRemote ? this.#cache.current(this.#read) : this.#read(undefined));
+    return catalog;
+  }
+
+  /** Reads again. */
+  async refresh(): Promise<void> {
+    await (this.#isRemote ? this.#cache.refresh(this.#read) : this.#read(undefined));
+  }
+
+  async authStatus(): Promise<RegistrySummary['auth_status']> {
+    if (!this.login) return 'none';
+    return (await this.login.isLoggedIn()) ? 'authenticated' : 'configured';
+  }
+
+  /** Ends the login and forgets the content. Rejects if the stored login cannot be deleted. */
+  async logOut(): Promise<void> {
+    await this.login?.end();
+    await this.#cache.clear();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#outbound.close(), this.login?.close()]);
+  }
+}

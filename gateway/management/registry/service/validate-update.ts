@@ -1,0 +1,64 @@
+import { RegistryFault } from '../registry-fault.ts';
+import { RegistryLogin } from '../login/registry-login.ts';
+import type { RegistrySettings, RegistryUpdate } from '../schema/settings.ts';
+import { chooseSource, locationsIn, type Source } from '../settings/choose-source.ts';
+import { sourceOf } from '../sources/index.ts';
+import { registryPolicy, requester, type Request } from '../sources/request.ts';
+import type { RegistryDeps } from './registry-deps.ts';
+
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Checks new settings in the order of the contract: number of locations, permission, source, document, login. Throws
+ * `RegistryFault`, and what `permit` throws.
+ */
+export async function validateUpdate(
+  update: RegistryUpdate,
+  permit: () => void,
+  deps: RegistryDeps,
+): Promise<RegistrySettings> {
+  const { allow_private_ip: allowPrivateIp = false, auth } = update;
+  if (locationsIn(update).length > 1) {
+    throw new RegistryFault('setting', 'more than one source: set only one of url, api_url and local_path');
+  }
+  permit();
+  const outbound = deps.outbound({ policy: registryPolicy(allowPrivateIp), log: deps.log });
+  try {
+    const request = limited(requester(outbound, async () => undefined));
+    const source = await chooseSource(update, request);
+    if (auth && !sourceOf(source.type).isRemote) {
+      throw new RegistryFault('setting', 'auth is for registries behind a URL: set url or api_url, or remove auth');
+    }
+    await checkDocument(source, request, auth !== undefined, deps);
+    if (auth) await checkLogin(auth, allowPrivateIp, deps);
+    return { ...source, allow_private_ip: allowPrivateIp, ...(auth && { auth }) };
+  } finally {
+    await outbound.close();
+  }
+}
+
+const limited =
+  (request: Request): Request =>
+  (url, options) =>
+    request(url, { ...options, timeoutMs: Math.min(options.timeoutMs, TIMEOUT_MS) });
+
+/** Reads the document of a file or URL. A server of the protocol has just answered. */
+async function checkDocument({ type, location }: Source, request: Request, hasAuth: boolean, deps: RegistryDeps) {
+  if (type === 'api') return;
+  try {
+    await sourceOf(type).read(location, { request, readAt: new Date(deps.now()).toISOString() });
+  } catch (error) {
+    const canLogIn = hasAuth && error instanceof RegistryFault && error.kind === 'auth';
+    if (!canLogIn) throw error;
+  }
+}
+
+async function checkLogin(auth: RegistrySettings['auth'] & object, allowPrivateIp: boolean, deps: RegistryDeps) {
+  const { logins: store, outbound, now, log } = deps;
+  const login = new RegistryLogin({ auth, allowPrivateIp, store, outbound, now, log });
+  try {
+    await login.check();
+  } finally {
+    await login.close();
+  }
+}

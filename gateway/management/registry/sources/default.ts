@@ -1,0 +1,13 @@
+import snapshot from '../snapshot/registry.json' with { type: 'json' };
+import { catalogIn } from '../document/document-fault.ts';
+import type { Reading, RegistrySource } from './source.ts';
+
+let reading: Reading | undefined;
+
+/** Servers that come with vmcp. */
+export const builtIn: RegistrySource = {
+  type: 'default',
+  isRemote: false,
+  read: async (_location, { readAt }) =>
+    (reading ??= { catalog: catalogIn(JSON.stringify(snapshot), 'the built-in registry', readAt) }),
+};

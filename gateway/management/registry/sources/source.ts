@@ -1,0 +1,29 @@
+import type { Catalog } from '../document/catalog.ts';
+import type { SourceType } from '../schema/source-type.ts';
+import type { Request } from './request.ts';
+
+/** Content of a registry, as it was read. */
+export interface Reading {
+  readonly catalog: Catalog;
+  /** Validator of the document, for a conditional request. */
+  readonly etag?: string | undefined;
+}
+
+/** Access to the outside for one reading. */
+export interface ReadingDeps {
+  /** Sends GET requests, with the credential of the registry. */
+  readonly request: Request;
+  /** RFC 3339. */
+  readonly readAt: string;
+  /** Earlier reading of the same location. */
+  readonly known?: Reading | undefined;
+}
+
+/** One kind of registry. */
+export interface RegistrySource {
+  readonly type: SourceType;
+  /** True: a reading costs requests, which may need a login, and is kept for an hour. */
+  readonly isRemote: boolean;
+  /** Reads the whole registry. Throws `RegistryFault`. */
+  readonly read: (location: string, deps: ReadingDeps) => Promise<Reading>;
+}

@@ -1,0 +1,19 @@
+import { catalogIn } from '../document/document-fault.ts';
+import { placeOf, requireAccess } from './request.ts';
+import type { RegistrySource } from './source.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** Document behind a URL. An unchanged document is not sent again, if the server supports ETag. @see RFC 9110 §13.1.2 */
+export const url: RegistrySource = {
+  type: 'url',
+  isRemote: true,
+  read: async (location, { request, readAt, known }) => {
+    const etag = known?.etag;
+    const headers = etag === undefined ? {} : { 'if-none-match': etag };
+    const reply = await request(location, { timeoutMs: TIMEOUT_MS, headers });
+    requireAccess(reply);
+    if (reply.status === 304 && known) return known;
+    return { catalog: catalogIn(reply.body, placeOf(location), readAt), etag: reply.headers['etag'] };
+  },
+};
