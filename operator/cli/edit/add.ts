@@ -13,7 +13,8 @@ import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder, type Folder } from './folder.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
-import { EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface AddOptions extends OutputFlags {
@@ -56,7 +57,7 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
     { change: 'created' as const, file, objects: [`${kind}/${name}`] },
     ...(secrets ? [{ change: secrets.change, file: secrets.path, objects: [`Secret/${secretName}`] }] : []),
   ];
-  printOutcome({ changes, facts: { missing }, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes, facts: { missing }, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 

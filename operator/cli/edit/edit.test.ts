@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { MAX_CLIENT_FILE_BYTES } from '../../source/clients/client-file.ts';
 import type { NewServer } from '../../source/edit/new-server.ts';
+import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
 import { importFile } from './import.ts';
@@ -21,13 +22,17 @@ beforeEach(async () => {
   testScope().defer(() => rm(home, { recursive: true, force: true }));
 });
 
+/** Renders paths relative to the home folder, and the command of this checkout as "vmcp". */
+const shortened = (text: string): string =>
+  text.replaceAll(ownCommandLine(), 'vmcp').replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ');
+
 type Io = Parameters<typeof init>[2];
 
-/** Runs a command and returns what it printed, with paths relative to the home folder and two spaces between columns. */
+/** Runs a command and returns what it printed, with short paths and two spaces between columns. */
 async function run(command: (io: Io) => Promise<number>) {
   const output = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({
-    write: (text: string) => (output[name] += text.replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ')),
+    write: (text: string) => (output[name] += shortened(text)),
   });
   const code = await command({ stdout: stream('stdout'), stderr: stream('stderr') });
   return { code, ...output };

@@ -10,7 +10,8 @@ import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
-import { created, EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 export interface ImportOptions extends OutputFlags {
@@ -47,7 +48,7 @@ export async function importFile(path: string, options: ImportOptions, io: Io): 
     leftOut,
     missing,
   };
-  printOutcome({ changes: created(dir, files), facts, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes: created(dir, files), facts, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 

@@ -3,7 +3,8 @@ import { labelOf } from '../../source/clients/names.ts';
 import { starterFiles } from '../../source/edit/starter-files.ts';
 import { findFiles } from '../../source/files/find-files.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { created, EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 /** `vmcp init [DIR]`: writes a folder with one endpoint and one server. 0, 1 when it cannot write, 2 for a folder in use. */
@@ -18,6 +19,6 @@ export async function init(dir: string, options: OutputFlags, io: Io): Promise<n
   const files = starterFiles(labelOf(basename(resolve(dir))));
   if (!(await writeChanges(newFiles(dir, files), io))) return 1;
   await printProblems(dir, io);
-  printOutcome({ changes: created(dir, files), next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes: created(dir, files), next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }

@@ -6,7 +6,8 @@ import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder } from './folder.ts';
-import { EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface RemoveOptions extends OutputFlags {
@@ -34,7 +35,7 @@ export async function remove(name: string, options: RemoveOptions, io: Io): Prom
   await printProblems(dir, io);
   const change = removal.remaining === undefined ? ('deleted' as const) : ('changed' as const);
   const changes = [{ change, file, objects: [`${member.kind}/${name}`] }];
-  printOutcome({ changes, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 
