@@ -15,7 +15,7 @@ import { placeOf, readFolder, type Folder } from './folder.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
+import { printProblems, writeChanges, type EditHost } from './write-changes.ts';
 
 export interface AddOptions extends OutputFlags {
   readonly dir: string;
@@ -24,7 +24,7 @@ export interface AddOptions extends OutputFlags {
 }
 
 /** `vmcp add NAME SOURCE`: adds a server to a folder. 0, 1 when it cannot write, 2 for bad input. */
-export async function add(name: string, server: NewServer, options: AddOptions, io: Io): Promise<number> {
+export async function add(name: string, server: NewServer, options: AddOptions, io: EditHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);

@@ -26,15 +26,15 @@ beforeEach(async () => {
 const shortened = (text: string): string =>
   text.replaceAll(ownCommandLine(), 'vmcp').replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ');
 
-type Io = Parameters<typeof init>[2];
+type Host = Parameters<typeof init>[2];
 
 /** Runs a command and returns what it printed, with short paths and two spaces between columns. */
-async function run(command: (io: Io) => Promise<number>) {
+async function run(command: (host: Host) => Promise<number>, env: Host['env'] = {}) {
   const output = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => (output[name] += shortened(text)),
   });
-  const code = await command({ stdout: stream('stdout'), stderr: stream('stderr') });
+  const code = await command({ stdout: stream('stdout'), stderr: stream('stderr'), env });
   return { code, ...output };
 }
 
@@ -43,8 +43,9 @@ const importText = async (text: string | Buffer, options: { name?: string; outpu
   return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io));
 };
 const importServers = (servers: unknown) => importText(JSON.stringify({ mcpServers: servers }));
+const SERVER = { args: [], env: [], secrets: [], headers: [], transport: undefined };
 const addServer = (name: string, source: string, more: Partial<NewServer> = {}, group?: string) => {
-  const server = { source, args: [], env: [], secrets: [], headers: [], transport: undefined, ...more };
+  const server = { ...SERVER, source, ...more };
   return run((io) => add(name, server, { dir, ...(group !== undefined && { group }) }, io));
 };
 const removeServer = (name: string) => run((io) => remove(name, { dir }, io));
@@ -92,6 +93,22 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
 `);
     const { stdout } = await validateFolder();
     expect(stdout).toMatch(/^vmcp\/github\.yaml:\d+: MCPServer\/github: .* \[SecretKeyNotFound\]\n$/u);
+  });
+
+  it('names the variables of the client that are not set here', async () => {
+    const servers = { github: { ...MEMORY, env: { GITHUB_TOKEN: '${env:GH_TOKEN}' } } };
+    const { code, stderr } = await importServers(servers);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(
+        /^vmcp\/github\.yaml:\d+: .*: the variable GH_TOKEN is set neither .* nor in vmcp\/\.env: .*\n$/u,
+      ) as unknown,
+    });
+    expect(await readdir(dir)).toEqual(['gateway.yaml', 'github.yaml']);
+    const added = await run((host) => add('a', { ...SERVER, source: 'npx://x' }, { dir }, host), {
+      GH_TOKEN: 'canary',
+    });
+    expect(added).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('prints JSON with -o json', async () => {
@@ -163,7 +180,9 @@ client.json: none of its servers can run in vmcp: nothing was written
     dir = join(home, 'client.json', 'vmcp');
     const { code, stderr } = await importServers({ memory: MEMORY });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make its folder writable/u);
+    expect(stderr).toMatch(
+      /^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make its folder writable/u,
+    );
   });
 
   it('accepts a file with a byte order mark', async () => {

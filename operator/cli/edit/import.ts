@@ -12,7 +12,7 @@ import type { Io } from '../validate/problems-output.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { newFiles, printProblems, writeChanges } from './write-changes.ts';
+import { newFiles, printProblems, writeChanges, type EditHost } from './write-changes.ts';
 
 export interface ImportOptions extends OutputFlags {
   readonly dir: string;
@@ -21,7 +21,7 @@ export interface ImportOptions extends OutputFlags {
 }
 
 /** `vmcp import FILE`: writes resources for the servers of a client's file. 0, 1 when it cannot write, 2 for bad input. */
-export async function importFile(path: string, options: ImportOptions, io: Io): Promise<number> {
+export async function importFile(path: string, options: ImportOptions, io: EditHost): Promise<number> {
   const { dir } = options;
   const name = options.name ?? labelOf(basename(resolve(dir)));
   if (labelOf(name) !== name) {

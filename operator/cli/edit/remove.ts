@@ -4,18 +4,17 @@ import { removeObject } from '../../source/edit/remove-object.ts';
 import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manifest-object.ts';
 import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
-import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder } from './folder.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
+import { printProblems, writeChanges, type EditHost } from './write-changes.ts';
 
 export interface RemoveOptions extends OutputFlags {
   readonly dir: string;
 }
 
 /** `vmcp remove NAME`: removes a server from its file. 0, 1 when it cannot write, 2 for bad input. */
-export async function remove(name: string, options: RemoveOptions, io: Io): Promise<number> {
+export async function remove(name: string, options: RemoveOptions, io: EditHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);

@@ -24,13 +24,18 @@ export async function writeChanges(changes: readonly FileChange[], { stderr }: I
   }
 }
 
+/** The process, as far as commands that edit a folder need it. */
+export interface EditHost extends Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /** Validates a folder and prints its problems and warnings as `vmcp validate` does, except expected ones. */
 export async function printProblems(
   dir: string,
-  { stderr }: Io,
+  { stderr, env }: EditHost,
   isExpected: (problem: LocatedProblem) => boolean = () => false,
 ): Promise<void> {
-  const { problems, warnings } = await examine([dir], {}, NO_STATE);
+  const { problems, warnings } = await examine([dir], { hostEnv: env }, NO_STATE);
   stderr.write(
     formatProblems(
       problems.filter((problem) => !isExpected(problem)),

@@ -98,20 +98,28 @@ describe('a command', () => {
     ]);
   });
 
-  it.each(['${input:github_token}', '${env:GITHUB_TOKEN}', '${GITHUB_TOKEN}', 'Bearer ${TOKEN:-none}'])(
+  it.each(['${input:github_token}', 'Bearer ${TOKEN}', '${TOKEN:-none}', '${workspaceFolder}', '${env:A}${env:B}'])(
     'has no value for %s',
     (text) => {
-      expect(processOf(command('npx x', { KEY: text })).secrets).toEqual([{ name: 'KEY', missing: text }]);
+      const { env, secrets } = processOf(command('npx x', { KEY: text }));
+      expect({ env, secrets }).toEqual({ env: [], secrets: [{ name: 'KEY', missing: text }] });
     },
   );
 
+  it.each(['${env:github_token}', '${env:GITHUB_TOKEN}', '${GITHUB_TOKEN}'])('takes %s from the host', (text) => {
+    const { env, secrets } = processOf(command('npx x', { KEY: text, OTHER: 'a' }));
+    expect(env).toEqual([{ name: 'KEY', fromEnv: text.replace(/^\$\{(?:env:)?|\}$/gu, '') }]);
+    expect(secrets).toEqual([{ name: 'OTHER', value: 'a' }]);
+  });
+
   it('of docker passes only the variables of -e', () => {
     const text = 'docker run -i --rm -e GITHUB_TOKEN -e HOST_KEY --env=MODE=fast=1 -e MODE=slow ghcr.io/a/b';
-    expect(processOf(command(text, { GITHUB_TOKEN: 'ghp_x', UNUSED: 'y' })).secrets).toEqual([
+    const { env, secrets } = processOf(command(text, { GITHUB_TOKEN: 'ghp_x', UNUSED: 'y' }));
+    expect(secrets).toEqual([
       { name: 'GITHUB_TOKEN', value: 'ghp_x' },
-      { name: 'HOST_KEY', missing: '${env:HOST_KEY}' },
       { name: 'MODE', value: 'slow' },
     ]);
+    expect(env).toEqual([{ name: 'HOST_KEY', fromEnv: 'HOST_KEY' }]);
   });
 
   it('of Zed may be an object', () => {
@@ -157,9 +165,10 @@ describe('a URL', () => {
   });
 
   it('keeps the values of headers for a Secret', () => {
-    const headers = { Authorization: 'Bearer ${input:key}', 'X-Team': 'a' };
+    const headers = { Authorization: 'Bearer ${input:key}', 'X-Key': '${env:KEY}', 'X-Team': 'a' };
     expect(remoteOf({ url: 'https://a.example/mcp', headers }).headers).toEqual([
       { name: 'Authorization', missing: 'Bearer ${input:key}' },
+      { name: 'X-Key', missing: '${env:KEY}' },
       { name: 'X-Team', value: 'a' },
     ]);
   });
@@ -170,6 +179,8 @@ describe('a URL', () => {
       { name: 'Authorization', value: 'Bearer abc' },
       { name: 'X-A', missing: '${B}' },
     ]);
+    const [header] = remoteOf({ command: 'npx', args, env: { AUTH: 'Bearer ${env:TOKEN}' } }).headers;
+    expect(header).toEqual({ name: 'Authorization', missing: '${AUTH}' });
   });
 
   it('leaves out headers of the protocol', () => {
