@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { renameSync, rmSync } from 'node:fs';
-import { lstat, mkdir, open, realpath, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 /** Change of one file of the user. */
 export interface FileChange {
@@ -12,77 +25,131 @@ export interface FileChange {
   readonly mode?: number;
 }
 
-/** A file cannot be written. Exit code 1. */
-export class FileWriteError extends Error {
-  constructor(path: string, cause: NodeJS.ErrnoException) {
-    super(`${path} cannot be written (${cause.code ?? 'unknown error'}): make its folder writable, or choose another`, {
-      cause,
-    });
-    this.name = 'FileWriteError';
+/** A file of the user cannot be read or written. The message is a sentence that names the file and says what to do. */
+export class UserFileError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UserFileError';
   }
 }
 
-interface Draft {
+/** A change that is ready: only a rename or a deletion is left. */
+interface Prepared {
+  /** File behind symbolic links; the link itself for a deletion. */
   readonly path: string;
   /** Complete new content beside the file; undefined for a file to delete. */
   readonly draft: string | undefined;
+  /** Present content and mode; undefined for a new file. */
+  readonly before: Before | undefined;
+}
+
+interface Before {
+  readonly bytes: Uint8Array;
+  readonly mode: number;
 }
 
 /**
- * Changes files as one step: writes every new content into a draft beside its file, then renames the drafts at once. A
- * symbolic link stays, and its target changes. An interruption leaves the old files, or the new ones.
- * @throws FileWriteError
+ * Changes files as one step: writes every new content into a draft beside its file, then renames the drafts. A symbolic
+ * link stays, and its target changes. After an error all files are as before. An interruption leaves each file old or new.
+ * @throws UserFileError
  */
-export async function changeFiles(changes: readonly FileChange[]): Promise<void> {
-  const drafts: Draft[] = [];
-  for (const change of changes) {
-    try {
-      drafts.push(await prepare(change));
-    } catch (error) {
-      for (const { draft } of drafts) if (draft !== undefined) rmSync(draft, { force: true });
-      throw new FileWriteError(change.path, error as NodeJS.ErrnoException);
-    }
-  }
-  for (const draft of drafts) finish(draft);
-}
-
-/** Synchronous, so that nothing else runs between the renames of several files. */
-function finish({ path, draft }: Draft): void {
+export function changeFiles(changes: readonly FileChange[]): void {
+  const prepared: Prepared[] = [];
   try {
-    if (draft === undefined) rmSync(path);
-    else renameSync(draft, path);
-  } catch (error) {
-    if (draft !== undefined) rmSync(draft, { force: true });
-    throw new FileWriteError(path, error as NodeJS.ErrnoException);
+    for (const change of changes) prepared.push(translated(change.path, 'written', () => prepare(change)));
+    prepared.forEach((change, index) => {
+      try {
+        translated(change.path, 'written', () => {
+          finish(change);
+        });
+      } catch (error) {
+        prepared.slice(0, index).forEach(restore);
+        throw error;
+      }
+    });
+  } finally {
+    for (const { draft } of prepared) if (draft !== undefined) rmSync(draft, { force: true });
   }
 }
 
-async function prepare({ path, text, mode = 0o666 }: FileChange): Promise<Draft> {
-  if (text === undefined) return { path, draft: undefined };
-  await mkdir(dirname(path), { recursive: true });
-  const target = await realpath(path).catch(() => path);
-  const known = await stat(target).catch(() => undefined);
-  const draft = join(dirname(target), `.${basename(target)}.${randomUUID()}.draft`);
-  const file = await open(draft, 'wx', mode);
+function prepare({ path, text, mode = 0o666 }: FileChange): Prepared {
+  const target = text === undefined ? path : targetOf(path);
+  const before = contentOf(target);
+  if (before && (before.mode & 0o200) === 0)
+    throw new UserFileError(`${target} is read-only: allow writing (chmod u+w), then try again`);
+  if (text === undefined) return { path, draft: undefined, before };
+  mkdirSync(dirname(target), { recursive: true });
+  return { path: target, draft: writeDraft(target, text, before?.mode, mode), before };
+}
+
+function contentOf(path: string): Before | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && { bytes: readFileSync(path), mode: stats.mode & 0o7777 };
+}
+
+/** Writes and syncs a file beside `path`. The umask reduces the mode of a new file only. */
+function writeDraft(path: string, content: string | Uint8Array, mode: number | undefined, newMode: number): string {
+  const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.draft`);
+  const descriptor = openSync(draft, 'wx', mode ?? newMode);
   try {
-    if (known) await file.chmod(known.mode & 0o7777);
-    await file.writeFile(text);
-    await file.sync();
+    if (mode !== undefined) fchmodSync(descriptor, mode);
+    writeFileSync(descriptor, content);
+    fsyncSync(descriptor);
+    return draft;
   } catch (error) {
-    await rm(draft, { force: true });
+    rmSync(draft, { force: true });
     throw error;
   } finally {
-    await file.close();
+    closeSync(descriptor);
   }
-  return { path: target, draft };
+}
+
+function finish({ path, draft }: Prepared): void {
+  if (draft === undefined) rmSync(path);
+  else renameSync(draft, path);
+}
+
+/** Undoes a finished change. */
+function restore({ path, before }: Prepared): void {
+  if (!before) rmSync(path, { force: true });
+  else renameSync(writeDraft(path, before.bytes, before.mode, before.mode), path);
+}
+
+/** Returns the file that a path leads to. The last symbolic link may lead to a file that does not exist yet. */
+export function targetOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+    return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
+  }
+}
+
+export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/** Runs file operations and turns a system error into a sentence. @throws UserFileError */
+export function translated<Result>(path: string, action: 'read' | 'written', run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof UserFileError) throw error;
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    const advice = action === 'read' ? 'make it readable' : 'make it and its folder writable';
+    throw new UserFileError(`${path} cannot be ${action} (${code}): ${advice}, then try again`, error);
+  }
 }
 
 /** Returns true for a file, a folder or a symbolic link, even one that leads nowhere. */
-export const isThere = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
+export function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Returns true for a file that its group or every user can read. */
-export const othersCanRead = async (path: string): Promise<boolean> => ((await stat(path)).mode & 0o044) !== 0;
+export const othersCanRead = (path: string): boolean => (statSync(path).mode & 0o044) !== 0;

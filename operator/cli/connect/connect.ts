@@ -7,7 +7,8 @@ import { configFileOf, installedMarkOf, type UserFolders } from '../../../gatewa
 import { register, registered, snippet, unregister, type Edit } from '../../../gateway/management/clients/register.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
-import { readUserFile, UserFileError, writeUserFile } from '../../local/user-file.ts';
+import { readUserFile, writeUserFile } from '../../local/user-file.ts';
+import { UserFileError } from '../../local/write-files.ts';
 import { renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
 

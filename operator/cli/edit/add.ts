@@ -45,11 +45,11 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
   const { kind, text, secret } = serverText(reading.server, { name, namespace, group: group.name, secretName });
   const [problem] = textProblems(joinDocuments(text, ...(secret ? [secret.text] : [])));
   if (problem !== undefined) return refuse(problem);
-  const file = await freeFile(dir, name);
+  const file = freeFile(dir, name);
   const secrets = secret && (await secretsChange(dir, secret, io));
   if (secrets === 'unreadable') return EXIT_INVALID;
   for (const warning of reading.warnings) io.stderr.write(`warning: ${name}: ${warning}\n`);
-  if (!(await writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io))) return 1;
+  if (!writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io)) return 1;
   const missing = secret?.missing ?? [];
   printMissing(missing, dir, io);
   await printProblems(dir, io, isMissingValue(missing));
@@ -71,11 +71,11 @@ function chooseGroup({ groups }: Folder, { dir, group }: AddOptions): ManifestOb
 }
 
 /** Returns the path of a file that does not exist yet. */
-async function freeFile(dir: string, name: string): Promise<string> {
+function freeFile(dir: string, name: string): string {
   const taken = new Set([GATEWAY_FILE, SECRETS_FILE]);
   for (;;) {
     const file = `${freeName(name, (free) => taken.has(`${free}.yaml`))}.yaml`;
-    if (!(await isThere(join(dir, file)))) return join(dir, file);
+    if (!isThere(join(dir, file))) return join(dir, file);
     taken.add(file);
   }
 }
@@ -87,7 +87,7 @@ async function secretsChange(
   { stderr }: Io,
 ): Promise<(FileChange & { readonly change: 'created' | 'changed' }) | 'unreadable'> {
   const path = join(dir, SECRETS_FILE);
-  if (!(await isThere(path))) {
+  if (!isThere(path)) {
     const { text, mode = 0o600 } = secretsFile([secret]);
     return { path, text, mode, change: 'created' };
   }
@@ -96,6 +96,6 @@ async function secretsChange(
     stderr.write(`${path}: ${read.message}\n`);
     return 'unreadable';
   }
-  if (await othersCanRead(path)) stderr.write(`warning: other users can read ${path}: chmod 600 ${path}\n`);
+  if (othersCanRead(path)) stderr.write(`warning: other users can read ${path}: chmod 600 ${path}\n`);
   return { path, text: appendDocument(read.text, secret.text), change: 'changed' };
 }

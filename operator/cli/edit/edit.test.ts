@@ -181,7 +181,7 @@ client.json: none of its servers can run in vmcp: nothing was written
     const { code, stderr } = await importServers({ memory: MEMORY });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make its folder writable/u,
+      /^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make it and its folder writable/u,
     );
   });
 

@@ -39,8 +39,8 @@ export async function importFile(path: string, options: ImportOptions, io: EditH
     io.stderr.write(`${path}: none of its servers can run in vmcp: nothing was written\n`);
     return EXIT_INVALID;
   }
-  if (await hasOwnFile(dir, files, io)) return EXIT_INVALID;
-  if (!(await writeChanges(newFiles(dir, files), io))) return 1;
+  if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
+  if (!writeChanges(newFiles(dir, files), io)) return 1;
   printMissing(missing, dir, io);
   await printProblems(dir, io, isMissingValue(missing));
   const facts = {
@@ -75,9 +75,8 @@ function printNotes({ servers, leftOut }: ImportFiles, { stderr }: Io): void {
 }
 
 /** Returns true after it printed which files of the folder would be overwritten. */
-async function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): Promise<boolean> {
-  const checked = files.map(async ({ name }) => ((await isThere(join(dir, name))) ? [join(dir, name)] : []));
-  const present = (await Promise.all(checked)).flat();
+function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): boolean {
+  const present = files.map(({ name }) => join(dir, name)).filter(isThere);
   if (present.length === 0) return false;
   stderr.write(
     `${present.join(', ')} ${present.length === 1 ? 'exists' : 'exist'}: choose another folder with --dir\n`,

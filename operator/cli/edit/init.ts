@@ -16,7 +16,7 @@ export async function init(dir: string, options: OutputFlags, io: EditHost): Pro
     return EXIT_INVALID;
   }
   const files = starterFiles(labelOf(basename(resolve(dir))));
-  if (!(await writeChanges(newFiles(dir, files), io))) return 1;
+  if (!writeChanges(newFiles(dir, files), io)) return 1;
   await printProblems(dir, io);
   printOutcome({ changes: created(dir, files), next: ownCommandLine('up', dir) }, options, io);
   return 0;

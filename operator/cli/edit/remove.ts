@@ -30,7 +30,7 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
   if ('reason' in read) return refuse(`${file}: ${read.message}`);
   const removal = removeObject(read.text, (value) => isSame(value, member));
   if (removal.is === 'refused') return refuse(`${placeOf(member)}: ${removal.why}: remove it by hand`);
-  if (!(await writeChanges([{ path: file, text: removal.remaining }], io))) return 1;
+  if (!writeChanges([{ path: file, text: removal.remaining }], io)) return 1;
   await printProblems(dir, io);
   const change = removal.remaining === undefined ? ('deleted' as const) : ('changed' as const);
   const changes = [{ change, file, objects: [`${member.kind}/${name}`] }];

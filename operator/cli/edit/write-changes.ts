@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { changeFiles, FileWriteError, type FileChange } from '../../local/write-files.ts';
+import { changeFiles, type FileChange, UserFileError } from '../../local/write-files.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems, type Io } from '../validate/problems-output.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
@@ -13,12 +13,12 @@ export const newFiles = (dir: string, files: readonly NewFile[]): FileChange[] =
   files.map(({ name, text, mode }) => ({ path: join(dir, name), text, ...(mode !== undefined && { mode }) }));
 
 /** Changes files. Returns false after it printed why it cannot. */
-export async function writeChanges(changes: readonly FileChange[], { stderr }: Io): Promise<boolean> {
+export function writeChanges(changes: readonly FileChange[], { stderr }: Io): boolean {
   try {
-    await changeFiles(changes);
+    changeFiles(changes);
     return true;
   } catch (error) {
-    if (!(error instanceof FileWriteError)) throw error;
+    if (!(error instanceof UserFileError)) throw error;
     stderr.write(`${error.message}\n`);
     return false;
   }
