@@ -14,6 +14,7 @@ export const importCommand = defineCommand(
       .addOption(outputOption())
       .action(async (file: string, flags: { dir: string; name?: string; output?: 'json' }) => {
         const { importFile } = await import('../edit/import.ts');
-        process.exitCode = await importFile(file, flags, process);
+        const { thisHost } = await import('../edit/edit-host.ts');
+        process.exitCode = await importFile(file, flags, thisHost());
       }),
 );

@@ -13,9 +13,11 @@ import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder, type Folder } from './folder.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
+import type { ServerHost } from './edit-host.ts';
 import { ownCommandLine } from '../own-command.ts';
+import { unmetNeeds } from './needs.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges, type EditHost } from './write-changes.ts';
+import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface AddOptions extends OutputFlags {
   readonly dir: string;
@@ -24,7 +26,7 @@ export interface AddOptions extends OutputFlags {
 }
 
 /** `vmcp add NAME SOURCE`: adds a server to a folder. 0, 1 when it cannot write, 2 for bad input. */
-export async function add(name: string, server: NewServer, options: AddOptions, io: EditHost): Promise<number> {
+export async function add(name: string, server: NewServer, options: AddOptions, io: ServerHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
@@ -52,6 +54,8 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
   if (!writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io)) return 1;
   const missing = secret?.missing ?? [];
   printMissing(missing, dir, io);
+  for (const line of await unmetNeeds([{ name, spec: reading.server }], io.programs))
+    io.stderr.write(`warning: ${line}\n`);
   await printProblems(dir, io, isMissingValue(missing));
   const changes = [
     { change: 'created' as const, file, objects: [`${kind}/${name}`] },

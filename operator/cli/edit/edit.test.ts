@@ -8,6 +8,7 @@ import type { NewServer } from '../../source/edit/new-server.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
+import type { ServerHost } from './edit-host.ts';
 import { importFile } from './import.ts';
 import { init } from './init.ts';
 import { remove } from './remove.ts';
@@ -26,23 +27,35 @@ beforeEach(async () => {
 const shortened = (text: string): string =>
   text.replaceAll(ownCommandLine(), 'vmcp').replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ');
 
-type Host = Parameters<typeof init>[2];
+/** Machine with every program that servers need. */
+const PROGRAMS = { find: () => '/usr/bin/program', succeeds: async () => true, engineAnswers: async () => true };
 
 /** Runs a command and returns what it printed, with short paths and two spaces between columns. */
-async function run(command: (host: Host) => Promise<number>, env: Host['env'] = {}) {
+async function run(command: (host: ServerHost) => Promise<number>, machine: Partial<ServerHost> = {}) {
   const output = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => (output[name] += shortened(text)),
   });
-  const code = await command({ stdout: stream('stdout'), stderr: stream('stderr'), env });
+  const code = await command({
+    stdout: stream('stdout'),
+    stderr: stream('stderr'),
+    env: {},
+    programs: PROGRAMS,
+    ...machine,
+  });
   return { code, ...output };
 }
 
-const importText = async (text: string | Buffer, options: { name?: string; output?: 'json' } = {}) => {
+const importText = async (
+  text: string | Buffer,
+  options: { name?: string; output?: 'json' } = {},
+  machine: Partial<ServerHost> = {},
+) => {
   await writeFile(join(home, 'client.json'), text);
-  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io));
+  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io), machine);
 };
-const importServers = (servers: unknown) => importText(JSON.stringify({ mcpServers: servers }));
+const importServers = (servers: unknown, machine: Partial<ServerHost> = {}) =>
+  importText(JSON.stringify({ mcpServers: servers }), {}, machine);
 const SERVER = { args: [], env: [], secrets: [], headers: [], transport: undefined };
 const addServer = (name: string, source: string, more: Partial<NewServer> = {}, group?: string) => {
   const server = { ...SERVER, source, ...more };
@@ -106,9 +119,28 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
     });
     expect(await readdir(dir)).toEqual(['gateway.yaml', 'github.yaml']);
     const added = await run((host) => add('a', { ...SERVER, source: 'npx://x' }, { dir }, host), {
-      GH_TOKEN: 'canary',
+      env: { GH_TOKEN: 'canary' },
     });
     expect(added).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('names the programs that are missing on this machine, and the servers that need them', async () => {
+    const container = { command: 'docker', args: ['run', '-i', 'mcp/fetch'] };
+    const uvx = { command: 'uvx', args: ['mcp-server-time'] };
+    const programs = { ...PROGRAMS, find: () => undefined, engineAnswers: async () => false };
+    const servers = { memory: MEMORY, fetch: container, time: uvx, puppeteer: container };
+    const { code, stderr } = await importServers(servers, { programs });
+    expect({ code, lines: stderr.split('\n').map((line) => line.replace(/,? so .*?: /u, ' ... ')) }).toEqual({
+      code: 0,
+      lines: [
+        'warning: memory: npm is not on PATH ... install Node.js with npm (check again: vmcp doctor)',
+        'warning: fetch, puppeteer: neither docker nor podman responds ... start one of them (check again: vmcp doctor)',
+        'warning: time: neither uv nor python3 is on PATH ... install uv (https://docs.astral.sh/uv), or python3 with its venv module (check again: vmcp doctor)',
+        '',
+      ],
+    });
+    const added = await run((host) => add('x', { ...SERVER, source: 'mcp/x' }, { dir }, host), { programs });
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: x: neither docker /u) as unknown });
   });
 
   it('prints JSON with -o json', async () => {

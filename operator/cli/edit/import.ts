@@ -10,9 +10,11 @@ import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
+import type { ServerHost } from './edit-host.ts';
 import { ownCommandLine } from '../own-command.ts';
+import { unmetNeeds } from './needs.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { newFiles, printProblems, writeChanges, type EditHost } from './write-changes.ts';
+import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 export interface ImportOptions extends OutputFlags {
   readonly dir: string;
@@ -21,7 +23,7 @@ export interface ImportOptions extends OutputFlags {
 }
 
 /** `vmcp import FILE`: writes resources for the servers of a client's file. 0, 1 when it cannot write, 2 for bad input. */
-export async function importFile(path: string, options: ImportOptions, io: EditHost): Promise<number> {
+export async function importFile(path: string, options: ImportOptions, io: ServerHost): Promise<number> {
   const { dir } = options;
   const name = options.name ?? labelOf(basename(resolve(dir)));
   if (labelOf(name) !== name) {
@@ -42,6 +44,7 @@ export async function importFile(path: string, options: ImportOptions, io: EditH
   if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
   if (!writeChanges(newFiles(dir, files), io)) return 1;
   printMissing(missing, dir, io);
+  for (const line of await unmetNeeds(servers, io.programs)) io.stderr.write(`warning: ${line}\n`);
   await printProblems(dir, io, isMissingValue(missing));
   const facts = {
     servers: servers.map(({ name: server, original, warnings }) => ({ name: server, original, warnings })),

@@ -5,9 +5,10 @@ import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manif
 import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
 import { placeOf, readFolder } from './folder.ts';
+import type { EditHost } from './edit-host.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges, type EditHost } from './write-changes.ts';
+import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface RemoveOptions extends OutputFlags {
   readonly dir: string;

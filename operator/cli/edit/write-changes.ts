@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { changeFiles, type FileChange, UserFileError } from '../../local/write-files.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems, type Io } from '../validate/problems-output.ts';
+import type { EditHost } from './edit-host.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 
@@ -22,11 +23,6 @@ export function writeChanges(changes: readonly FileChange[], { stderr }: Io): bo
     stderr.write(`${error.message}\n`);
     return false;
   }
-}
-
-/** The process, as far as commands that edit a folder need it. */
-export interface EditHost extends Io {
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Validates a folder and prints its problems and warnings as `vmcp validate` does, except expected ones. */
