@@ -1,6 +1,7 @@
 import { basename, join, resolve } from 'node:path';
 import { isThere } from '../../local/write-files.ts';
-import { MAX_CLIENT_FILE_BYTES, readClientFile, type ClientEntry } from '../../source/clients/client-file.ts';
+import type { ClientEntry } from '../../source/clients/client-entry.ts';
+import { MAX_CLIENT_FILE_BYTES, readClientFile } from '../../source/clients/client-file.ts';
 import { importedServers } from '../../source/clients/imported-servers.ts';
 import { labelOf } from '../../source/clients/names.ts';
 import { quoted } from '../../source/clients/quoted.ts';

@@ -122,6 +122,21 @@ describe('a command', () => {
     expect(env).toEqual([{ name: 'HOST_KEY', fromEnv: 'HOST_KEY' }]);
   });
 
+  it('of Codex takes the variables in env_vars from the host', () => {
+    const value = {
+      command: 'npx',
+      args: ['x'],
+      env: { A: 'b' },
+      env_vars: ['TOKEN', { name: 'KEY', source: 'local' }],
+    };
+    const { env, secrets } = processOf(value);
+    expect(env).toEqual([
+      { name: 'TOKEN', fromEnv: 'TOKEN' },
+      { name: 'KEY', fromEnv: 'KEY' },
+    ]);
+    expect(secrets).toEqual([{ name: 'A', value: 'b' }]);
+  });
+
   it('of Zed may be an object', () => {
     const nested = { source: 'custom', command: { path: 'npx', args: ['-y', 'x'] }, settings: {} };
     expect(processOf(nested).image).toBe('npx://x');
@@ -148,6 +163,15 @@ describe('a command', () => {
   });
 });
 
+it.each([{ command: 'npx', args: ['x'] }, { url: 'https://a.example/mcp' }])(
+  'warns about a filter of tools of %j',
+  (value) => {
+    expect(read({ ...value, disabled_tools: ['delete'] }).warnings).toEqual([
+      'its disabled_tools is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer',
+    ]);
+  },
+);
+
 describe('a URL', () => {
   it.each([
     ['of Cursor', { url: 'https://a.example/mcp' }, 'streamable-http'],
@@ -170,6 +194,20 @@ describe('a URL', () => {
       { name: 'Authorization', missing: 'Bearer ${input:key}' },
       { name: 'X-Key', missing: '${env:KEY}' },
       { name: 'X-Team', value: 'a' },
+    ]);
+  });
+
+  it('of Codex has headers in three members', () => {
+    const value = {
+      url: 'https://a.example/mcp',
+      bearer_token_env_var: 'TOKEN',
+      http_headers: { 'X-Team': 'a' },
+      env_http_headers: { 'X-Key': 'KEY' },
+    };
+    expect(remoteOf(value).headers).toEqual([
+      { name: 'X-Team', value: 'a' },
+      { name: 'X-Key', missing: '${env:KEY}' },
+      { name: 'Authorization', missing: 'Bearer ${env:TOKEN}' },
     ]);
   });
 
@@ -225,6 +263,8 @@ it.each([
   [{ command: 'npx', args: [1] }, 'its command or args are not texts'],
   [{ command: 'npx', args: ['x'], env: { A: null } }, 'its env values are not texts'],
   [{ command: 'npx', args: ['x'], env: ['A=b'] }, 'its env values are not texts'],
+  [{ command: 'npx', args: ['x'], env_vars: [1] }, 'its env values are not texts'],
+  [{ url: 'https://a.example', bearer_token_env_var: 1 }, 'its headers are not texts'],
   [{ command: 'npx', args: ['x'], env: { 'A B': 'c' } }, '"A B" cannot name an environment variable'],
 ])('leaves out %j', (value, reason) => {
   expect(reasonOf(value)).toBe(reason);
