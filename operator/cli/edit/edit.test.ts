@@ -201,7 +201,7 @@ client.json: none of its servers can run in vmcp: nothing was written
   });
 
   it.each([
-    ['a missing file', 'absent.json', 'cannot be read (ENOENT)'],
+    ['a missing file', 'absent.json', 'absent.json: no such file: correct the path'],
     ['a folder', '.', 'cannot be read (EISDIR)'],
   ])('refuses %s', async (_what, file, message) => {
     const { code, stderr } = await run((io) => importFile(join(home, file), { dir }, io));
