@@ -11,7 +11,7 @@ const KUBE = '^gateway/kube/';
 /** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */
 const CLIENTS = '^gateway/management/clients/(?!registrations/)';
 /** Files of users, written atomically: used by the command line and by the management API. */
-const USER_FILES = '^gateway/management/state/user-file\\.ts$';
+const USER_FILES = '^gateway/management/state/(user-file|write-files)\\.ts$';
 /** Shapes of Kubernetes objects. */
 const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
 /** Packages that use the network, the disk or a cluster. */

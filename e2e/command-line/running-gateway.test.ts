@@ -1,10 +1,11 @@
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { freePort } from '../harness/free-port.ts';
 import { entry, gatewayOver, group, virtualServer, yaml } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../harness/vmcp.ts';
+import { root, runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../harness/vmcp.ts';
 
 const scope = blockScope();
 let vmcp: Vmcp;
@@ -18,6 +19,17 @@ beforeAll(async () => {
   const failureHandling = { unhealthyThreshold: 1, healthCheckInterval: '1s' };
   const files = gatewayOver([entry('remote', remote.url), absent], { operational: { failureHandling } });
   vmcp = await startVmcp(scope, { files });
+});
+
+describe('vmcp up', () => {
+  it('prints commands that find it', async () => {
+    await eventually('the commands are printed', () => vmcp.stdout().includes('Stop with Ctrl-C.'));
+    const [, program = '', args = ''] = /^List the tools: {2}(\S*vmcp) (.*)$/mu.exec(vmcp.stdout()) ?? [];
+    expect(program).toBe(join(root, 'bin', 'vmcp'));
+    const { code, stdout } = await vmcpResult(testScope(), args.split(' '));
+    expect(code).toBe(0);
+    expect(stdout).toContain('remote_add');
+  });
 });
 
 describe('vmcp tools', () => {

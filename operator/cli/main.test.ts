@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from './commands/index.ts';
 import { createProgram } from './program.ts';
@@ -35,6 +37,21 @@ describe('--help', () => {
   it.each(LINES)('of %s has an example', (command) => {
     expect(helpOf(command)).toContain(`Example:\n  ${command}`);
   });
+});
+
+it('names the help of the command after wrong usage', () => {
+  expect(vmcp(['up'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'error: missing required argument \'paths\'\nRun "vmcp up --help" for its arguments and an example.\n',
+  });
+});
+
+it('ends without a message when nobody reads its output', async () => {
+  const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  const [stderr, [code]] = await Promise.all([readAll(child.stderr), once(child, 'exit')]);
+  expect({ code: code as unknown, stderr }).toEqual({ code: 141, stderr: '' });
 });
 
 it('prints its help to stdout', () => {

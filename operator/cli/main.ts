@@ -1,9 +1,11 @@
 import { enableCompileCache } from 'node:module';
 import { CommanderError } from 'commander';
+import { endWithReader } from './closed-pipe.ts';
 import { EXIT_USAGE } from './commands/command.ts';
 import { createProgram } from './program.ts';
 
 enableCompileCache();
+endWithReader();
 
 try {
   await createProgram().parseAsync();

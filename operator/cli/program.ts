@@ -11,6 +11,9 @@ export function createProgram(): Command {
     .addHelpText('after', exampleText('vmcp up examples/quickstart'))
     .showHelpAfterError('Run "vmcp --help" for the commands and options.')
     .exitOverride();
-  for (const command of COMMANDS) program.addCommand(command.copyInheritedSettings(program));
+  for (const command of COMMANDS) {
+    const help = `Run "vmcp ${command.name()} --help" for its arguments and an example.`;
+    program.addCommand(command.copyInheritedSettings(program).showHelpAfterError(help));
+  }
   return program;
 }

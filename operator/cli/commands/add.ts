@@ -41,7 +41,8 @@ export const addCommand = defineCommand(
       .addOption(outputOption())
       .action(async (name: string, [source = '', ...args]: string[], flags: Flags) => {
         const { add } = await import('../edit/add.ts');
+        const { thisHost } = await import('../edit/edit-host.ts');
         const { env, secret: secrets, header: headers, transport } = flags;
-        process.exitCode = await add(name, { source, args, env, secrets, headers, transport }, flags, process);
+        process.exitCode = await add(name, { source, args, env, secrets, headers, transport }, flags, thisHost());
       }),
 );

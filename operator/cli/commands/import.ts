@@ -8,12 +8,13 @@ export const importCommand = defineCommand(
   },
   (command) =>
     command
-      .argument('<file>', 'JSON with mcpServers or servers, or - for standard input')
+      .argument('<file>', 'JSON, the TOML of Codex, or - for standard input')
       .addOption(dirOption('folder to write, with new files only'))
       .option('--name <name>', 'name of the endpoint and its group (default: the folder)')
       .addOption(outputOption())
       .action(async (file: string, flags: { dir: string; name?: string; output?: 'json' }) => {
         const { importFile } = await import('../edit/import.ts');
-        process.exitCode = await importFile(file, flags, process);
+        const { thisHost } = await import('../edit/edit-host.ts');
+        process.exitCode = await importFile(file, flags, thisHost());
       }),
 );

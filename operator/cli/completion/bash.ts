@@ -1,14 +1,14 @@
-import type { CompletedCommand, Value } from './completed-command.ts';
+import { PROGRAM_OPTIONS, type CompletedCommand, type Value } from './completed-command.ts';
 
 /** Renders a script that bash 3.2 and later understand. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
-  const names = commands.map(({ name }) => name).join(' ');
+  const words = [...commands.map(({ name }) => name), ...PROGRAM_OPTIONS.flatMap(({ flags }) => flags)].join(' ');
   return `# Completion of vmcp for bash. Load it with: source <(vmcp completion bash)
 _vmcp() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} IFS=$'\\n'
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    _vmcp_words '${names} --help --version'
+    _vmcp_words '${words}'
     return
   fi
   case "\${COMP_WORDS[1]} $prev" in

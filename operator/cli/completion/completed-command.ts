@@ -22,6 +22,12 @@ export interface CompletedCommand {
 
 const HELP: CompletedOption = { flags: ['-h', '--help'], does: 'display help', value: 'none' };
 
+/** Options in place of a command. */
+export const PROGRAM_OPTIONS: readonly CompletedOption[] = [
+  HELP,
+  { flags: ['-V', '--version'], does: 'output the version number', value: 'none' },
+];
+
 /** Returns the facts of the commands that scripts for shells contain. */
 export const completedCommands = (commands: readonly Command[]): CompletedCommand[] =>
   commands.map((command) => ({
@@ -47,5 +53,5 @@ function argumentOf({ registeredArguments }: Command): Value {
   const [first] = registeredArguments;
   if (!first) return 'none';
   if (first.argChoices) return { choices: first.argChoices };
-  return first.name() === 'paths' || first.name() === 'file' ? 'path' : 'text';
+  return ['paths', 'file', 'dir'].includes(first.name()) ? 'path' : 'text';
 }

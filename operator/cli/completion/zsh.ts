@@ -1,6 +1,6 @@
-import type { CompletedCommand, CompletedOption, Value } from './completed-command.ts';
+import { PROGRAM_OPTIONS, type CompletedCommand, type CompletedOption, type Value } from './completed-command.ts';
 
-/** Renders a script for zsh with its completion system loaded (`compinit`). */
+/** Renders a script for zsh, to load or to copy as `_vmcp` into a folder of $fpath. Loads the completion system if needed. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
   return `#compdef vmcp
 # Completion of vmcp for zsh. Load it with: source <(vmcp completion zsh)
@@ -10,7 +10,11 @@ _vmcp() {
 ${commands.map(({ name, does }) => `    ${quote(`${name}:${does.replaceAll(':', '\\:')}`)}`).join('\n')}
   )
   if (( CURRENT == 2 )); then
-    _describe command commands
+    if [[ $words[2] == -* ]]; then
+      _arguments ${PROGRAM_OPTIONS.flatMap(optionSpecs).join(' ')}
+    else
+      _describe command commands
+    fi
     return
   fi
   shift words
@@ -19,7 +23,12 @@ ${commands.map(({ name, does }) => `    ${quote(`${name}:${does.replaceAll(':', 
 ${commands.map(commandCase).join('\n')}
   esac
 }
-compdef _vmcp vmcp
+if [[ $funcstack[1] == _vmcp ]]; then
+  _vmcp "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _vmcp vmcp
+fi
 `;
 }
 

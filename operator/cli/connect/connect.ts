@@ -7,7 +7,8 @@ import { register, registered, snippet, unregister, type Edit } from '../../../g
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { userFolders } from '../../local/user-folders.ts';
-import { readUserFile, UserFileError, writeUserFile } from '../../../gateway/management/state/user-file.ts';
+import { readUserFile, writeUserFile } from '../../../gateway/management/state/user-file.ts';
+import { UserFileError } from '../../../gateway/management/state/write-files.ts';
 import { renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
 

@@ -9,13 +9,22 @@ export interface Finding {
 }
 
 /** One line of `vmcp doctor`. Never rejects. */
-export interface Check {
+export interface Check<Facts = Machine> {
   readonly name: string;
-  run(machine: Machine): Promise<Finding> | Finding;
+  run(facts: Facts): Promise<Finding> | Finding;
+}
+
+/** Programs on this machine that start servers. */
+export interface Programs {
+  /** Returns the path of a program. */
+  readonly find: (program: string) => string | undefined;
+  /** Runs a program and returns true when it exits with 0. */
+  readonly succeeds: (file: string, args: readonly string[]) => Promise<boolean>;
+  readonly engineAnswers: () => Promise<boolean>;
 }
 
 /** The machine, as checks see it. */
-export interface Machine {
+export interface Machine extends Programs {
   readonly nodeVersion: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir: string;
@@ -23,11 +32,6 @@ export interface Machine {
   readonly running: Running | undefined;
   /** Issuers in the files that were named, without repetitions. */
   readonly issuers: readonly ExternalIssuer[];
-  /** Returns the path of a program. */
-  readonly find: (program: string) => string | undefined;
-  /** Runs a program and returns true when it exits with 0. */
-  readonly succeeds: (file: string, args: readonly string[]) => Promise<boolean>;
-  readonly engineAnswers: () => Promise<boolean>;
   readonly isPortFree: (port: number) => Promise<boolean>;
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
-import { findOnPath } from '../../../gateway/workloads/runner/schemes/path.ts';
-import { engineAnswers } from '../../local/container-engine.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../files/unreadable-files.ts';
@@ -14,13 +11,12 @@ import { examine } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
 import type { Machine } from './check.ts';
 import { CHECKS } from './checks/index.ts';
+import { programsOf } from './programs.ts';
 
 export interface DoctorFlags {
   readonly state?: string;
   readonly output?: 'json';
 }
-
-const PROGRAM_TIMEOUT_MS = 15_000;
 
 /** `vmcp doctor [PATH...]`: exits with 0, 1 when a check fails, or 2 for invalid files. */
 export async function doctor(paths: readonly string[], flags: DoctorFlags): Promise<number> {
@@ -49,14 +45,7 @@ const thisMachine = (stateDir: string, issuers: readonly ExternalIssuer[]): Mach
   stateDir,
   running: readRunning(stateDir),
   issuers,
-  find: (program) => findOnPath(program, process.env),
-  succeeds: (file, args) =>
-    new Promise((done) => {
-      execFile(file, args, { timeout: PROGRAM_TIMEOUT_MS }, (error) => {
-        done(error === null);
-      });
-    }),
-  engineAnswers: () => engineAnswers(process.env),
+  ...programsOf(process.env),
   isPortFree: (port) => isPortFree(port),
   writeFault,
   get: httpGet,

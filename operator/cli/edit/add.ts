@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isThere, othersCanRead, type FileChange } from '../../local/write-files.ts';
+import { isThere, othersCanRead, type FileChange } from '../../../gateway/management/state/write-files.ts';
 import { freeName, labelOf } from '../../source/clients/names.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { GATEWAY_FILE, SECRETS_FILE, secretsFile } from '../../source/edit/folder-files.ts';
@@ -13,7 +13,10 @@ import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder, type Folder } from './folder.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
-import { EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import type { ServerHost } from './edit-host.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { unmetNeeds } from './needs.ts';
+import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface AddOptions extends OutputFlags {
@@ -23,7 +26,7 @@ export interface AddOptions extends OutputFlags {
 }
 
 /** `vmcp add NAME SOURCE`: adds a server to a folder. 0, 1 when it cannot write, 2 for bad input. */
-export async function add(name: string, server: NewServer, options: AddOptions, io: Io): Promise<number> {
+export async function add(name: string, server: NewServer, options: AddOptions, io: ServerHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
@@ -44,19 +47,21 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
   const { kind, text, secret } = serverText(reading.server, { name, namespace, group: group.name, secretName });
   const [problem] = textProblems(joinDocuments(text, ...(secret ? [secret.text] : [])));
   if (problem !== undefined) return refuse(problem);
-  const file = await freeFile(dir, name);
+  const file = freeFile(dir, name);
   const secrets = secret && (await secretsChange(dir, secret, io));
   if (secrets === 'unreadable') return EXIT_INVALID;
   for (const warning of reading.warnings) io.stderr.write(`warning: ${name}: ${warning}\n`);
-  if (!(await writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io))) return 1;
+  if (!writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io)) return 1;
   const missing = secret?.missing ?? [];
   printMissing(missing, dir, io);
+  for (const line of await unmetNeeds([{ name, spec: reading.server }], io.programs))
+    io.stderr.write(`warning: ${line}\n`);
   await printProblems(dir, io, isMissingValue(missing));
   const changes = [
     { change: 'created' as const, file, objects: [`${kind}/${name}`] },
     ...(secrets ? [{ change: secrets.change, file: secrets.path, objects: [`Secret/${secretName}`] }] : []),
   ];
-  printOutcome({ changes, facts: { missing }, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes, facts: { missing }, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 
@@ -70,11 +75,11 @@ function chooseGroup({ groups }: Folder, { dir, group }: AddOptions): ManifestOb
 }
 
 /** Returns the path of a file that does not exist yet. */
-async function freeFile(dir: string, name: string): Promise<string> {
+function freeFile(dir: string, name: string): string {
   const taken = new Set([GATEWAY_FILE, SECRETS_FILE]);
   for (;;) {
     const file = `${freeName(name, (free) => taken.has(`${free}.yaml`))}.yaml`;
-    if (!(await isThere(join(dir, file)))) return join(dir, file);
+    if (!isThere(join(dir, file))) return join(dir, file);
     taken.add(file);
   }
 }
@@ -86,7 +91,7 @@ async function secretsChange(
   { stderr }: Io,
 ): Promise<(FileChange & { readonly change: 'created' | 'changed' }) | 'unreadable'> {
   const path = join(dir, SECRETS_FILE);
-  if (!(await isThere(path))) {
+  if (!isThere(path)) {
     const { text, mode = 0o600 } = secretsFile([secret]);
     return { path, text, mode, change: 'created' };
   }
@@ -95,6 +100,6 @@ async function secretsChange(
     stderr.write(`${path}: ${read.message}\n`);
     return 'unreadable';
   }
-  if (await othersCanRead(path)) stderr.write(`warning: other users can read ${path}: chmod 600 ${path}\n`);
+  if (othersCanRead(path)) stderr.write(`warning: other users can read ${path}: chmod 600 ${path}\n`);
   return { path, text: appendDocument(read.text, secret.text), change: 'changed' };
 }

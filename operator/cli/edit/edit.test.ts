@@ -5,8 +5,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { MAX_CLIENT_FILE_BYTES } from '../../source/clients/client-file.ts';
 import type { NewServer } from '../../source/edit/new-server.ts';
+import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
+import type { ServerHost } from './edit-host.ts';
 import { importFile } from './import.ts';
 import { init } from './init.ts';
 import { remove } from './remove.ts';
@@ -21,25 +23,42 @@ beforeEach(async () => {
   testScope().defer(() => rm(home, { recursive: true, force: true }));
 });
 
-type Io = Parameters<typeof init>[2];
+/** Renders paths relative to the home folder, and the command of this checkout as "vmcp". */
+const shortened = (text: string): string =>
+  text.replaceAll(ownCommandLine(), 'vmcp').replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ');
 
-/** Runs a command and returns what it printed, with paths relative to the home folder and two spaces between columns. */
-async function run(command: (io: Io) => Promise<number>) {
+/** Machine with every program that servers need. */
+const PROGRAMS = { find: () => '/usr/bin/program', succeeds: async () => true, engineAnswers: async () => true };
+
+/** Runs a command and returns what it printed, with short paths and two spaces between columns. */
+async function run(command: (host: ServerHost) => Promise<number>, machine: Partial<ServerHost> = {}) {
   const output = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({
-    write: (text: string) => (output[name] += text.replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ')),
+    write: (text: string) => (output[name] += shortened(text)),
   });
-  const code = await command({ stdout: stream('stdout'), stderr: stream('stderr') });
+  const code = await command({
+    stdout: stream('stdout'),
+    stderr: stream('stderr'),
+    env: {},
+    programs: PROGRAMS,
+    ...machine,
+  });
   return { code, ...output };
 }
 
-const importText = async (text: string | Buffer, options: { name?: string; output?: 'json' } = {}) => {
+const importText = async (
+  text: string | Buffer,
+  options: { name?: string; output?: 'json' } = {},
+  machine: Partial<ServerHost> = {},
+) => {
   await writeFile(join(home, 'client.json'), text);
-  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io));
+  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io), machine);
 };
-const importServers = (servers: unknown) => importText(JSON.stringify({ mcpServers: servers }));
+const importServers = (servers: unknown, machine: Partial<ServerHost> = {}) =>
+  importText(JSON.stringify({ mcpServers: servers }), {}, machine);
+const SERVER = { args: [], env: [], secrets: [], headers: [], transport: undefined };
 const addServer = (name: string, source: string, more: Partial<NewServer> = {}, group?: string) => {
-  const server = { source, args: [], env: [], secrets: [], headers: [], transport: undefined, ...more };
+  const server = { ...SERVER, source, ...more };
   return run((io) => add(name, server, { dir, ...(group !== undefined && { group }) }, io));
 };
 const removeServer = (name: string) => run((io) => remove(name, { dir }, io));
@@ -87,6 +106,41 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
 `);
     const { stdout } = await validateFolder();
     expect(stdout).toMatch(/^vmcp\/github\.yaml:\d+: MCPServer\/github: .* \[SecretKeyNotFound\]\n$/u);
+  });
+
+  it('names the variables of the client that are not set here', async () => {
+    const servers = { github: { ...MEMORY, env: { GITHUB_TOKEN: '${env:GH_TOKEN}' } } };
+    const { code, stderr } = await importServers(servers);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(
+        /^vmcp\/github\.yaml:\d+: .*: the variable GH_TOKEN is set neither .* nor in vmcp\/\.env: .*\n$/u,
+      ) as unknown,
+    });
+    expect(await readdir(dir)).toEqual(['gateway.yaml', 'github.yaml']);
+    const added = await run((host) => add('a', { ...SERVER, source: 'npx://x' }, { dir }, host), {
+      env: { GH_TOKEN: 'canary' },
+    });
+    expect(added).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('names the programs that are missing on this machine, and the servers that need them', async () => {
+    const container = { command: 'docker', args: ['run', '-i', 'mcp/fetch'] };
+    const uvx = { command: 'uvx', args: ['mcp-server-time'] };
+    const programs = { ...PROGRAMS, find: () => undefined, engineAnswers: async () => false };
+    const servers = { memory: MEMORY, fetch: container, time: uvx, puppeteer: container };
+    const { code, stderr } = await importServers(servers, { programs });
+    expect({ code, lines: stderr.split('\n').map((line) => line.replace(/,? so .*?: /u, ' ... ')) }).toEqual({
+      code: 0,
+      lines: [
+        'warning: memory: npm is not on PATH ... install Node.js with npm (check again: vmcp doctor)',
+        'warning: fetch, puppeteer: neither docker nor podman responds ... start one of them (check again: vmcp doctor)',
+        'warning: time: neither uv nor python3 is on PATH ... install uv (https://docs.astral.sh/uv), or python3 with its venv module (check again: vmcp doctor)',
+        '',
+      ],
+    });
+    const added = await run((host) => add('x', { ...SERVER, source: 'mcp/x' }, { dir }, host), { programs });
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: x: neither docker /u) as unknown });
   });
 
   it('prints JSON with -o json', async () => {
@@ -147,7 +201,7 @@ client.json: none of its servers can run in vmcp: nothing was written
   });
 
   it.each([
-    ['a missing file', 'absent.json', 'cannot be read (ENOENT)'],
+    ['a missing file', 'absent.json', 'absent.json: no such file: correct the path'],
     ['a folder', '.', 'cannot be read (EISDIR)'],
   ])('refuses %s', async (_what, file, message) => {
     const { code, stderr } = await run((io) => importFile(join(home, file), { dir }, io));
@@ -158,7 +212,9 @@ client.json: none of its servers can run in vmcp: nothing was written
     dir = join(home, 'client.json', 'vmcp');
     const { code, stderr } = await importServers({ memory: MEMORY });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make its folder writable/u);
+    expect(stderr).toMatch(
+      /^client\.json\/vmcp\/gateway\.yaml cannot be written \(\w+\): make it and its folder writable/u,
+    );
   });
 
   it('accepts a file with a byte order mark', async () => {

@@ -1,6 +1,7 @@
 import { basename, join, resolve } from 'node:path';
-import { isThere } from '../../local/write-files.ts';
-import { MAX_CLIENT_FILE_BYTES, readClientFile, type ClientEntry } from '../../source/clients/client-file.ts';
+import { isThere } from '../../../gateway/management/state/write-files.ts';
+import type { ClientEntry } from '../../source/clients/client-entry.ts';
+import { MAX_CLIENT_FILE_BYTES, readClientFile } from '../../source/clients/client-file.ts';
 import { importedServers } from '../../source/clients/imported-servers.ts';
 import { labelOf } from '../../source/clients/names.ts';
 import { quoted } from '../../source/clients/quoted.ts';
@@ -10,7 +11,10 @@ import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
-import { created, EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import type { ServerHost } from './edit-host.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { unmetNeeds } from './needs.ts';
+import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 export interface ImportOptions extends OutputFlags {
@@ -20,7 +24,7 @@ export interface ImportOptions extends OutputFlags {
 }
 
 /** `vmcp import FILE`: writes resources for the servers of a client's file. 0, 1 when it cannot write, 2 for bad input. */
-export async function importFile(path: string, options: ImportOptions, io: Io): Promise<number> {
+export async function importFile(path: string, options: ImportOptions, io: ServerHost): Promise<number> {
   const { dir } = options;
   const name = options.name ?? labelOf(basename(resolve(dir)));
   if (labelOf(name) !== name) {
@@ -38,16 +42,17 @@ export async function importFile(path: string, options: ImportOptions, io: Io): 
     io.stderr.write(`${path}: none of its servers can run in vmcp: nothing was written\n`);
     return EXIT_INVALID;
   }
-  if (await hasOwnFile(dir, files, io)) return EXIT_INVALID;
-  if (!(await writeChanges(newFiles(dir, files), io))) return 1;
+  if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
+  if (!writeChanges(newFiles(dir, files), io)) return 1;
   printMissing(missing, dir, io);
+  for (const line of await unmetNeeds(servers, io.programs)) io.stderr.write(`warning: ${line}\n`);
   await printProblems(dir, io, isMissingValue(missing));
   const facts = {
     servers: servers.map(({ name: server, original, warnings }) => ({ name: server, original, warnings })),
     leftOut,
     missing,
   };
-  printOutcome({ changes: created(dir, files), facts, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes: created(dir, files), facts, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 
@@ -74,9 +79,8 @@ function printNotes({ servers, leftOut }: ImportFiles, { stderr }: Io): void {
 }
 
 /** Returns true after it printed which files of the folder would be overwritten. */
-async function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): Promise<boolean> {
-  const checked = files.map(async ({ name }) => ((await isThere(join(dir, name))) ? [join(dir, name)] : []));
-  const present = (await Promise.all(checked)).flat();
+function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): boolean {
+  const present = files.map(({ name }) => join(dir, name)).filter(isThere);
   if (present.length === 0) return false;
   stderr.write(
     `${present.join(', ')} ${present.length === 1 ? 'exists' : 'exist'}: choose another folder with --dir\n`,

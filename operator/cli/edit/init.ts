@@ -2,12 +2,13 @@ import { basename, resolve } from 'node:path';
 import { labelOf } from '../../source/clients/names.ts';
 import { starterFiles } from '../../source/edit/starter-files.ts';
 import { findFiles } from '../../source/files/find-files.ts';
-import type { Io } from '../validate/problems-output.ts';
-import { created, EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import type { EditHost } from './edit-host.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 /** `vmcp init [DIR]`: writes a folder with one endpoint and one server. 0, 1 when it cannot write, 2 for a folder in use. */
-export async function init(dir: string, options: OutputFlags, io: Io): Promise<number> {
+export async function init(dir: string, options: OutputFlags, io: EditHost): Promise<number> {
   const [present] = (await findFiles([dir])).files;
   if (present !== undefined) {
     io.stderr.write(
@@ -16,8 +17,8 @@ export async function init(dir: string, options: OutputFlags, io: Io): Promise<n
     return EXIT_INVALID;
   }
   const files = starterFiles(labelOf(basename(resolve(dir))));
-  if (!(await writeChanges(newFiles(dir, files), io))) return 1;
+  if (!writeChanges(newFiles(dir, files), io)) return 1;
   await printProblems(dir, io);
-  printOutcome({ changes: created(dir, files), next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes: created(dir, files), next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }

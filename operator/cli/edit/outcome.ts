@@ -40,7 +40,3 @@ export function printOutcome({ changes, facts, next }: Outcome, { output }: Outp
 /** Returns the changes of a command that creates files. */
 export const created = (dir: string, files: readonly NewFile[]): ChangedFile[] =>
   files.map(({ name, objects }) => ({ change: 'created', file: join(dir, name), objects }));
-
-/** Returns the command that starts a folder. Quotes the folder for a shell. */
-export const upCommandLine = (dir: string): string =>
-  `vmcp up ${/^[\w./~-]+$/u.test(dir) ? dir : `'${dir.replaceAll("'", String.raw`'\''`)}'`}`;

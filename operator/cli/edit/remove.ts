@@ -4,9 +4,10 @@ import { removeObject } from '../../source/edit/remove-object.ts';
 import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manifest-object.ts';
 import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
-import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder } from './folder.ts';
-import { EXIT_INVALID, printOutcome, upCommandLine, type OutputFlags } from './outcome.ts';
+import type { EditHost } from './edit-host.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface RemoveOptions extends OutputFlags {
@@ -14,7 +15,7 @@ export interface RemoveOptions extends OutputFlags {
 }
 
 /** `vmcp remove NAME`: removes a server from its file. 0, 1 when it cannot write, 2 for bad input. */
-export async function remove(name: string, options: RemoveOptions, io: Io): Promise<number> {
+export async function remove(name: string, options: RemoveOptions, io: EditHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
@@ -30,11 +31,11 @@ export async function remove(name: string, options: RemoveOptions, io: Io): Prom
   if ('reason' in read) return refuse(`${file}: ${read.message}`);
   const removal = removeObject(read.text, (value) => isSame(value, member));
   if (removal.is === 'refused') return refuse(`${placeOf(member)}: ${removal.why}: remove it by hand`);
-  if (!(await writeChanges([{ path: file, text: removal.remaining }], io))) return 1;
+  if (!writeChanges([{ path: file, text: removal.remaining }], io)) return 1;
   await printProblems(dir, io);
   const change = removal.remaining === undefined ? ('deleted' as const) : ('changed' as const);
   const changes = [{ change, file, objects: [`${member.kind}/${name}`] }];
-  printOutcome({ changes, next: upCommandLine(dir) }, options, io);
+  printOutcome({ changes, next: ownCommandLine('up', dir) }, options, io);
   return 0;
 }
 

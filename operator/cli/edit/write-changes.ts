@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { changeFiles, FileWriteError, type FileChange } from '../../local/write-files.ts';
+import { changeFiles, type FileChange, UserFileError } from '../../../gateway/management/state/write-files.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems, type Io } from '../validate/problems-output.ts';
+import type { EditHost } from './edit-host.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 
@@ -13,12 +14,12 @@ export const newFiles = (dir: string, files: readonly NewFile[]): FileChange[] =
   files.map(({ name, text, mode }) => ({ path: join(dir, name), text, ...(mode !== undefined && { mode }) }));
 
 /** Changes files. Returns false after it printed why it cannot. */
-export async function writeChanges(changes: readonly FileChange[], { stderr }: Io): Promise<boolean> {
+export function writeChanges(changes: readonly FileChange[], { stderr }: Io): boolean {
   try {
-    await changeFiles(changes);
+    changeFiles(changes);
     return true;
   } catch (error) {
-    if (!(error instanceof FileWriteError)) throw error;
+    if (!(error instanceof UserFileError)) throw error;
     stderr.write(`${error.message}\n`);
     return false;
   }
@@ -27,10 +28,10 @@ export async function writeChanges(changes: readonly FileChange[], { stderr }: I
 /** Validates a folder and prints its problems and warnings as `vmcp validate` does, except expected ones. */
 export async function printProblems(
   dir: string,
-  { stderr }: Io,
+  { stderr, env }: EditHost,
   isExpected: (problem: LocatedProblem) => boolean = () => false,
 ): Promise<void> {
-  const { problems, warnings } = await examine([dir], {}, NO_STATE);
+  const { problems, warnings } = await examine([dir], { hostEnv: env }, NO_STATE);
   stderr.write(
     formatProblems(
       problems.filter((problem) => !isExpected(problem)),

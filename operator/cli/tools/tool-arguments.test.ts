@@ -53,6 +53,13 @@ describe('--arg', () => {
     expect(add(text)).toEqual({ problem });
   });
 
+  it('names the arguments that the tool requires and that are missing', () => {
+    const inputSchema = { ...schema, required: ['text', 'count', 'deep'] };
+    const problem = 'the tool requires text, deep: add --arg NAME=VALUE for each';
+    expect(addArguments({}, ['count=1'], inputSchema)).toEqual({ problem });
+    expect(addArguments({ text: '' }, ['count=1', 'deep=false'], inputSchema)).toHaveProperty('args');
+  });
+
   it('overrides the same name in --json, and the last one counts', () => {
     expect(addArguments({ count: 1, text: 'kept' }, ['count=2', 'count=3'], schema)).toEqual({
       args: { count: 3, text: 'kept' },

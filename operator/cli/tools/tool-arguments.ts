@@ -30,7 +30,11 @@ export function addArguments(base: JsonObject, texts: readonly string[], inputSc
     if ('mustBe' in converted) return { problem: `--arg ${name}: the value must be ${converted.mustBe}` };
     added.push([name, converted.value]);
   }
-  return { args: Object.fromEntries([...Object.entries(base), ...added]) };
+  const args = Object.fromEntries([...Object.entries(base), ...added]);
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name));
+  if (missing.length === 0) return { args };
+  return { problem: `the tool requires ${missing.join(', ')}: add --arg NAME=VALUE for each` };
 }
 
 function unknownName(name: string, names: readonly string[]): string {

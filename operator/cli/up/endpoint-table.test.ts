@@ -1,13 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { endpointTable } from './endpoint-table.ts';
 
-const tableFor = (address: string): string =>
-  endpointTable({
-    servers: [{ name: 'a', namespace: '', mcpUrl: 'http://127.0.0.1:4483/mcp', address, issuer: undefined }],
-    managementUrl: 'http://127.0.0.1:8080',
-  });
+const server = { namespace: 'default', mcpUrl: 'http://127.0.0.1:4483/mcp', issuer: undefined };
+const tableOf = (...servers: readonly { name: string; address?: string; namespace?: string }[]): string =>
+  endpointTable(
+    {
+      servers: servers.map((each) => ({ ...server, address: '127.0.0.1:4483', ...each })),
+      managementUrl: 'http://127.0.0.1:8080',
+    },
+    (...args) => ['bin/vmcp', ...args].join(' '),
+  );
+const tableFor = (address: string): string => tableOf({ name: 'a', address });
 
 describe('endpointTable', () => {
+  it('prints the endpoint and commands to try', () => {
+    expect(tableOf({ name: 'desk' })).toBe(`
+NAME  MCP URL                    ISSUER  MANAGEMENT
+desk  http://127.0.0.1:4483/mcp  -       http://127.0.0.1:8080
+
+Connect a client:  bin/vmcp connect claude-code
+List the tools:  bin/vmcp tools
+See the servers:  bin/vmcp status
+Stop with Ctrl-C.
+
+`);
+  });
+
+  it('names the first of several virtual servers, with its namespace if the name is not unique', () => {
+    expect(tableOf({ name: 'a' }, { name: 'b' })).toContain('bin/vmcp connect claude-code --name a\n');
+    expect(tableOf({ name: 'a' }, { name: 'a', namespace: 'team' })).toContain('bin/vmcp tools --name default/a\n');
+  });
+
   it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])(
     'warns about %s, which other machines can reach',
     (address) => {

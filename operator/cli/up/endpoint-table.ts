@@ -1,10 +1,6 @@
 import type { Gateway } from '../../../gateway/main.ts';
 import { renderTable } from '../table.ts';
 
-/** Returns the header option for the inspector, whose command line cannot log in. */
-const headerOf = ({ issuer }: { readonly issuer: string | undefined }): string =>
-  issuer === undefined ? '' : ' --header "Authorization: Bearer $TOKEN"';
-
 /** Warns about listeners that other machines can reach, since the printed URL has the loopback address. */
 function exposed(servers: Gateway['servers']): string[] {
   const addresses = servers.map(({ address }) => address).filter((address) => !LOOPBACK.test(address));
@@ -18,27 +14,36 @@ function exposed(servers: Gateway['servers']): string[] {
 /** Addresses that only this machine can reach. */
 const LOOPBACK = /^(?:127\.|\[::1\]:)/u;
 
-/** Renders the output of `vmcp up` after the start: the endpoints, and commands to try. */
-export function endpointTable({ servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>): string {
+/**
+ * Renders the output of `vmcp up` after the start: the endpoints, and commands to try. `commandLine` renders a command of
+ * vmcp with the options that find this process.
+ */
+export function endpointTable(
+  { servers, managementUrl }: Pick<Gateway, 'servers' | 'managementUrl'>,
+  commandLine: (...args: readonly string[]) => string,
+): string {
   const lines = renderTable([
     ['NAME', 'MCP URL', 'ISSUER', 'MANAGEMENT'],
     ...servers.map(({ name, mcpUrl, issuer = '-' }) => [name, mcpUrl, issuer, managementUrl]),
   ]);
-  const [first] = servers;
-  const next = first
-    ? [
-        `List the tools:  npx @modelcontextprotocol/inspector --cli ${first.mcpUrl} --transport http${headerOf(first)} --method tools/list`,
-      ]
-    : [];
+  const name = nameOption(servers);
   return [
     '',
     ...lines,
     '',
     ...exposed(servers),
-    ...next,
-    `See the backends:  curl -s ${managementUrl}/status`,
+    `Connect a client:  ${commandLine('connect', 'claude-code', ...name)}`,
+    `List the tools:  ${commandLine('tools', ...name)}`,
+    `See the servers:  ${commandLine('status')}`,
     'Stop with Ctrl-C.',
     '',
     '',
   ].join('\n');
+}
+
+/** Returns the option that chooses the first of several virtual servers. */
+function nameOption([first, ...others]: Gateway['servers']): string[] {
+  if (!first || others.length === 0) return [];
+  const { name, namespace } = first;
+  return ['--name', others.some((other) => other.name === name) ? `${namespace}/${name}` : name];
 }

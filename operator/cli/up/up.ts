@@ -24,6 +24,7 @@ import { leftOutLines, leftOutProblems } from './left-out.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
+import { ownCommandLine } from '../own-command.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
 import { createCommandLog, lowestLevel, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
@@ -169,7 +170,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     }
     prepareBackends(gateway, specs, launcher);
     await record(gateway, state);
-    stdout.write(endpointTable(gateway));
+    stdout.write(tableOf(gateway, options));
     await signalled;
     await watcher?.close();
     await gateway.stop();
@@ -180,6 +181,12 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     await launcher.close();
   }
 }
+
+/** Renders the endpoints, and commands that find this process by its state folder. */
+const tableOf = (gateway: Gateway, { state }: UpOptions): string =>
+  endpointTable(gateway, (...args) =>
+    ownCommandLine(...args, ...(state === undefined ? [] : ['--state', resolve(state)])),
+  );
 
 /** Records the URLs for other commands, such as `vmcp connect`. */
 const record = ({ managementUrl, servers }: Gateway, { dir }: State): Promise<void> =>
@@ -274,7 +281,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
     await pruneMounts(mountsOf(plan.servers), state.dir);
     const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
     stdout.write(changes.join(''));
-    if (!hasSameServers(before, plan.servers)) stdout.write(endpointTable(gateway));
+    if (!hasSameServers(before, plan.servers)) stdout.write(tableOf(gateway, options));
     else if (changes.length === 0) stdout.write('applied: the same settings (values of Secrets are not compared)\n');
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;

@@ -10,6 +10,8 @@ describe('readClientFile', () => {
     ['the settings of VS Code', `{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": ${SERVERS}}}`],
     ['the flat settings of VS Code', `{"mcp.servers": ${SERVERS}}`],
     ['Zed', `{"theme": "One", "context_servers": ${SERVERS}}`],
+    ['Codex', 'model = "x"\n[mcp_servers.memory]\ncommand = "npx" # one\n[mcp_servers.time]\ncommand = "uvx"\n'],
+    ['Codex with keys in one line', 'mcp_servers.memory.command = "npx"\nmcp_servers.time = { command = "uvx" }'],
     ['comments and trailing commas', `// mine\n{"mcpServers": /* all */ ${SERVERS.slice(0, -1)},},}`],
   ])('finds the servers of %s', (_client, text) => {
     expect(readClientFile(text)).toEqual({
@@ -32,7 +34,14 @@ describe('readClientFile', () => {
     ['no servers', '{"theme": "dark"}', undefined, 'there are no servers'],
     ['servers in a list', '{"mcpServers": []}', undefined, 'there are no servers'],
     ['an empty list of servers', '{"mcpServers": {}}', undefined, 'its list of servers is empty'],
-    ['TOML of Codex', 'model = "x"\n[mcp_servers.docs]\ncommand = "npx"', undefined, 'this is TOML'],
+    [
+      'TOML with a mistake',
+      'model = "x"\n[mcp_servers.docs]\nargs = ["ghp_secret',
+      3,
+      'this is not TOML: check quotes',
+    ],
+    ['TOML with a server twice', '[mcp_servers.a]\nurl = "x"\n[mcp_servers.a]\nurl = "y"', 3, 'no key is used twice'],
+    ['TOML without a server', 'mcp_servers = {}', undefined, 'its table mcp_servers has no server'],
     ['100,000 brackets', '['.repeat(100_000), undefined, 'nested too deeply'],
     ['a server twice', '{"mcpServers": {"a": {},\n"b": {},\n"a": {}}}', 3, '"a", first used in line 1'],
     ['a key twice', '{"mcpServers": {"a": {"env": {"K": "1",\n"K": "2"}}}}', 2, '"K", first used in line 1'],
@@ -47,17 +56,20 @@ describe('readClientFile', () => {
   });
 
   it('quotes no value in its messages', () => {
-    expect(JSON.stringify(readClientFile('{"mcpServers": {"a": {"env": {"K": ghp_secret}}}}'))).not.toContain('ghp_');
+    for (const text of ['{"mcpServers": {"a": {"env": {"K": ghp_secret}}}}', '[mcp_servers.a.env]\nK = ghp_secret'])
+      expect(JSON.stringify(readClientFile(text))).not.toContain('ghp_');
   });
 });
 
 describe('isClientFile', () => {
-  it.each(['{"mcpServers": {}}', '{"mcpServers": {"a": {}, "a": {}}}', '// c\n{"servers": {"a": {"command": "x" }'])(
-    'recognises %s',
-    (text) => {
-      expect(isClientFile(text)).toBe(true);
-    },
-  );
+  it.each([
+    '{"mcpServers": {}}',
+    '{"mcpServers": {"a": {}, "a": {}}}',
+    '// c\n{"servers": {"a": {"command": "x" }',
+    '[mcp_servers.a]\n=',
+  ])('recognises %s', (text) => {
+    expect(isClientFile(text)).toBe(true);
+  });
 
   it.each(['', 'kind: MCPGroup', '{"kind": "MCPGroup"}', '[]', '['.repeat(100_000)])(
     'does not recognise %.20s',

@@ -1,4 +1,4 @@
-import type { ClientEntry } from './client-file.ts';
+import type { ClientEntry } from './client-entry.ts';
 import { freeName, labelOf } from './names.ts';
 import { readServer } from './read-server.ts';
 import type { ServerSpec } from './server-spec.ts';

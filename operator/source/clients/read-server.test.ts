@@ -98,20 +98,43 @@ describe('a command', () => {
     ]);
   });
 
-  it.each(['${input:github_token}', '${env:GITHUB_TOKEN}', '${GITHUB_TOKEN}', 'Bearer ${TOKEN:-none}'])(
+  it.each(['${input:github_token}', 'Bearer ${TOKEN}', '${TOKEN:-none}', '${workspaceFolder}', '${env:A}${env:B}'])(
     'has no value for %s',
     (text) => {
-      expect(processOf(command('npx x', { KEY: text })).secrets).toEqual([{ name: 'KEY', missing: text }]);
+      const { env, secrets } = processOf(command('npx x', { KEY: text }));
+      expect({ env, secrets }).toEqual({ env: [], secrets: [{ name: 'KEY', missing: text }] });
     },
   );
 
+  it.each(['${env:github_token}', '${env:GITHUB_TOKEN}', '${GITHUB_TOKEN}'])('takes %s from the host', (text) => {
+    const { env, secrets } = processOf(command('npx x', { KEY: text, OTHER: 'a' }));
+    expect(env).toEqual([{ name: 'KEY', fromEnv: text.replace(/^\$\{(?:env:)?|\}$/gu, '') }]);
+    expect(secrets).toEqual([{ name: 'OTHER', value: 'a' }]);
+  });
+
   it('of docker passes only the variables of -e', () => {
     const text = 'docker run -i --rm -e GITHUB_TOKEN -e HOST_KEY --env=MODE=fast=1 -e MODE=slow ghcr.io/a/b';
-    expect(processOf(command(text, { GITHUB_TOKEN: 'ghp_x', UNUSED: 'y' })).secrets).toEqual([
+    const { env, secrets } = processOf(command(text, { GITHUB_TOKEN: 'ghp_x', UNUSED: 'y' }));
+    expect(secrets).toEqual([
       { name: 'GITHUB_TOKEN', value: 'ghp_x' },
-      { name: 'HOST_KEY', missing: '${env:HOST_KEY}' },
       { name: 'MODE', value: 'slow' },
     ]);
+    expect(env).toEqual([{ name: 'HOST_KEY', fromEnv: 'HOST_KEY' }]);
+  });
+
+  it('of Codex takes the variables in env_vars from the host', () => {
+    const value = {
+      command: 'npx',
+      args: ['x'],
+      env: { A: 'b' },
+      env_vars: ['TOKEN', { name: 'KEY', source: 'local' }],
+    };
+    const { env, secrets } = processOf(value);
+    expect(env).toEqual([
+      { name: 'TOKEN', fromEnv: 'TOKEN' },
+      { name: 'KEY', fromEnv: 'KEY' },
+    ]);
+    expect(secrets).toEqual([{ name: 'A', value: 'b' }]);
   });
 
   it('of Zed may be an object', () => {
@@ -140,6 +163,15 @@ describe('a command', () => {
   });
 });
 
+it.each([{ command: 'npx', args: ['x'] }, { url: 'https://a.example/mcp' }])(
+  'warns about a filter of tools of %j',
+  (value) => {
+    expect(read({ ...value, disabled_tools: ['delete'] }).warnings).toEqual([
+      'its disabled_tools is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer',
+    ]);
+  },
+);
+
 describe('a URL', () => {
   it.each([
     ['of Cursor', { url: 'https://a.example/mcp' }, 'streamable-http'],
@@ -157,10 +189,25 @@ describe('a URL', () => {
   });
 
   it('keeps the values of headers for a Secret', () => {
-    const headers = { Authorization: 'Bearer ${input:key}', 'X-Team': 'a' };
+    const headers = { Authorization: 'Bearer ${input:key}', 'X-Key': '${env:KEY}', 'X-Team': 'a' };
     expect(remoteOf({ url: 'https://a.example/mcp', headers }).headers).toEqual([
       { name: 'Authorization', missing: 'Bearer ${input:key}' },
+      { name: 'X-Key', missing: '${env:KEY}' },
       { name: 'X-Team', value: 'a' },
+    ]);
+  });
+
+  it('of Codex has headers in three members', () => {
+    const value = {
+      url: 'https://a.example/mcp',
+      bearer_token_env_var: 'TOKEN',
+      http_headers: { 'X-Team': 'a' },
+      env_http_headers: { 'X-Key': 'KEY' },
+    };
+    expect(remoteOf(value).headers).toEqual([
+      { name: 'X-Team', value: 'a' },
+      { name: 'X-Key', missing: '${env:KEY}' },
+      { name: 'Authorization', missing: 'Bearer ${env:TOKEN}' },
     ]);
   });
 
@@ -170,6 +217,8 @@ describe('a URL', () => {
       { name: 'Authorization', value: 'Bearer abc' },
       { name: 'X-A', missing: '${B}' },
     ]);
+    const [header] = remoteOf({ command: 'npx', args, env: { AUTH: 'Bearer ${env:TOKEN}' } }).headers;
+    expect(header).toEqual({ name: 'Authorization', missing: '${AUTH}' });
   });
 
   it('leaves out headers of the protocol', () => {
@@ -214,6 +263,8 @@ it.each([
   [{ command: 'npx', args: [1] }, 'its command or args are not texts'],
   [{ command: 'npx', args: ['x'], env: { A: null } }, 'its env values are not texts'],
   [{ command: 'npx', args: ['x'], env: ['A=b'] }, 'its env values are not texts'],
+  [{ command: 'npx', args: ['x'], env_vars: [1] }, 'its env values are not texts'],
+  [{ url: 'https://a.example', bearer_token_env_var: 1 }, 'its headers are not texts'],
   [{ command: 'npx', args: ['x'], env: { 'A B': 'c' } }, '"A B" cannot name an environment variable'],
 ])('leaves out %j', (value, reason) => {
   expect(reasonOf(value)).toBe(reason);

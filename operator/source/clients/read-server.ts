@@ -37,7 +37,7 @@ export function readServer(value: unknown): Reading {
 function readUrl(value: JsonObject): Reading {
   const member = URL_MEMBERS.find((name) => typeof value[name] === 'string');
   if (member === undefined) return { leftOut: 'it has neither a command nor a url' };
-  const headers = textsOf(value['headers']);
+  const headers = headersOf(value);
   if (!headers) return { leftOut: 'its headers are not texts' };
   const type = value['type'] ?? value['transport'] ?? value['transportType'];
   const transport =
@@ -45,12 +45,26 @@ function readUrl(value: JsonObject): Reading {
   if (type !== undefined && transport === undefined)
     return { leftOut: `vmcp has no transport ${oneLine(JSON.stringify(type))}` };
   const settings = [...headers].map(([name, text]) => settingOf(name, text));
-  return remoteServer(String(value[member]), transport, settings);
+  return withWarnings(remoteServer(String(value[member]), transport, settings), filterWarnings(value));
+}
+
+/** Returns the headers. Codex has members of its own for texts, for variables of the host, and for a bearer token. */
+function headersOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
+  const { bearer_token_env_var: token } = value;
+  const [plain, more, named] = [value['headers'], value['http_headers'], value['env_http_headers']].map(textsOf);
+  if (!plain || !more || !named || (token !== undefined && typeof token !== 'string')) return undefined;
+  const variables = [...named].map(([header, variable]) => [header, `\${env:${variable}}`] as const);
+  return new Map([
+    ...plain,
+    ...more,
+    ...variables,
+    ...(token === undefined ? [] : [['Authorization', `Bearer \${env:${token}}`] as const]),
+  ]);
 }
 
 function readCommand(value: JsonObject): Reading {
   const { command, args } = unwrapped(value);
-  const env = textsOf(value['env']);
+  const env = environmentOf(value);
   if (typeof command !== 'string' || !isTextList(args)) return { leftOut: 'its command or args are not texts' };
   if (!env) return { leftOut: 'its env values are not texts' };
   const wrong = [...env.keys()].find((name) => !ENV_NAME.test(name));
@@ -62,8 +76,20 @@ function readCommand(value: JsonObject): Reading {
     };
   }
   const reading = read({ args, env } satisfies Invocation);
-  if ('leftOut' in reading) return reading;
-  return { ...reading, warnings: [...reading.warnings, ...ignoredMembers(value)] };
+  return withWarnings(reading, [...ignoredMembers(value), ...filterWarnings(value)]);
+}
+
+const withWarnings = (reading: Reading, more: readonly string[]): Reading =>
+  'leftOut' in reading ? reading : { ...reading, warnings: [...reading.warnings, ...more] };
+
+/** Returns the variables. Codex lists in `env_vars` those that a server gets from the host, as names or `{name, source}`. */
+function environmentOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
+  const { env_vars: passed = [] } = value;
+  const env = textsOf(value['env']);
+  if (!env || !Array.isArray(passed)) return undefined;
+  const names = passed.map((each: unknown) => (isObject(each) ? each['name'] : each));
+  if (!isTextList(names)) return undefined;
+  return new Map([...names.map((name) => [name, `\${env:${name}}`] as const), ...env]);
 }
 
 /**
@@ -93,6 +119,14 @@ const ignoredMembers = (value: JsonObject): string[] => [
   ...(value['cwd'] === undefined ? [] : ['its cwd is left out: write absolute paths into its args']),
   ...(value['envFile'] === undefined ? [] : ['its envFile is not read: add its variables to the Secret of the server']),
 ];
+
+/** Members that choose tools, by client. */
+const TOOL_FILTERS = ['enabled_tools', 'disabled_tools', 'includeTools', 'excludeTools', 'disabledTools'] as const;
+
+const filterWarnings = (value: JsonObject): string[] =>
+  TOOL_FILTERS.filter((name) => value[name] !== undefined).map(
+    (name) => `its ${name} is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer`,
+  );
 
 const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

@@ -2,6 +2,12 @@
 export type Setting =
   { readonly name: string; readonly value: string } | { readonly name: string; readonly missing: string };
 
+/** Environment variable whose value vmcp reads from its own environment or from a `.env`. */
+export interface HostVariable {
+  readonly name: string;
+  readonly fromEnv: string;
+}
+
 export type RemoteTransport = 'streamable-http' | 'sse';
 
 /** MCP server that vmcp starts. */
@@ -10,8 +16,8 @@ export interface ProcessSpec {
   readonly image: string;
   readonly transport: 'stdio' | RemoteTransport;
   readonly args: readonly string[];
-  /** Environment variables that everyone may read. */
-  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Environment variables without a secret in the resource. */
+  readonly env: readonly ({ readonly name: string; readonly value: string } | HostVariable)[];
   /** Environment variables whose values belong into a Secret. */
   readonly secrets: readonly Setting[];
 }

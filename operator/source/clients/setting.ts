@@ -1,7 +1,13 @@
-import type { Setting } from './server-spec.ts';
+import type { HostVariable, Setting } from './server-spec.ts';
 
 /** Reference of a client: `${input:NAME}`, `${env:NAME}`, `${NAME}` or `${NAME:-DEFAULT}`. */
 const REFERENCE = /\$\{([^{}]*)\}/gu;
+
+/**
+ * The same for one environment variable. Without `env:` only names in capitals: `${workspaceFolder}` is a variable of an
+ * editor.
+ */
+const HOST_VARIABLE = /^\$\{(?:env:([A-Za-z_]\w*)|([A-Z_][A-Z0-9_]*))\}$/u;
 
 /** Returns the references in a text, such as `${input:token}`. */
 export const referencesIn = (text: string): string[] => [...text.matchAll(REFERENCE)].map(([reference]) => reference);
@@ -9,6 +15,12 @@ export const referencesIn = (text: string): string[] => [...text.matchAll(REFERE
 /** Returns a variable or header. Replaces references by `known` variables; a value with another one is missing. */
 export function settingOf(name: string, text: string, known: ReadonlyMap<string, string> = new Map()): Setting {
   const value = text.replace(REFERENCE, (reference, inner: string) => known.get(inner) ?? reference);
-  const isMissing = referencesIn(text).some((reference) => !known.has(reference.slice(2, -1)));
-  return isMissing ? { name, missing: text } : { name, value };
+  return referencesIn(value).length > 0 ? { name, missing: text } : { name, value };
+}
+
+/** Returns an environment variable. A value that is one reference to a variable of the host stays a reference. */
+export function variableOf(name: string, text: string): Setting | HostVariable {
+  const [, prefixed, plain] = HOST_VARIABLE.exec(text) ?? [];
+  const fromEnv = prefixed ?? plain;
+  return fromEnv === undefined ? settingOf(name, text) : { name, fromEnv };
 }

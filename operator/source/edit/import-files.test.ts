@@ -19,7 +19,7 @@ const npx = (env: Readonly<Record<string, unknown>> = {}, ...args: string[]) => 
 describe('importFiles', () => {
   it('writes a group, an endpoint, each server and the Secrets', () => {
     const { files, missing } = filesOf({
-      Notes: npx({ API_KEY: 'sk-1', TEAM: '${input:team}' }, '--fast'),
+      Notes: npx({ API_KEY: 'sk-1', TEAM: '${input:team}', TOKEN: '${env:NOTES_TOKEN}' }, '--fast'),
       remote: { url: 'http://10.0.0.5:8000/mcp', headers: { Authorization: 'Bearer t' } },
     });
     expect(files.map(({ name, text }) => `== ${name}\n${text}`).join('')).toMatchInlineSnapshot(`
@@ -57,6 +57,9 @@ describe('importFiles', () => {
         transport: stdio
         args:
           - --fast
+        env:
+          - name: TOKEN
+            fromEnv: NOTES_TOKEN
         secrets:
           - name: notes
             key: API_KEY

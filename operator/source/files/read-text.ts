@@ -23,6 +23,7 @@ export async function readText(file: string, maxBytes = MAX_FILE_BYTES): Promise
     }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    if (code === 'ENOENT') return { reason: 'FileNotFound', message: 'no such file: correct the path' };
     return { reason: 'FileNotReadable', message: `cannot be read (${code}): make it a readable file` };
   }
   try {

@@ -31,9 +31,9 @@ export function openProjectLock(projectRoot: string): ProjectLock {
   }
   const before = readUserFile(path);
   const lock = parseLockFile(before.text);
-  let file: UserFile = before.text === '' ? { ...before, mode: NEW_FILE_MODE } : before;
+  let file: UserFile = before;
   const replace = (text: string, now: number): void => {
-    writeUserFile(file, text, now);
+    writeUserFile(file, text, now, NEW_FILE_MODE);
     file = { ...file, text };
   };
   return {

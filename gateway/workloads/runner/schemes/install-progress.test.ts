@@ -18,7 +18,7 @@ describe('reportProgress', () => {
   });
 
   /** Runs an installation for `ms` and returns its lines. */
-  async function linesDuring(ms: number, folder?: string): Promise<object[]> {
+  async function linesDuring(ms: number, count: number, folder?: string): Promise<object[]> {
     const lines: object[] = [];
     const log = { info: (message: string, fields?: object) => void lines.push({ message, ...fields }) };
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -28,19 +28,19 @@ describe('reportProgress', () => {
     expect(await done).toBe('installed');
     vi.advanceTimersByTime(60_000);
     await vi.waitFor(() => {
-      expect(lines).toHaveLength(Math.floor(ms / 2_500));
+      expect(lines).toHaveLength(count);
     });
     return lines;
   }
 
   it('logs nothing about a short installation', async () => {
-    expect(await linesDuring(2_000)).toEqual([]);
+    expect(await linesDuring(2_000, 0)).toEqual([]);
   });
 
   it('logs name, seconds and number of files at least every 3 s', async () => {
     writeFileSync(join(dir, 'a'), '');
     writeFileSync(join(dir, 'b'), '');
-    expect(await linesDuring(5_100, dir)).toEqual([
+    expect(await linesDuring(5_100, 2, dir)).toEqual([
       { message: 'still installing', ...facts, seconds: 2, files: 2 },
       { message: 'still installing', ...facts, seconds: 5, files: 2 },
     ]);
@@ -48,8 +48,13 @@ describe('reportProgress', () => {
 
   it('logs no number of files without a folder, or before it exists', async () => {
     const line = { message: 'still installing', ...facts, seconds: 2 };
-    expect(await linesDuring(2_600)).toEqual([line]);
-    expect(await linesDuring(2_600, join(dir, 'later'))).toEqual([line]);
+    expect(await linesDuring(2_600, 1)).toEqual([line]);
+    expect(await linesDuring(2_600, 1, join(dir, 'later'))).toEqual([line]);
+  });
+
+  it('logs only every 30 s after half a minute', async () => {
+    const lines = await linesDuring(125_000, 15);
+    expect(lines.slice(-4)).toMatchObject([{ seconds: 30 }, { seconds: 60 }, { seconds: 90 }, { seconds: 120 }]);
   });
 
   it('stops after a failed installation', async () => {

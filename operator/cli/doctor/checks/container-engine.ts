@@ -1,6 +1,6 @@
-import { ok, warn, type Check } from '../check.ts';
+import { ok, warn, type Check, type Programs } from '../check.ts';
 
-export const containerEngine: Check = {
+export const containerEngine: Check<Programs> = {
   name: 'container engine',
   run: async ({ engineAnswers }) =>
     (await engineAnswers())

@@ -1,11 +1,11 @@
-import { ok, warn, type Check } from '../check.ts';
+import { ok, warn, type Check, type Programs } from '../check.ts';
 
-export const npm: Check = {
+export const npm: Check<Programs> = {
   name: 'npm',
   run: ({ find }) => {
     const file = find('npm');
     return file === undefined
-      ? warn('not on PATH, so npx:// servers cannot be installed: install Node.js with npm')
+      ? warn('npm is not on PATH, so npx:// servers cannot be installed: install Node.js with npm')
       : ok(file);
   },
 };

@@ -1,6 +1,6 @@
-import { ok, warn, type Check } from '../check.ts';
+import { ok, warn, type Check, type Programs } from '../check.ts';
 
-export const python: Check = {
+export const python: Check<Programs> = {
   name: 'Python packages',
   run: async ({ find, succeeds }) => {
     const uv = find('uv');

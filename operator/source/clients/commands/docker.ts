@@ -1,7 +1,7 @@
 import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
-import { settingOf } from '../setting.ts';
-import type { Setting } from '../server-spec.ts';
+import { variableOf } from '../setting.ts';
+import type { HostVariable, Setting } from '../server-spec.ts';
 import { readOptions, valuesOf } from './command-options.ts';
 import { stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
 
@@ -25,7 +25,7 @@ export const docker: ReadCommand = (invocation) => {
 };
 
 /** Returns the variable of `-e NAME=VALUE`, or of `-e NAME`, whose value docker takes from its own environment. */
-function passedVariable(text: string, { env }: Invocation): Setting {
+function passedVariable(text: string, { env }: Invocation): Setting | HostVariable {
   const [, name = text, value] = /^([^=]*)=(.*)$/su.exec(text) ?? [];
-  return settingOf(name, value ?? env.get(name) ?? `\${env:${name}}`);
+  return variableOf(name, value ?? env.get(name) ?? `\${env:${name}}`);
 }

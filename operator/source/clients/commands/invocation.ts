@@ -1,6 +1,6 @@
 import { argumentWarnings } from '../secret-text.ts';
-import type { Reading, Setting } from '../server-spec.ts';
-import { settingOf } from '../setting.ts';
+import type { HostVariable, Reading, Setting } from '../server-spec.ts';
+import { variableOf } from '../setting.ts';
 
 /** Command line of a client's file, without the command itself. */
 export interface Invocation {
@@ -11,16 +11,26 @@ export interface Invocation {
 /** Turns an invocation of one command into a server. */
 export type ReadCommand = (invocation: Invocation) => Reading;
 
-/** Every value of `env` belongs into a Secret: a client's file does not show which of them are keys. */
-export const secretsOf = ({ env }: Invocation): Setting[] => [...env].map(([name, text]) => settingOf(name, text));
+export const variablesOf = ({ env }: Invocation): (Setting | HostVariable)[] =>
+  [...env].map(([name, text]) => variableOf(name, text));
 
-/** Returns a stdio server. `notes` are warnings about the command. */
+/**
+ * Returns a stdio server. Every value of a variable belongs into a Secret: a client's file does not show which of them are
+ * keys. `notes` are warnings about the command.
+ */
 export const stdioServer = (
   image: string,
   args: readonly string[],
-  secrets: readonly Setting[],
+  variables: readonly (Setting | HostVariable)[],
   notes: readonly string[] = [],
 ): Reading => ({
-  server: { runs: 'here', image, transport: 'stdio', args, env: [], secrets },
+  server: {
+    runs: 'here',
+    image,
+    transport: 'stdio',
+    args,
+    env: variables.filter((variable) => 'fromEnv' in variable),
+    secrets: variables.filter((variable): variable is Setting => !('fromEnv' in variable)),
+  },
   warnings: [...notes, ...argumentWarnings(args)],
 });

@@ -1,7 +1,7 @@
 import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import { readOptions, valuesOf } from './command-options.ts';
-import { secretsOf, stdioServer, type ReadCommand } from './invocation.ts';
+import { variablesOf, stdioServer, type ReadCommand } from './invocation.ts';
 import { mcpRemote } from './mcp-remote.ts';
 
 const OPTIONS = {
@@ -24,7 +24,7 @@ export const npx: ReadCommand = (invocation) => {
   if (imageScheme(image) !== 'npx') return { leftOut: `${quoted(spec)} is not a package of the npm registry` };
   const isOther = named !== undefined && first !== undefined && first !== nameOf(named).replace(/^@[^/]*\//u, '');
   const note = `vmcp runs the own command of ${nameOf(spec)}, which may be another than ${quoted(first ?? '')}`;
-  return stdioServer(image, others, secretsOf(invocation), isOther ? [note] : []);
+  return stdioServer(image, others, variablesOf(invocation), isOther ? [note] : []);
 };
 
 /** Returns the name of `NAME@VERSION`; the `@` of a scope is part of the name. */

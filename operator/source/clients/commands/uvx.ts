@@ -2,7 +2,7 @@ import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import type { Reading } from '../server-spec.ts';
 import { readOptions, valuesOf } from './command-options.ts';
-import { secretsOf, stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
+import { variablesOf, stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
 
 const OPTIONS = {
   flags: ['-q', '--quiet', '--isolated', '-n', '--no-cache', '--refresh', '--no-progress'],
@@ -25,7 +25,7 @@ export const uvx: ReadCommand = (invocation) => {
       ? [`vmcp runs the own command of ${commandOf(from)}, which may be another than ${quoted(first)}`]
       : []),
   ];
-  return stdioServer(image, args, secretsOf(invocation), notes);
+  return stdioServer(image, args, variablesOf(invocation), notes);
 };
 
 /** `uv tool run`, the long form of `uvx`. */

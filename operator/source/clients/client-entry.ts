@@ -1,0 +1,14 @@
+export interface ClientEntry {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Mistake in a client's file. */
+export interface Fault {
+  /** Starts at 1; absent when the whole file is meant. */
+  readonly line?: number;
+  readonly message: string;
+}
+
+/** Servers of a client's file in their order. */
+export type ClientFile = { readonly entries: readonly ClientEntry[] } | { readonly fault: Fault };
