@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Connects stdin, stdout and stderr to a terminal; all output is in `stdout`. */
   readonly terminal?: boolean;
+  /** An installed `vmcp`, in place of that of this checkout. */
+  readonly program?: string;
 }
 
 export interface StartOptions extends RunOptions {
@@ -91,7 +93,7 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
 /** Starts the CLI with these arguments; the end of the scope stops it. */
 export async function runVmcp(scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const home = await temporaryFolder(scope);
-  const command = [...commandLine(), ...args];
+  const command = [...(options.program === undefined ? commandLine() : [options.program]), ...args];
   const [file = '', ...rest] = options.terminal === true ? inTerminal(command) : command;
   const child = spawn(file, rest, {
     cwd: options.cwd ?? home,

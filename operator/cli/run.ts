@@ -1,0 +1,10 @@
+import { CommanderError } from 'commander';
+import { EXIT_USAGE } from './commands/command.ts';
+import { createProgram } from './program.ts';
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+}
