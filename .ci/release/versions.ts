@@ -20,7 +20,7 @@ function chartVersions(text: string): unknown[] {
 export function versionProblems(tag: string, read: (file: string) => string): string[] {
   if (!/^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/u.test(tag)) return [`${tag} is not a version: name the tag like v1.2.3`];
   return Object.entries(VERSIONS).flatMap(([file, versionsOf]) =>
-    versionsOf(read(file))
+    [...new Set(versionsOf(read(file)))]
       .filter((version) => version !== tag.slice(1))
       .map((version) => `${file} has the version ${String(version)}, and the tag is ${tag}: change one of them`),
   );
