@@ -9,11 +9,15 @@ SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
 GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/api.md docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
+# Folder that `make install` writes to: DESTDIR is for packages of a distribution.
+PREFIX ?= /usr/local
+DESTINATION := $(DESTDIR)$(PREFIX)
+
 # Folder of the test cluster's binaries.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
-.PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak install python redis chromium promtool \
-  control-plane cluster-binaries clean
+.PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak deps install uninstall \
+  destination python redis chromium promtool control-plane cluster-binaries clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
@@ -21,7 +25,7 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: install ## install what the tests need, then lint, verify and every test
+test: deps ## install what the tests need, then lint, verify and every test
 	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build lint
 	@$(MAKE) --silent verify
 	@npm run --silent test -- --project pure --project unit --project e2e \
@@ -30,10 +34,10 @@ test: install ## install what the tests need, then lint, verify and every test
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
 
-check: install lint verify ## before a commit: lint, verify and the unit tests that start no process and no server
+check: deps lint verify ## before a commit: lint, verify and the unit tests that start no process and no server
 	@npx --no-install vitest run --project pure
 
-lint: install ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
+lint: deps ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
 	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
 	npm run --silent lint:others; others=$$?; wait $$eslint && [ $$others -eq 0 ]
 
@@ -48,12 +52,25 @@ verify: generate ## fail if a generated file differs from the committed or stage
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: install ## write crds/*.yaml, crds/schemas, their copies and _kinds.tpl in charts/, docs/api.md and docs/reference
+generate: deps ## write crds/*.yaml, crds/schemas, their copies and _kinds.tpl in charts/, docs/api.md and docs/reference
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)
 
-images: build ## build .cache/images/{gateway,operator}.tar with docker or podman, else without (ENGINE=docker|podman|none)
+install: destination build ## install vmcp in /usr/local, or in another folder: make install PREFIX=$HOME/.local
+	@new="$(DESTINATION)/lib/.vmcp.new"; rm -rf "$$new"; mkdir -p "$$new/crds" "$$new/node_modules/node/bin" && \
+	cp -R bin dist package.json LICENSE "$$new" && cp -R crds/schemas "$$new/crds" && \
+	find "$$new/dist" '(' -name '*.map' -o -name .built ')' -exec rm -f '{}' + && \
+	{ [ ! -x node_modules/node/bin/node ] || cp node_modules/node/bin/node "$$new/node_modules/node/bin"; } && \
+	chmod -R a+rX,go-w "$$new" && rm -rf "$(DESTINATION)/lib/vmcp" && mv "$$new" "$(DESTINATION)/lib/vmcp" && \
+	ln -sf ../lib/vmcp/bin/vmcp "$(DESTINATION)/bin/vmcp" && echo "installed $(DESTINATION)/bin/vmcp"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'Add it to your PATH:  export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
+
+uninstall: ## remove what make install wrote; the state folder of vmcp up is kept
+	rm -rf "$(DESTINATION)/lib/vmcp"
+	@[ "`readlink "$(DESTINATION)/bin/vmcp"`" != ../lib/vmcp/bin/vmcp ] || rm -f "$(DESTINATION)/bin/vmcp"
+
+images: build ## build .cache/images/{gateway,operator,local}.tar with docker or podman, else without (ENGINE=docker|podman|none)
 	@e2e/cluster/images.sh $(ENGINE)
 
 control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl and helm for the tests (minutes, once)
@@ -79,7 +96,11 @@ soak: build ## check that the gateway's heap does not grow during an hour of mix
 screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg from what the commands print (needs the npm registry)
 	@npx --no-install node e2e/screenshots/main.ts
 
-install: $(INSTALLED) ## run npm ci if the lock file is newer than node_modules
+deps: $(INSTALLED) ## run npm ci if the lock file is newer than node_modules
+
+destination:
+	@mkdir -p "$(DESTINATION)/lib" "$(DESTINATION)/bin" 2>/dev/null && [ -w "$(DESTINATION)/lib" ] && [ -w "$(DESTINATION)/bin" ] || \
+	{ echo 'you cannot write to $(DESTINATION): choose another folder (make install PREFIX=$$HOME/.local), or run make build and then sudo make install' >&2; exit 1; }
 
 python: $(PYTHON_READY) ## install the Python MCP client for the tests, in .cache/python
 

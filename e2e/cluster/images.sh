@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the images of the project as archives from dist/: .cache/images/{gateway,operator}.tar.
+# Builds the images of the project as archives: .cache/images/{gateway,operator,local}.tar.
 #   images.sh docker|podman     from the Dockerfile, with that engine
-#   images.sh none              the same root file systems, packed without an engine (Linux); and e2e-backend.tar
+#   images.sh none              gateway and operator with the same root file systems, packed from dist/ without an engine (Linux);
+#                               and e2e-backend.tar
 #   images.sh                   docker or podman if one of them can build, else packed
 # OUT is another folder for the archives. The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
 set -euo pipefail
@@ -23,35 +24,62 @@ mkdir -p "$out"
 # report NAME:TAG FILE
 report() { printf '%-40s %4d MB  %s\n' "$1" "$(($(wc -c <"$2") / 1000000))" "${2#"$root"/}"; }
 
+# image_of TARGET: the image that `vmcp up` runs in has no suffix.
+image_of() { [[ $1 == local ]] && echo "vmcp:$version" || echo "vmcp-$1:$version"; }
+
 # Fails when the engine fails: some engines answer but cannot run a container or reach a registry.
 build_with_engine() {
   local target image
-  for target in gateway operator; do
-    image=localhost/vmcp-$target:$version
+  for target in gateway operator local; do
+    image=localhost/$(image_of "$target")
     "$engine" build --target "$target" --tag "$image" "$root" || return 1
     rm -f "$out/$target.tar"
     save "$image" "$out/$target.tar" || return 1
     report "$image" "$out/$target.tar"
   done
-  say_how_to_push
+  say_what_next
 }
 
 save() {
   if [[ $engine == podman ]]; then podman save --format oci-archive -o "$2" "$1"; else docker save -o "$2" "$1"; fi
 }
 
-say_how_to_push() {
-  local target name
-  printf '\nPush them to a registry that your cluster reads:\n'
+# each LINE: prints it for the gateway and for the operator, with the names of the archive for ARCHIVE and of the image for IMAGE.
+each() {
+  local target line
   for target in gateway operator; do
-    name=vmcp-$target:$version
-    if [[ $engine == none ]]; then
-      printf '  skopeo copy oci-archive:%s docker://REGISTRY/%s\n' "${out#"$root"/}/$target.tar" "$name"
-    else
-      printf '  %s tag localhost/%s REGISTRY/%s && %s push REGISTRY/%s\n' "$engine" "$name" "$name" "$engine" "$name"
-    fi
+    line=${1//ARCHIVE/${out#"$root"/}/$target.tar}
+    printf '  %s\n' "${line//IMAGE/$(image_of "$target")}"
   done
-  [[ $engine != none ]] || printf 'or with crane: crane push %s REGISTRY/vmcp-gateway:%s, and likewise operator.tar\n' "${out#"$root"/}/gateway.tar" "$version"
+}
+
+say_what_next() {
+  printf '\nPush the images to a registry that your cluster reads, such as ghcr.io/YOUR-NAME. '
+  if [[ $engine == none ]]; then
+    printf 'Use skopeo, crane, or podman on any machine:\n'
+    each 'skopeo copy oci-archive:ARCHIVE docker://REGISTRY/IMAGE'
+    echo
+    each 'crane push ARCHIVE REGISTRY/IMAGE'
+    echo
+    each 'podman load -i ARCHIVE && podman push localhost/IMAGE REGISTRY/IMAGE'
+  else
+    printf 'For example:\n'
+    each "$engine tag localhost/IMAGE REGISTRY/IMAGE && $engine push REGISTRY/IMAGE"
+  fi
+  printf '\nA kind cluster needs no registry:\n'
+  each 'kind load image-archive ARCHIVE'
+  printf '\nThen install the charts. On kind, leave out the two --set options:\n'
+  printf '  helm upgrade --install vmcp-crds charts/vmcp-crds --namespace vmcp-system --create-namespace\n'
+  printf '  helm upgrade --install vmcp charts/vmcp --namespace vmcp-system --wait \\\n'
+  printf '    --set operator.image=REGISTRY/%s \\\n' "$(image_of operator)"
+  printf '    --set operator.gatewayImage=REGISTRY/%s\n' "$(image_of gateway)"
+  if [[ $engine == none ]]; then
+    printf '\nThe image for vmcp up in a container needs an engine: make images ENGINE=docker (or podman)\n'
+  else
+    # shellcheck disable=SC2016
+    printf '\nRun vmcp up in a container:\n  %s run --rm --init -p 127.0.0.1:4483:4483 -v "$PWD/examples/quickstart:/config:ro" localhost/%s\n' \
+      "$engine" "$(image_of local)"
+  fi
 }
 
 # base FOLDER: Node without a distribution around it.
@@ -122,7 +150,7 @@ case ${1:-} in
   docker | podman) build_with_engine || die "$engine could not build the images; without an engine: make images ENGINE=none" ;;
   none)
     pack --with-e2e-backend
-    say_how_to_push
+    say_what_next
     ;;
   '')
     if [[ $engine != none ]]; then
@@ -131,7 +159,7 @@ case ${1:-} in
       engine=none
     fi
     pack
-    say_how_to_push
+    say_what_next
     ;;
   *) die "images.sh docker|podman|none, not $engine" ;;
 esac

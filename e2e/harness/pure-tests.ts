@@ -28,6 +28,6 @@ function isPure(root: string, file: string, seen = new Set<string>()): boolean {
 
 /** Lists the test files without side effects, which can share threads, relative to the root of the repository. */
 export function pureTests(root: string): string[] {
-  const files = globSync('{crds,docs,gateway,operator,e2e}/**/*.test.ts', { cwd: root });
+  const files = globSync('{.ci,crds,docs,gateway,operator,e2e}/**/*.test.ts', { cwd: root });
   return files.filter((file) => !/^e2e\/(cluster|operator)\//u.test(file) && isPure(root, file)).toSorted();
 }

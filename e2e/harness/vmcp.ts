@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Connects stdin, stdout and stderr to a terminal; all output is in `stdout`. */
   readonly terminal?: boolean;
+  /** An installed `vmcp`, in place of that of this checkout. */
+  readonly program?: string;
 }
 
 export interface StartOptions extends RunOptions {
@@ -90,7 +92,7 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
 
 /** Starts the CLI with these arguments; the end of the scope stops it. */
 export const runVmcp = (scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> =>
-  runCommand(scope, [...commandLine(), ...args], options);
+  runCommand(scope, [...(options.program === undefined ? commandLine() : [options.program]), ...args], options);
 
 /** Starts a command; the end of the scope stops it and its descendants. */
 export async function runCommand(scope: Scope, command: readonly string[], options: RunOptions): Promise<Run> {

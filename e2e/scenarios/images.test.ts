@@ -18,7 +18,7 @@ async function makeImages(scope: Scope, ...args: string[]) {
 }
 
 describe.runIf(process.platform === 'linux')('make images with an engine that cannot build', () => {
-  it('packs the images without it, and prints the commands that push them', async () => {
+  it('packs the images without it, and prints the commands that push and install them', async () => {
     const { status, stdout, stderr, out } = await makeImages(testScope());
     expect({ status, stderr }).toEqual({
       status: 0,
@@ -31,9 +31,18 @@ describe.runIf(process.platform === 'linux')('make images with an engine that ca
       expect(image?.RepoTags).toEqual([expect.stringMatching(`^localhost/vmcp-${target}:`)]);
       const held = execFileSync('tar', ['-tf', archive], { encoding: 'utf8' }).split('\n');
       expect(held).toEqual(expect.arrayContaining([image?.Config, ...(image?.Layers ?? [])]));
-      expect(stdout).toContain(`skopeo copy oci-archive:${archive} docker://REGISTRY/vmcp-${target}:`);
+      const name = image?.RepoTags[0]?.replace('localhost/', '') ?? '';
+      expect(stdout.split('\n').map((line) => line.trim())).toEqual(
+        expect.arrayContaining([
+          `skopeo copy oci-archive:${archive} docker://REGISTRY/${name}`,
+          `crane push ${archive} REGISTRY/${name}`,
+          `podman load -i ${archive} && podman push localhost/${name} REGISTRY/${name}`,
+          `kind load image-archive ${archive}`,
+        ]),
+      );
+      expect(stdout).toMatch(new RegExp(`--set operator\\.(gatewayImage|image)=REGISTRY/${name}`, 'u'));
     }
-    expect(stdout).toContain(`crane push ${join(out, 'gateway.tar')} REGISTRY/vmcp-gateway:`);
+    expect(stdout).toContain('The image for vmcp up in a container needs an engine: make images ENGINE=docker');
   });
 
   it('fails when that engine was chosen explicitly', async () => {

@@ -10,8 +10,9 @@ import { VERSION } from './version.ts';
 const main = join(import.meta.dirname, 'main.ts');
 
 /** Runs the command line of the sources, not on a terminal. */
-function vmcp(args: readonly string[], input = '') {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { input, encoding: 'utf8' });
+function vmcp(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}) {
+  const options = { input, env: { ...process.env, ...env }, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], options);
   return { code: status, stdout, stderr };
 }
 
@@ -68,6 +69,17 @@ describe('vmcp version', () => {
     const { stdout } = vmcp(['version', '-o', 'json']);
     const platform = `${process.platform}/${process.arch}`;
     expect(JSON.parse(stdout)).toEqual({ version: VERSION, node: process.versions.node, platform });
+  });
+});
+
+describe('vmcp up', () => {
+  it.each([
+    ['VMCP_HOST', [], '198.51.100.1'],
+    ['--host rather than VMCP_HOST', ['--host', '198.51.100.2'], '198.51.100.2'],
+  ])('listens on the address of %s', (_, args, address) => {
+    const { code, stderr } = vmcp(['up', '/nonexistent', ...args], '', { VMCP_HOST: '198.51.100.1' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^--host ${address} cannot be used \\(EADDRNOTAVAIL\\)`, 'u'));
   });
 });
 

@@ -1,15 +1,12 @@
-import { enableCompileCache } from 'node:module';
-import { CommanderError } from 'commander';
-import { endWithReader } from './closed-pipe.ts';
-import { EXIT_USAGE } from './commands/command.ts';
-import { createProgram } from './program.ts';
+import nodeModule from 'node:module';
+import { nodeVersionProblem } from './node-version.ts';
 
-enableCompileCache();
-endWithReader();
-
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+// An older Node.js cannot load the imports of run.ts.
+const problem = nodeVersionProblem(process.versions.node);
+if (problem === undefined) {
+  nodeModule.enableCompileCache();
+  await import('./run.ts');
+} else {
+  process.stderr.write(`vmcp cannot run on this Node.js: ${problem}\n`);
+  process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { LogFlags } from '../log-flags.ts';
 import { defineCommand, PATHS, port, secretsDirOption } from './command.ts';
 
@@ -15,6 +15,10 @@ interface Flags extends LogFlags {
 /** Returns true when the user set the option: a default port can change, an explicit one cannot. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
 
+/** A container image sets the variable: on 127.0.0.1 nothing outside the container could connect. */
+const hostOption = (): Option =>
+  new Option('--host <address>', 'address of the MCP endpoints').default('127.0.0.1').env('VMCP_HOST');
+
 export const upCommand = defineCommand(
   {
     name: 'up',
@@ -25,7 +29,7 @@ export const upCommand = defineCommand(
   (command) =>
     command
       .argument(...PATHS)
-      .option('--host <address>', 'address of the MCP endpoints', '127.0.0.1')
+      .addOption(hostOption())
       .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
       .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
       .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')

@@ -34,7 +34,9 @@ Stop with Ctrl-C.
   it.each(['0.0.0.0:4483', '[::]:4483', '192.0.2.1:4483'])(
     'warns about %s, which other machines can reach',
     (address) => {
-      expect(tableFor(address)).toContain(`Other machines can connect: the gateway listens on ${address}.`);
+      const table = tableFor(address);
+      expect(table).toContain(`Other machines can connect: the gateway listens on ${address}.\n`);
+      expect(table).toContain('use --host 127.0.0.1, or publish the port of a container as -p 127.0.0.1:PORT:PORT');
     },
   );
 

@@ -7,7 +7,8 @@ function exposed(servers: Gateway['servers']): string[] {
   return addresses.length === 0
     ? []
     : [
-        `Other machines can connect: the gateway listens on ${addresses.join(', ')}. Leave out --host to listen on 127.0.0.1 only.`,
+        `Other machines can connect: the gateway listens on ${addresses.join(', ')}.`,
+        'To prevent it, use --host 127.0.0.1, or publish the port of a container as -p 127.0.0.1:PORT:PORT.',
       ];
 }
 
