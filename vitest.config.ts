@@ -90,6 +90,7 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['e2e/cluster/**/*.test.ts'],
+          globalSetup: ['./e2e/cluster/harness/teardown.ts'],
           exclude: outside,
           maxWorkers: 1,
           fileParallelism: false,
