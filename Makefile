@@ -21,11 +21,12 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
+# ALSO='--project cluster' runs `make e2e` beside the others.
 test: install ## install what the tests need, then lint, verify and every test
 	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build lint
 	@$(MAKE) --silent verify
-	@npm run --silent test -- --project pure --project unit --project e2e \
-	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
+	@npm run --silent test -- --project pure --project unit --project e2e --project regressions \
+	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator) $(ALSO)
 
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
