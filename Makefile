@@ -25,17 +25,25 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-test: deps ## install what the tests need, then lint, verify and every test
-	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build lint
+# Runs a command and lint at the same time: $(call with_lint,COMMAND,NICENESS of lint). Lint prints its result at the end.
+define with_lint
+@mkdir -p .cache; nice -n $(2) $(MAKE) --silent lint >.cache/lint.log 2>&1 & lint=$$!; \
+$(1); tests=$$?; wait $$lint; lint=$$?; cat .cache/lint.log >&2; \
+[ $$lint -eq 0 ] || echo 'lint failed: see above' >&2; [ $$tests -eq 0 ] && [ $$lint -eq 0 ]
+endef
+
+# Lint takes the time that the tests leave idle. ALSO='--project cluster' runs `make e2e` beside the others.
+test: deps ## install what the tests need, then verify, lint and every test
+	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build
 	@$(MAKE) --silent verify
-	@npm run --silent test -- --project pure --project unit --project e2e \
-	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator)
+	$(call with_lint,npm run --silent test -- --project pure --project unit --project e2e --project regressions \
+	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator) $(ALSO),19)
 
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
 
-check: deps lint verify ## before a commit: lint, verify and the unit tests that start no process and no server
-	@npx --no-install vitest run --project pure
+check: deps verify ## before a commit: verify, lint and the unit tests that start no process and no server
+	$(call with_lint,npx --no-install vitest run --project pure,0)
 
 lint: deps ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
 	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
@@ -62,6 +70,7 @@ install: destination build ## install vmcp in /usr/local, or in another folder: 
 	cp -R bin dist package.json LICENSE "$$new" && cp -R crds/schemas "$$new/crds" && \
 	find "$$new/dist" '(' -name '*.map' -o -name .built ')' -exec rm -f '{}' + && \
 	{ [ ! -x node_modules/node/bin/node ] || cp node_modules/node/bin/node "$$new/node_modules/node/bin"; } && \
+	{ [ ! -d node_modules/@napi-rs ] || cp -R node_modules/@napi-rs "$$new/node_modules"; } && \
 	chmod -R a+rX,go-w "$$new" && rm -rf "$(DESTINATION)/lib/vmcp" && mv "$$new" "$(DESTINATION)/lib/vmcp" && \
 	ln -sf ../lib/vmcp/bin/vmcp "$(DESTINATION)/bin/vmcp" && echo "installed $(DESTINATION)/bin/vmcp"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'Add it to your PATH:  export PATH="$(PREFIX)/bin:$$PATH"' ;; esac

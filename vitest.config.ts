@@ -54,7 +54,18 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [...outside, 'e2e/cluster/**', 'e2e/operator/**', ...ofTheBenchmark, ...pure],
+          exclude: [...outside, 'e2e/{cluster,operator,regressions}/**', ...ofTheBenchmark, ...pure],
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // Like those of `e2e`, but in the second lane of a run: e2e/harness/run/lanes.ts.
+        extends: true,
+        test: {
+          name: 'regressions',
+          include: ['e2e/regressions/**/*.test.ts'],
+          exclude: [...outside, ...pure],
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
@@ -90,6 +101,7 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['e2e/cluster/**/*.test.ts'],
+          globalSetup: ['./e2e/cluster/harness/teardown.ts'],
           exclude: outside,
           maxWorkers: 1,
           fileParallelism: false,

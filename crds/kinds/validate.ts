@@ -1,34 +1,17 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Problem } from '../../gateway/contract/problem.ts';
 import type { Rule } from '../../gateway/contract/rule.ts';
 import { defaulted, mapValues, type Shape } from './schema/defaults.ts';
+import { schemaValidator } from './schema-validator.ts';
 import { KINDS } from './index.ts';
 import type { Kind } from './schema/kind.ts';
 import { pathText, places, type Steps } from './schema/object-path.ts';
 import { toProblem, type SteppedProblem } from './schema/schema-problems.ts';
 import { isObject } from '../../gateway/contract/json.ts';
 
-const ajv = new Ajv2020({
-  allErrors: true,
-  verbose: true,
-  strict: false,
-  validateFormats: false,
-  code: { optimize: false }, // doubles the compile time, and the result is not faster
-});
-const compiled = new Map<string, ValidateFunction>();
-
 function kindOf(name: string): Kind {
   const kind: Kind | undefined = KINDS.find((each) => each.kind === name);
   if (!kind) throw new Error(`unknown kind "${name}"`);
   return kind;
-}
-
-function validator(name: string): ValidateFunction {
-  const known = compiled.get(name);
-  if (known) return known;
-  const validate = ajv.compile(kindOf(name).schema);
-  compiled.set(name, validate);
-  return validate;
 }
 
 /** Keeps the first of several problems with the same reason and path. */
@@ -115,9 +98,10 @@ const withoutNulls = (object: Readonly<Record<string, unknown>>): Record<string,
  * fields; accepts what only a cluster rejects. Does not change the object. Throws on an unknown kind.
  */
 export function validateObject(kind: string, object: unknown): Problem[] {
-  const { schema, rules } = kindOf(kind);
+  const declared = kindOf(kind);
+  const { schema, rules } = declared;
   const complete = defaulted(schema, withoutAbsent(object));
-  const validate = validator(kind);
+  const validate = schemaValidator(declared);
   validate(complete);
   const problems = [
     ...withoutRepetitions((validate.errors ?? []).map((error) => toProblem(error, complete))),

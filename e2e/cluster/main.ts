@@ -29,7 +29,7 @@ async function packImages(): Promise<string[]> {
 
 /** Runs the scenarios and returns their exit code. */
 async function runScenarios(platform: Platform, reach: Reach): Promise<number> {
-  const runner = join(root, 'e2e', 'harness', 'run-tests.ts');
+  const runner = join(root, 'e2e', 'harness', 'run', 'run-tests.ts');
   const env = environmentOf(platform.name, reach);
   const timeoutMs = 60 * 60_000;
   return (await attempt(process.execPath, [runner, '--project', 'cluster', ...args], { inherit: true, env, timeoutMs }))

@@ -5,6 +5,7 @@ import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { validate } from '../../operator/cli/validate/validate.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -315,8 +316,13 @@ describe('the folder of examples', () => {
   });
 
   it.each(resources)('%s is valid', async (folder) => {
-    const { code, stderr } = await vmcpResult(testScope(), ['validate', join(root, 'examples', folder)], { env: HOST });
-    const lines = stderr.split('\n').filter((line) => line !== '' && !EXPECTED_WARNING.test(line));
+    const stderr: string[] = [];
+    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => stderr.push(text) } };
+    const code = await validate([join(root, 'examples', folder)], { hostEnv: HOST }, io);
+    const lines = stderr
+      .join('')
+      .split('\n')
+      .filter((line) => line !== '' && !EXPECTED_WARNING.test(line));
     expect({ code, lines }).toEqual({ code: 0, lines: [] });
   });
 });

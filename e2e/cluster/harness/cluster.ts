@@ -25,6 +25,8 @@ export interface Condition {
 }
 
 export const OPERATOR_NAMESPACE = 'vmcp-system';
+/** Label of a namespace that sets its level of Pod Security. */
+const ENFORCE = 'pod-security.kubernetes.io/enforce';
 /** The image of `e2e/cluster/backend/serve.ts`. */
 export const backendImage = (version: string): string => `localhost/vmcp-e2e-backend:${version}`;
 
@@ -120,14 +122,18 @@ export class Cluster {
     return `http://${clusterIP}:${ports[0].port}`;
   }
 
-  /** Creates a namespace with Pod Security `restricted`; the end of the scope deletes it. */
+  /** Creates a namespace with Pod Security `restricted`. The end of the scope deletes it and does not wait: see `namespacesDeleted`. */
   async namespace(scope: Scope, name: string): Promise<string> {
-    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-    scope.defer(() =>
-      this.kubectl(['delete', 'namespace', name, '--ignore-not-found', '--timeout=120s'], { timeoutMs: 130_000 }),
-    );
+    const labels = { [ENFORCE]: 'restricted' };
+    scope.defer(() => this.kubectl(['delete', 'namespace', name, '--ignore-not-found', '--wait=false']));
     await this.apply('default', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }]);
     return name;
+  }
+
+  /** Waits until the namespaces of ended scenarios are gone. @throws Error when an object keeps one */
+  async namespacesDeleted(): Promise<void> {
+    const args = ['wait', '--for=delete', 'namespace', '--selector', `${ENFORCE}=restricted`, '--timeout=120s'];
+    await this.kubectl(args, { timeoutMs: 130_000 });
   }
 
   /** Returns objects, events and the log of the operator, to diagnose a failure. */

@@ -2,19 +2,23 @@
  * A fixture server as a process: `node serve.ts KIND [NAME]`. HTTP kinds listen on PORT, the others speak over stdio.
  * The bad kinds end at once, never answer, or print something other than JSON.
  */
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { fixtureV1 } from './fixture-v1.ts';
-import { fixtureV2 } from './fixture-v2.ts';
-import { HTTP_KINDS, startHttpBackend, type HttpKindName } from './http.ts';
-import { pagedServer } from './paged.ts';
-
 const [kind = '', name = 'fixture'] = process.argv.slice(2);
 
+/** Each kind imports only what it needs: an SDK takes half a second of a start. */
 const STDIO_KINDS: Readonly<Record<string, () => unknown>> = {
-  'stdio-sdk-1': () => fixtureV1(name).connect(new StdioServerTransport()),
-  'stdio-sdk-2': () => serveStdio(() => fixtureV2(name)),
-  'stdio-paged': () => pagedServer(name).connect(new StdioServerTransport()),
+  async 'stdio-sdk-1'() {
+    const { fixtureV1 } = await import('./fixture-v1.ts');
+    await fixtureV1(name).connect(await stdioOfSdk1());
+  },
+  async 'stdio-sdk-2'() {
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+    const { fixtureV2 } = await import('./fixture-v2.ts');
+    serveStdio(() => fixtureV2(name));
+  },
+  async 'stdio-paged'() {
+    const { pagedServer } = await import('./paged.ts');
+    await pagedServer(name).connect(await stdioOfSdk1());
+  },
   'crash-loop': () => {
     process.stderr.write('fixture: cannot find my configuration\n');
     process.exitCode = 3;
@@ -26,8 +30,16 @@ const STDIO_KINDS: Readonly<Record<string, () => unknown>> = {
     }),
 };
 
-const isHttp = (name: string): name is HttpKindName => Object.hasOwn(HTTP_KINDS, name);
+async function stdioOfSdk1() {
+  const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
+  return new StdioServerTransport();
+}
 
-if (isHttp(kind)) await startHttpBackend({ defer: () => undefined }, kind, name, Number(process.env['PORT']));
-else if (STDIO_KINDS[kind]) await STDIO_KINDS[kind]();
-else throw new Error(`unknown kind of server: ${kind}`);
+async function serveHttp(): Promise<void> {
+  const { HTTP_KINDS, startHttpBackend } = await import('./http.ts');
+  const isHttp = (text: string): text is keyof typeof HTTP_KINDS => Object.hasOwn(HTTP_KINDS, text);
+  if (!isHttp(kind)) throw new Error(`unknown kind of server: ${kind}`);
+  await startHttpBackend({ defer: () => undefined }, kind, name, Number(process.env['PORT']));
+}
+
+await (STDIO_KINDS[kind] ?? serveHttp)();

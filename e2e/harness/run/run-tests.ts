@@ -1,7 +1,7 @@
 /**
  * `make test` and `make e2e`: runs the projects of vitest that the arguments name and prints one tally for all of them.
- * The tests of the operator mostly wait for a control plane: they run in a second process beside the others, whose
- * output appears at its end. The failed tests are named once more before the tally, in lines that begin with `failed:`.
+ * The projects run in two lanes (lanes.ts); the output of the second appears at the end. The failed tests are named once
+ * more before the tally, in lines that begin with `failed:`.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { dirname, join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { lanesOf, type Run } from './lanes.ts';
 
 /** The message and the first frames of its stack. The whole text is in the output of vitest. */
 const LINES_OF_A_FAILURE = 12;
@@ -42,24 +43,26 @@ interface Failure {
   message: string;
 }
 
-/** One process of vitest. */
-interface Run {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** Prints the output when the run has ended. */
-  readonly isQuiet?: true;
+interface Result {
+  tally: Tally;
+  failures: Failure[];
+  /** What was not printed yet. */
+  output: string;
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const VITEST = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+const CLUSTER = join(root, 'e2e', 'cluster', 'main.ts');
 const reportFileOf = ({ name }: Run): string => join(root, '.cache', `test-report-${name}.json`);
 
-/** Starts `node ...args` and resolves to its exit code; 1 when a signal ended it. */
-async function runNode(args: readonly string[], { env, isQuiet }: Run): Promise<{ code: number; output: string }> {
-  const stdout = isQuiet === true ? 'pipe' : 'inherit';
+/** Runs `node ...args` and resolves to its exit code; 1 when a signal ended it. Without `env` its output appears at once. */
+async function runNode(
+  args: readonly string[],
+  env?: Readonly<Record<string, string>>,
+): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [...args], {
     cwd: root,
-    stdio: ['ignore', stdout, 'inherit'],
+    stdio: ['ignore', env === undefined ? 'inherit' : 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   });
   const output = child.stdout === null ? Promise.resolve('') : text(child.stdout);
@@ -95,33 +98,33 @@ function readResult(run: Run): Tally & { failures: Failure[] } {
   }
 }
 
-async function runVitest(run: Run): Promise<{ tally: Tally; failures: Failure[]; output: string }> {
-  const reportFile = reportFileOf(run);
-  rmSync(reportFile, { force: true });
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
-  const { code, output } = await runNode([vitest, 'run', ...reporters, ...run.args], run);
+function argsOf(run: Run): string[] {
+  if (run.program === 'cluster') return [CLUSTER, ...run.args];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFileOf(run)}`];
+  return [VITEST, 'run', ...reporters, ...run.args];
+}
+
+async function runTests(run: Run, env?: Readonly<Record<string, string>>): Promise<Result> {
+  rmSync(reportFileOf(run), { force: true });
+  const { code, output } = await runNode(argsOf(run), env);
   const { failures, ...tally } = readResult(run);
   return { tally: code === 0 ? tally : { ...tally, failed: Math.max(tally.failed, 1) }, failures, output };
 }
 
-/** Splits the arguments into runs: `--project operator` gets one of its own when it is not the only project. */
-function runsOf(args: readonly string[]): Run[] {
-  const at = args.findIndex((arg, index) => arg === '--project' && args[index + 1] === 'operator');
-  const others = args.toSpliced(at, 2);
-  if (at === -1 || !others.includes('--project')) return [{ name: 'all', args }];
-  const filters = others.filter((arg, index) => arg !== '--project' && others[index - 1] !== '--project');
-  const beside = ['--project', 'operator', '--maxWorkers', '2', ...filters];
-  return [
-    { name: 'main', args: others },
-    { name: 'operator', args: beside, env: { PORT_LANE: '4' }, isQuiet: true },
-  ];
+/** Runs the lanes at the same time. The output of all lanes but the first is collected. */
+async function runLanes(lanes: readonly (readonly Run[])[]): Promise<Result[]> {
+  const results = lanes.map(async (lane, index) => {
+    const ended: Result[] = [];
+    for (const run of lane) ended.push(await runTests(run, index === 0 ? undefined : { PORT_LANE: '4' }));
+    return ended;
+  });
+  return (await Promise.all(results)).flat();
 }
 
 mkdirSync(join(root, '.cache'), { recursive: true });
 const total: Tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: Failure[] = [];
-for (const { tally, output, ...result } of await Promise.all(runsOf(process.argv.slice(2)).map(runVitest))) {
+for (const { tally, output, ...result } of await runLanes(lanesOf(process.argv.slice(2)))) {
   process.stdout.write(output);
   failures.push(...result.failures);
   total.passed += tally.passed;

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { lanesOf } from './lanes.ts';
+
+/** Returns the name and the arguments of each run, by lane. */
+const described = (...args: string[]) =>
+  lanesOf(args).map((lane) => lane.map(({ name, program, args }) => [name, program, args.join(' ')]));
+
+describe('the lanes of a run', () => {
+  it('are one run of vitest without a project, or with one', () => {
+    expect(described('gateway')).toEqual([[['all', 'vitest', 'gateway']]]);
+    expect(described('--project', 'e2e', 'names')).toEqual([[['e2e', 'vitest', '--project e2e names']]]);
+    expect(described('--project', 'cluster')).toEqual([[['cluster', 'vitest', '--project cluster']]]);
+  });
+
+  it('run the operator and then the cluster beside all other projects', () => {
+    expect(described('--project', 'cluster', '--project', 'unit', '--project', 'operator', '--project', 'e2e')).toEqual(
+      [
+        [['main', 'vitest', '--project unit --project e2e']],
+        [
+          ['operator', 'vitest', '--project operator --maxWorkers 2'],
+          ['cluster', 'cluster', ''],
+        ],
+      ],
+    );
+  });
+
+  it('have no first lane when only projects that wait are named', () => {
+    expect(described('--project', 'cluster', '--project', 'operator')).toEqual([
+      [
+        ['operator', 'vitest', '--project operator --maxWorkers 2'],
+        ['cluster', 'cluster', ''],
+      ],
+    ]);
+  });
+
+  it('pass each filter to every run', () => {
+    expect(described('--project', 'unit', '--project', 'operator', 'pods')).toEqual([
+      [['main', 'vitest', '--project unit pods']],
+      [['operator', 'vitest', '--project operator --maxWorkers 2 pods']],
+    ]);
+  });
+});
