@@ -32,7 +32,7 @@ function section({ operation, errors }: DescribedOperation): string {
       ['Body', input.body],
     ].map(([name, schema]) => fields(name as string, schema as never)),
     `Answer: ${String(success.status)}${success.body ? '' : ', without a body'}`,
-    success.body ? fields('Answer', success.body as never) : '',
+    success.body ? fields('Answer', success.body) : '',
     errors.length > 0 ? errorTable(errors) : '',
   ];
   return parts.filter((part) => part !== '').join('\n\n');
