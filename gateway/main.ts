@@ -226,15 +226,13 @@ export class Gateway {
 
   #managementApi(api: ApiOptions): RequestHandler {
     const { version, log } = this.#options;
-    const secrets = {
-      env: process.env,
-      keyring: osKeyring(api.stateDir),
-      connectOnePassword: connectWithSdk(),
-    };
     const { env } = process;
+    const secrets = { env, keyring: osKeyring(api.stateDir), connectOnePassword: connectWithSdk() };
     const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
+    const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    return createManagementApi({ ...api, env, registry, secrets, version, log, now: Date.now, endpoints });
+    const host = { env, version, log, now: Date.now, endpoints };
+    return createManagementApi({ ...api, ...host, registry, secrets, allowPrivateIp });
   }
 
   /** Every virtual server belongs to the default group of the management API. */

@@ -24,7 +24,7 @@ export interface ManagementApiOptions {
   readonly version: string;
   /** Environment of the process, for tokens and the place of programs. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Allows sources of skills on private and loopback addresses. For tests and development. */
+  /** Allows sources of skills on private and loopback addresses. */
   readonly allowPrivateIp?: boolean | undefined;
   /** ms since the epoch. */
   readonly now: () => number;

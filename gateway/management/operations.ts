@@ -38,6 +38,7 @@ import { getSkill } from './skills/operations/get-skill.ts';
 import { installSkill } from './skills/operations/install-skill.ts';
 import { listSkills } from './skills/operations/list-skills.ts';
 import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
+import { upgradeSkills } from './skills/operations/upgrade-skills.ts';
 import { validateSkill } from './skills/operations/validate-skill.ts';
 
 /** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
@@ -76,6 +77,7 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   listSkills,
   installSkill,
   validateSkill,
+  upgradeSkills,
   getSkillContent,
   getSkill,
   uninstallSkill,

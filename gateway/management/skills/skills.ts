@@ -9,8 +9,8 @@ import type { UserFolders } from '../clients/config-file.ts';
 import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
 import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
 import { targetClients } from './files/target-clients.ts';
-import { applyInstall, applyUninstall } from './install/apply-install.ts';
-import { collectSkills, type DownloadedSkill } from './install/collect-skills.ts';
+import { applyInstall, applyUninstall, type InstallDeps } from './install/apply-install.ts';
+import { collectSkills, type CollectedSkill, type DownloadedSkill } from './install/collect-skills.ts';
 import type { SkillInstall } from './install/install-request.ts';
 import type { Scope, SkillRecord } from './installed-skill.ts';
 import { placeOf, type Place } from './place.ts';
@@ -18,6 +18,8 @@ import { readContent, type SkillContent } from './read-content.ts';
 import { SkillError } from './skill-error.ts';
 import { SkillStore } from './skill-store.ts';
 import { downloadSkill, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
+import type { SkillUpgrade, UpgradeOutcome } from './upgrade/upgrade-outcome.ts';
+import { upgradeSkills } from './upgrade/upgrade-skills.ts';
 
 export interface SkillsOptions {
   readonly stateDir: string;
@@ -29,7 +31,7 @@ export interface SkillsOptions {
   readonly now: () => number;
   /** Lists the skills of registries; absent without registries. */
   readonly registrySkills?: RegistrySkills | undefined;
-  /** Allows sources on private and loopback addresses; http on loopback only. For tests and development. */
+  /** Allows sources on private and loopback addresses; http on loopback only. */
   readonly allowPrivateIp?: boolean | undefined;
 }
 
@@ -49,6 +51,7 @@ export class Skills {
   readonly #store: SkillStore;
   readonly #workFolder: string;
   readonly #policy: OutboundPolicy;
+  readonly #deps: InstallDeps;
   /** Settles when all changes so far are done. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -56,6 +59,7 @@ export class Skills {
     const isPrivateAllowed = options.allowPrivateIp === true;
     this.#options = options;
     this.#store = new SkillStore(options.stateDir);
+    this.#deps = { store: this.#store, now: options.now };
     this.#policy = { allowPrivate: isPrivateAllowed, allowLoopback: isPrivateAllowed, allowHttp: false };
     this.#workFolder = join(options.stateDir, 'skill-downloads');
     rmSync(this.#workFolder, { recursive: true, force: true }); // a crash may have left downloads
@@ -81,13 +85,13 @@ export class Skills {
     const records = await this.#store.listIn(await this.#place(choice));
     const record = records.find(({ metadata }) => metadata.name === name);
     if (record) return record;
-    throw new SkillError('skill_not_found', `the skill "${name}" is not installed here`);
+    throw notInstalled(name);
   }
 
   /** Installs a skill and its dependencies, or nothing. Throws `SkillError`. */
   async install(request: SkillInstall, signal: AbortSignal): Promise<SkillRecord> {
     const { group = DEFAULT_GROUP, force = false } = request;
-    const place = await this.#place(installPlace(request));
+    const place = await this.#place(chosenPlace(request));
     const clients = await targetClients(request.clients, this.#options.folders);
     groupOf(await this.#options.groups.read(), group);
     return this.#withSources(signal, async (download) => {
@@ -95,14 +99,41 @@ export class Skills {
         download({ source, version: isDependency ? undefined : request.version, isNamedByUser: !isDependency }),
       );
       checkSignatures(request, place);
-      const finish = async (): Promise<void> => {
-        for (const { metadata } of skills) await this.#options.groups.addSkill(group, metadata.name);
-      };
+      const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([group], skills, removed);
       return this.#inTurn(() => {
         signal.throwIfAborted();
-        return applyInstall({ place, skills, clients, force, finish }, { store: this.#store, now: this.#options.now });
+        return applyInstall({ place, skills, clients, force, isExplicit: true, finish }, this.#deps);
       });
     });
+  }
+
+  /** Installs what the sources of skills have now. Throws `skill_not_found` and `invalid_skill_request`. */
+  async upgrade(request: SkillUpgrade, signal: AbortSignal): Promise<UpgradeOutcome[]> {
+    const place = await this.#place(chosenPlace(request));
+    const installed = await this.#store.listIn(place);
+    const { names = installed.map(({ metadata }) => metadata.name) } = request;
+    names.forEach(checkName);
+    const missing = names.find((name) => !installed.some(({ metadata }) => metadata.name === name));
+    if (missing !== undefined) throw notInstalled(missing);
+    const chosen = installed.filter(({ metadata }) => names.includes(metadata.name));
+    const apply = (record: SkillRecord, skills: readonly CollectedSkill[]): Promise<unknown> =>
+      this.#inTurn(() => {
+        signal.throwIfAborted();
+        return this.#replace(place, record, skills);
+      });
+    return this.#withSources(signal, (download) => upgradeSkills(chosen, request, { download, apply }, signal));
+  }
+
+  /** Installs other files of a skill for its clients, unless it has changed since it was read. */
+  async #replace(place: Place, record: SkillRecord, skills: readonly CollectedSkill[]): Promise<void> {
+    const { clients, digest, explicit: isExplicit } = record;
+    const { name } = record.metadata;
+    const present = (await this.#store.listIn(place)).find(({ metadata }) => metadata.name === name);
+    if (present?.digest !== digest) throw new SkillError('skill_conflict', 'the skill has just changed: try again');
+    const { groups } = await this.#options.groups.read();
+    const own = Object.keys(groups).filter((group) => groups[group]?.skills.includes(name));
+    const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup(own, skills, removed);
+    await applyInstall({ place, skills, clients, force: false, isExplicit, finish }, this.#deps);
   }
 
   /** Returns the text of a skill that need not be installed. Throws `SkillError`. */
@@ -114,13 +145,20 @@ export class Skills {
   async uninstall(name: string, choice: PlaceChoice): Promise<void> {
     checkName(name);
     const place = await this.#place(choice);
-    const finish = async (removed: readonly SkillRecord[]): Promise<void> => {
-      const left = new Set((await this.#store.list()).map(({ metadata }) => metadata.name));
-      for (const { metadata } of removed) {
-        if (!left.has(metadata.name)) await this.#options.groups.removeSkill(metadata.name);
-      }
-    };
-    await this.#inTurn(() => applyUninstall({ place, name, finish }, { store: this.#store, now: this.#options.now }));
+    const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([], [], removed);
+    await this.#inTurn(() => applyUninstall({ place, name, finish }, this.#deps));
+  }
+
+  /** Adds skills to groups, and removes those from every group that are installed nowhere. */
+  async #regroup(
+    names: readonly string[],
+    added: readonly CollectedSkill[],
+    removed: readonly SkillRecord[],
+  ): Promise<void> {
+    const { groups } = this.#options;
+    for (const group of names) for (const { metadata } of added) await groups.addSkill(group, metadata.name);
+    const left = new Set((await this.#store.list()).map(({ metadata }) => metadata.name));
+    for (const { metadata } of removed) if (!left.has(metadata.name)) await groups.removeSkill(metadata.name);
   }
 
   #place(choice: PlaceChoice): Promise<Place> {
@@ -150,10 +188,13 @@ export class Skills {
 }
 
 /** A request with a project alone means the scope `project`. */
-const installPlace = ({ scope, project_root: project }: SkillInstall): PlaceChoice => ({
+const chosenPlace = ({ scope, project_root: project }: PlaceChoice): PlaceChoice => ({
   scope: scope ?? (project === undefined ? 'user' : 'project'),
   ...(project !== undefined && { project_root: project }),
 });
+
+const notInstalled = (name: string): SkillError =>
+  new SkillError('skill_not_found', `the skill "${name}" is not installed here`);
 
 function checkName(name: string): void {
   if (!isSkillName(name)) throw new SkillError('invalid_skill_request', `the name of a skill ${SKILL_NAME_RULE}`);

@@ -26,14 +26,16 @@ export class OutsideRootError extends Error {
  */
 export async function placeFolder(root: string, target: string, source: string): Promise<FolderChange> {
   const parent = dirname(target);
-  await makeFolder(root, parent);
+  const made = await makeFolder(root, parent);
   const draft = siblingOf(target, 'draft');
   let previous: string | undefined;
   const undo = async (): Promise<void> => {
     await rm(draft, { recursive: true, force: true });
-    if (previous === undefined) return pruneParents(root, parent);
-    await rm(target, { recursive: true, force: true });
-    await putBack(root, target, previous);
+    if (previous !== undefined) {
+      await rm(target, { recursive: true, force: true });
+      await putBack(target, previous);
+    }
+    for (const folder of made.toReversed()) await removeEmpty(folder);
   };
   try {
     await removeLeftovers(target);
@@ -50,18 +52,18 @@ export async function placeFolder(root: string, target: string, source: string):
 }
 
 /**
- * Removes the folder `target` and its parents below `root` that are empty then. A folder that is gone already is no error.
+ * Removes the folder `target`, and its parents below `kept` that are empty then. A folder that is gone already is no error.
  * @throws OutsideRootError for a symbolic link too
  */
-export async function removeFolder(root: string, target: string): Promise<FolderChange> {
+export async function removeFolder(root: string, target: string, kept = root): Promise<FolderChange> {
   await checkRemovable(root, target);
   const previous = await setAside(target);
   return {
     keep: async () => {
       await rm(previous, { recursive: true, force: true });
-      await pruneParents(root, dirname(target));
+      await pruneParents(kept, dirname(target));
     },
-    undo: () => putBack(root, target, previous),
+    undo: () => putBack(target, previous),
   };
 }
 
@@ -80,9 +82,8 @@ async function setAside(target: string): Promise<string> {
   return aside;
 }
 
-async function putBack(root: string, target: string, previous: string): Promise<void> {
+async function putBack(target: string, previous: string): Promise<void> {
   if (await isThere(previous)) await rename(previous, target);
-  else await pruneParents(root, dirname(target));
 }
 
 /** Deletes drafts and previous folders that a crash has left beside a folder. */
@@ -96,14 +97,19 @@ const LEFTOVER = /\.[0-9a-f]{8}-[0-9a-f-]{27}\.(?:draft|old)$/u;
 const siblingOf = (target: string, kind: 'draft' | 'old'): string =>
   join(dirname(target), `.${basename(target)}.${randomUUID()}.${kind}`);
 
-/** Creates a folder below `root`, step by step, and follows no link that leads out of it. */
-async function makeFolder(root: string, folder: string): Promise<void> {
+/** Creates a folder below `root`, step by step, and follows no link that leads out of it. Returns the folders that were missing. */
+async function makeFolder(root: string, folder: string): Promise<readonly string[]> {
+  const made: string[] = [];
   let path = root;
   for (const part of relative(root, folder).split(sep)) {
     path = join(path, part);
-    if (!(await isThere(path))) await mkdir(path, { mode: 0o755 });
+    if (!(await isThere(path))) {
+      await mkdir(path, { mode: 0o755 });
+      made.push(path);
+    }
     if (!(await isInside(root, path))) throw new OutsideRootError(path, root);
   }
+  return made;
 }
 
 /** Returns true for a folder that is, behind all links, `root` or below it. */
@@ -113,15 +119,18 @@ async function isInside(root: string, folder: string): Promise<boolean> {
   return (await lstat(real)).isDirectory();
 }
 
-async function pruneParents(root: string, folder: string): Promise<void> {
-  for (let path = folder; path !== root && path.startsWith(root); path = dirname(path)) {
-    const isPruned = await rmdir(path).then(
-      () => true,
-      () => false, // not empty, or gone
-    );
-    if (!isPruned) return;
+async function pruneParents(kept: string, folder: string): Promise<void> {
+  for (let path = folder; path !== kept && path.startsWith(kept); path = dirname(path)) {
+    if (!(await removeEmpty(path))) return;
   }
 }
+
+/** Returns false for a folder that is not empty, or gone. */
+const removeEmpty = (folder: string): Promise<boolean> =>
+  rmdir(folder).then(
+    () => true,
+    () => false,
+  );
 
 async function copyFolder(source: string, target: string): Promise<void> {
   await mkdir(target, { mode: 0o755 });

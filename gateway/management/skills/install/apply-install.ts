@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { folderForClient } from '../files/client-folders.ts';
 import { checkRemovable, placeFolder, removeFolder, type FolderChange } from '../files/change-folder.ts';
 import { isThere } from '../files/read-folder.ts';
@@ -34,8 +35,10 @@ export interface InstallJob {
   readonly skills: readonly CollectedSkill[];
   readonly clients: readonly string[];
   readonly force: boolean;
+  /** False for a skill that only other skills need. */
+  readonly isExplicit: boolean;
   /** Does the rest of the operation; when it throws, everything is taken back. */
-  readonly finish: () => Promise<void>;
+  readonly finish: (removed: readonly SkillRecord[]) => Promise<void>;
 }
 
 /** Installs skills, or leaves everything as it was. Returns the record of the skill that was asked for. @throws SkillError */
@@ -50,11 +53,14 @@ export async function applyInstall(job: InstallJob, deps: InstallDeps): Promise<
     const recorded = known.get(name);
     const plan = await planFor(job, skill, recorded);
     for (const folder of plan.write) write.set(folder, skill.folder);
-    known.set(name, nextRecord(skill, recorded, { plan, place, isExplicit: skill === skills.at(-1), now }));
+    known.set(
+      name,
+      nextRecord(skill, recorded, { plan, place, isExplicit: job.isExplicit && skill === skills.at(-1), now }),
+    );
   }
   const removed = orphans([...known.values()]);
   const after = [...known.values()].filter((record) => !removed.includes(record));
-  await applyChange({ place, before, after, write, removed }, job.finish, deps);
+  await applyChange({ place, before, after, write, removed }, () => job.finish(removed), deps);
   const record = known.get(skills.at(-1)?.metadata.name ?? '');
   if (!record) throw new Error('the skill that was asked for is not among the installed ones');
   return record;
@@ -103,7 +109,7 @@ async function applyChange(change: Change, finish: () => Promise<void>, { store,
   };
   try {
     for (const [target, source] of write) track(await placeFolder(place.root, target, source));
-    for (const folder of gone) track(await removeFolder(place.root, folder));
+    for (const folder of gone) track(await removeFolder(place.root, folder, keptFolder(place, folder)));
     undo.add(() => lock?.restore(now()));
     lock?.write(after, new Set(removed.map(({ metadata }) => metadata.name)), now());
     undo.add(() => store.replaceIn(place, before));
@@ -115,6 +121,10 @@ async function applyChange(change: Change, finish: () => Promise<void>, { store,
   }
   for (const folder of folders) await folder.keep();
 }
+
+/** The folder of a client tells that the client is installed. In a project vmcp made it for the skills. */
+const keptFolder = ({ scope, root }: Place, folder: string): string =>
+  scope === 'user' ? dirname(dirname(folder)) : root;
 
 const foldersOf = ({ clients, metadata }: SkillRecord, place: Place): string[] =>
   clients.map((client) => folderForClient(client, place, metadata.name));

@@ -67,7 +67,7 @@ async function start(options: Partial<ManagementApiOptions> = {}) {
 /** Checks a successful answer with the schema of its operation, and that no other member is sent. */
 function checkShape(method: string, path: string, { status, json }: Answer): void {
   const address = path.replace(/\/?(?:\?.*)?$/u, '');
-  const pattern = [P, `${P}/validate`, `${P}/content`].includes(address) ? address : `${P}/{name}`;
+  const pattern = [P, `${P}/validate`, `${P}/upgrade`, `${P}/content`].includes(address) ? address : `${P}/{name}`;
   const operation = OPERATIONS.find((each) => each.method === method && each.path === pattern);
   const schema = operation?.success.body;
   if (status !== operation?.success.status || !schema) return;
@@ -112,7 +112,7 @@ describe('a skill with dependencies', () => {
     expect([removed.status, removed.text]).toEqual([204, '']);
     expect([skillFolders(home), await groupSkills()]).toEqual([[], undefined]);
     expect(names(await send('GET', `${P}/`))).toEqual([]);
-    expect(existsSync(join(home, '.cursor'))).toBe(false);
+    expect(readdirSync(join(home, '.cursor'))).toEqual([]); // else the client would count as not installed
     expect(readdirSync(join(home, 'skill-downloads'))).toEqual([]);
   });
 
@@ -147,6 +147,52 @@ describe('a skill with dependencies', () => {
     expect((await send('DELETE', `${P}/pdf?${query}`)).status).toBe(204);
     expect(names(await send('GET', `${P}?${query}`))).toEqual(['fonts']);
     expect(lock()).toMatchObject({ skills: [{ name: 'fonts', explicit: true }] });
+  });
+});
+
+describe('upgrading', () => {
+  const outcomesOf = ({ json }: Answer) =>
+    (json as { outcomes: { name: string; status: string }[] }).outcomes.map(({ name, status }) => `${name} ${status}`);
+
+  it('replaces what has changed at its source, for the same clients and groups', async () => {
+    const { send, install, home, groupSkills } = await start();
+    registry.push('team/rising', 'latest', skillFiles('rising'));
+    registry.push('team/pinned', 'latest', skillFiles('pinned'));
+    const pinned = await install(oci('pinned'), { clients: ['cursor'] });
+    const { reference } = (pinned.json as { skill: { reference: string } }).skill;
+    await send('DELETE', `${P}/pinned`);
+    await install(reference, { clients: ['cursor'] });
+    await install(oci('rising'), { clients: ['cursor'] });
+    const commit = git.commit('team/tools', skillFiles('tools'));
+    await install(`git://${git.host}/team/tools@${commit}`, { clients: ['cursor'] });
+    registry.push('team/rising', 'latest', skillFiles('rising', { version: '2', requires: [oci('fonts')] }));
+    const plan = await send('POST', `${P}/upgrade`, { preview: true });
+    expect(outcomesOf(plan)).toEqual(['pinned not-upgradable', 'rising upgraded', 'tools not-upgradable']);
+    expect(names(await send('GET', P))).toEqual(['pinned', 'rising', 'tools']);
+    const done = await send('POST', `${P}/upgrade`, {});
+    expect(done.json).toEqual(plan.json);
+    expect((await send('GET', `${P}/rising`)).json).toMatchObject({
+      installed_skill: { metadata: { version: '2' }, clients: ['cursor'], dependencies: [{ name: 'fonts' }] },
+    });
+    expect(skillFolders(home).map((folder) => folder.split('/').pop())).toEqual(['fonts', 'pinned', 'rising', 'tools']);
+    expect(await groupSkills()).toEqual(['fonts', 'pinned', 'rising', 'tools']);
+    const again = await send('POST', `${P}/upgrade`, { names: ['rising', 'fonts'] });
+    expect(outcomesOf(again)).toEqual(['fonts up-to-date', 'rising up-to-date']);
+    await send('DELETE', `${P}/rising`);
+    expect(names(await send('GET', P))).toEqual(['pinned', 'tools']);
+  });
+
+  it('reports each failure, and rejects names that are not installed', async () => {
+    const { send, install, project } = await start();
+    const choice = { scope: 'project', project_root: project };
+    registry.push('team/fading', 'latest', skillFiles('fading'));
+    await install(oci('fading'), { ...choice, allow_unsigned: true });
+    registry.push('team/fading', 'latest', skillFiles('other'), { name: 'fading' });
+    const { json } = await send('POST', `${P}/upgrade`, choice);
+    expect(json).toMatchObject({ outcomes: [{ name: 'fading', status: 'failed', reason: 'unusable_skill' }] });
+    expect((await send('POST', `${P}/upgrade`, { ...choice, names: ['none'] })).status).toBe(404);
+    expect((await send('POST', `${P}/upgrade`, { scope: 'project' })).status).toBe(400);
+    expect((await send('POST', `${P}/upgrade`, { names: ['../x'] })).status).toBe(400);
   });
 });
 

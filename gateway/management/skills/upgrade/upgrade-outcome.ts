@@ -1,0 +1,63 @@
+import { Type, type Static } from 'typebox';
+import type { DownloadedSkill } from '../install/collect-skills.ts';
+import { PlaceSchema } from '../install/install-request.ts';
+import type { SkillRecord } from '../installed-skill.ts';
+import { parseGitReference } from '../reference/git-reference.ts';
+import { parseOciReference } from '../reference/oci-reference.ts';
+
+const STATUSES = ['upgraded', 'up-to-date', 'not-upgradable', 'ref-change-blocked', 'failed'] as const;
+type UpgradeStatus = (typeof STATUSES)[number];
+
+export const SkillUpgrade = Type.Object({
+  ...PlaceSchema.properties,
+  names: Type.Optional(Type.Array(Type.String(), { description: 'Skills to upgrade; all of the place by default.' })),
+  preview: Type.Optional(Type.Boolean({ description: 'Reports what would change and changes nothing.' })),
+  allow_ref_change: Type.Optional(
+    Type.Boolean({ description: 'Accepts that a registry names another repository for the skill than before.' }),
+  ),
+});
+export type SkillUpgrade = Static<typeof SkillUpgrade>;
+
+export const UpgradeOutcome = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the skill.' }),
+    status: Type.Enum([...STATUSES], {
+      description:
+        '`not-upgradable`: its source is a digest or a commit. `ref-change-blocked`: its source is another repository now.',
+    }),
+    old_digest: Type.String({ description: 'Digest that is installed.' }),
+    new_digest: Type.Optional(Type.String({ description: 'Digest that the source has now.' })),
+    new_resolved_reference: Type.Optional(Type.String({ description: 'Reference that leads to the new files.' })),
+    reason: Type.Optional(Type.String({ description: 'Code of the error of a skill that failed.' })),
+    error: Type.Optional(Type.String({ description: 'Error of a skill that failed.' })),
+  },
+  { description: 'Result for one skill.' },
+);
+export type UpgradeOutcome = Static<typeof UpgradeOutcome>;
+
+/** Decides what the present files of its source mean for an installed skill. */
+export function upgradeOutcome(
+  record: Pick<SkillRecord, 'metadata' | 'reference' | 'digest'>,
+  found: Pick<DownloadedSkill, 'reference' | 'digest'>,
+  isMoveAllowed: boolean,
+): UpgradeOutcome {
+  const facts = { old_digest: record.digest, new_digest: found.digest };
+  const outcome = (status: UpgradeStatus): UpgradeOutcome => ({ name: record.metadata.name, status, ...facts });
+  if (found.digest === record.digest) return outcome('up-to-date');
+  const isMoved = repositoryOf(found.reference) !== repositoryOf(record.reference);
+  const status = isMoved && !isMoveAllowed ? 'ref-change-blocked' : 'upgraded';
+  return { ...outcome(status), new_resolved_reference: found.reference };
+}
+
+/** Returns true for a source that always leads to the same files: an artifact by its digest, or a commit. */
+export function isImmutable(source: string): boolean {
+  const git = parseGitReference(source);
+  if (git) return /^[0-9a-f]{40}$/u.test(git.ref ?? '');
+  return parseOciReference(source)?.digest !== undefined;
+}
+
+/** Returns the place of the files without their version. */
+function repositoryOf(reference: string): string {
+  const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
+  return `${String(host)}/${String(repository)}`;
+}
