@@ -29,7 +29,7 @@ describe('the generated files', () => {
     expect(await generatedFiles()).toEqual(files);
   });
 
-  it('are a definition, a schema for editors and a reference per kind, the reference of the Run configuration and the resources in the chart', () => {
+  it('are a definition, a schema for editors and a reference per kind, the references of the Run configuration and of the API, and the resources in the chart', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [
         ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),
@@ -37,6 +37,8 @@ describe('the generated files', () => {
         ...KINDS.map(({ singular }) => `docs/reference/${singular}.md`),
         ...KINDS.map(({ singular }) => `crds/schemas/${singular}.json`),
         'crds/schemas/all.json',
+        'docs/api.md',
+        'docs/reference/openapi.json',
         'charts/vmcp/templates/_kinds.tpl',
         'docs/reference/run-config.md',
       ].toSorted(),

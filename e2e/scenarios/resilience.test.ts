@@ -279,6 +279,7 @@ describe('a backend that misbehaves', () => {
 
   it.each(FAULTS)('from the start (%s) is omitted, and the others serve', async (fault) => {
     const { vmcp } = await setup({ timeouts: { default: '3s' }, failureHandling: often }, () => fault);
+    await becomes(vmcp, 'good', 'healthy');
     const session = await openSession(vmcp.url);
     const tools = await session.tools();
     expect(tools).toContain('good_echo');
@@ -296,6 +297,7 @@ describe('a backend that misbehaves', () => {
       const operational = { timeouts: { default: '3s' }, failureHandling: often };
       const files = gatewayOver([server('bad', npx(name)), entry('good', good.url)], { operational });
       const vmcp = await startVmcp(scope, { files, env });
+      await becomes(vmcp, 'good', 'healthy');
       const session = await openSession(vmcp.url);
       expect(await session.tools()).toContain('good_echo');
       await becomes(vmcp, 'bad', 'unhealthy');
