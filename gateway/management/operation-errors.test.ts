@@ -107,7 +107,7 @@ const SCENARIOS: Readonly<Record<string, Readonly<Record<number, Scenario>>>> = 
   'update a registry': {
     400: sent('PUT', '/registry/default', { url: 'https://example.com/a.json', local_path: '/a' }),
     403: sent('PUT', '/registry/default', {}),
-    404: sent('PUT', '/registry/other', {}),
+    404: sent('PUT', '/registry/other', 'no JSON'),
     502: async ({ send }) => {
       const { url } = await startDocument('no registry');
       return send('PUT', '/registry/default', { url: `${url}/registry.json`, allow_private_ip: true });
@@ -141,7 +141,7 @@ const SCENARIOS: Readonly<Record<string, Readonly<Record<number, Scenario>>>> = 
     }),
   },
   'update a secret': {
-    400: after(secret, sent('PUT', `${KEYS}/a`, { value: '' })),
+    400: after(secret, sent('PUT', `${KEYS}/`, { value: 'b' })),
     404: after(secret, sent('PUT', `${KEYS}/none`, { value: 'b' })),
     405: after(sent('POST', '/secrets', { provider_type: 'environment' }), sent('PUT', `${KEYS}/a`, { value: 'b' })),
     500: unwritable('PUT', `${KEYS}/a`, { value: 'b' }),

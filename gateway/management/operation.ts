@@ -46,8 +46,10 @@ export interface ManagementOperation {
   readonly description?: string;
   readonly input: Pick<InputSchemas, 'path' | 'query' | 'body'>;
   readonly success: Success;
-  /** Errors that `run` may throw as `OperationError`, by their codes. */
+  /** Errors of the operation by their codes; `run` throws them as `OperationError`. */
   readonly errors: Readonly<Record<string, ManagementError>>;
+  /** Codes of the errors for path parameters that do not fit their schemas, by name; 400 without. */
+  readonly pathErrors?: Readonly<Record<string, string>>;
   /** Sends every error as `{"code", "message"}`, as the registry protocol does. */
   readonly hasStructuredErrors?: boolean;
   /** Time after which the answer is 504; 60 s when absent. */

@@ -62,18 +62,25 @@ function encode(
 }
 
 function declaredAnswer(operation: ManagementOperation, thrown: unknown): ErrorAnswer | undefined {
-  const isStructured = operation.hasStructuredErrors === true;
-  if (thrown instanceof RequestError) return { ...faultAnswer(thrown.fault), isStructured };
+  if (thrown instanceof RequestError) return requestAnswer(operation, thrown);
   if (thrown instanceof OperationTimeout) return { status: 504, code: 'timeout', message: '', isStructured: false };
-  if (!(thrown instanceof OperationError) || !Object.hasOwn(operation.errors, thrown.code)) return undefined;
-  const declared = operation.errors[thrown.code];
+  return thrown instanceof OperationError ? operationAnswer(operation, thrown) : undefined;
+}
+
+function operationAnswer(operation: ManagementOperation, { code, detail }: OperationError): ErrorAnswer | undefined {
+  const declared = Object.hasOwn(operation.errors, code) ? operation.errors[code] : undefined;
   if (!declared) return undefined;
-  return {
-    status: declared.status,
-    code: thrown.code,
-    message: thrown.detail ?? declared.message,
-    isStructured: isStructured || declared.isStructured === true,
-  };
+  const isStructured = operation.hasStructuredErrors === true || declared.isStructured === true;
+  return { status: declared.status, code, message: detail ?? declared.message, isStructured };
+}
+
+function requestAnswer(operation: ManagementOperation, { fault }: RequestError): ErrorAnswer {
+  const problems = fault.kind === 'invalid_input' ? fault.problems : [];
+  const [, code] =
+    Object.entries(operation.pathErrors ?? {}).find(([name]) => problems.some(({ path }) => path === `path.${name}`)) ??
+    [];
+  const declared = code === undefined ? undefined : operationAnswer(operation, new OperationError(code));
+  return declared ?? { ...faultAnswer(fault), isStructured: operation.hasStructuredErrors === true };
 }
 
 function faultAnswer(fault: RequestFault): Omit<ErrorAnswer, 'isStructured'> {

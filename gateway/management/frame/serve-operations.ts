@@ -20,7 +20,7 @@ export function serveOperations(
   context: ManagementContext,
   log: Logger,
 ): RequestHandler {
-  const endpoints = new Map(operations.map((operation) => [endpointOf(operation, context), operation]));
+  const endpoints = new Map(operations.map((operation) => [endpointOf(operation, operations, context), operation]));
   const answer = route(
     [...endpoints.keys()],
     {
@@ -48,12 +48,23 @@ export function serveOperations(
   };
 }
 
-function endpointOf(operation: ManagementOperation, context: ManagementContext): Operation {
-  const { method, path, input } = operation;
-  const isCollection = !path.endsWith('}');
+/** Returns the paths of an operation: a collection with and without a slash at the end, an item also with an empty name. */
+function pathsOf({ method, path }: ManagementOperation, operations: readonly ManagementOperation[]): string[] {
+  if (!path.endsWith('}')) return [path, `${path}/`];
+  const unnamed = path.slice(0, path.lastIndexOf('/') + 1);
+  const isTaken = operations.some((other) => other.method === method && `${other.path}/` === unnamed);
+  return method === 'GET' || isTaken ? [path] : [path, unnamed];
+}
+
+function endpointOf(
+  operation: ManagementOperation,
+  operations: readonly ManagementOperation[],
+  context: ManagementContext,
+): Operation {
+  const { method, input } = operation;
   return {
     method,
-    paths: isCollection ? [path, `${path}/`] : [path],
+    paths: pathsOf(operation, operations),
     input,
     handle: async (_req, res, parts) => {
       const call = limitTime(res, operation.timeoutMs ?? TIMEOUT_MS);

@@ -44,7 +44,7 @@ async function setUp(options: Partial<RegistryOptions> = {}) {
     auth: { issuer: provider.issuer, client_id: CLIENT_ID, audience: 'registry', scopes: ['servers'] },
   };
   const service = open();
-  await service.update('default', settings);
+  await service.update(settings);
   const accept = (token: string) => (accepted = `Bearer ${token}`);
   return { provider, registry, service, open, settings, warnings, accept };
 }
@@ -71,7 +71,7 @@ const logIn = async (service: Registry, provider: ScriptedProvider) => {
 
 it('logs in with PKCE and sends the token to the registry', async () => {
   const { provider, registry, service, settings } = await setUp();
-  await expect(service.entries('default')).rejects.toMatchObject({ code: 'registry_auth_required' });
+  await expect(service.entries()).rejects.toMatchObject({ code: 'registry_auth_required' });
   const pending = await service.logIn();
   const { searchParams } = new URL(pending!.authorizationUrl);
   expect(Object.fromEntries(searchParams)).toMatchObject({
@@ -97,7 +97,7 @@ it('ignores a redirect with another state, and stays logged out after an error',
   expect(provider.to('token')).toEqual([]);
   await answerLogin(provider, pending!.authorizationUrl, { error: 'access_denied' });
   await eventually('the attempt ends', () => warnings.includes('the login at the registry failed'));
-  await expect(service.entries('default')).rejects.toMatchObject({ code: 'registry_auth_required' });
+  await expect(service.entries()).rejects.toMatchObject({ code: 'registry_auth_required' });
 });
 
 it('ends an earlier login attempt', async () => {
@@ -120,7 +120,7 @@ it('stores the login among the secrets, and refreshes an expired token after a r
   accept('access-2');
   const later = Date.now() + 3_600_000;
   const restarted = open({ now: () => later });
-  await Promise.all([restarted.entries('default'), restarted.entries('default')]);
+  await Promise.all([restarted.entries(), restarted.entries()]);
   expect(registry.last().authorization).toBe('Bearer access-2');
   const refreshes = provider.to('token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
   expect(refreshes.map(({ form }) => form.get('refresh_token'))).toEqual(['refresh-1']);
@@ -133,7 +133,7 @@ it('demands a new login when the provider has ended the old one', async () => {
   await logIn(service, provider);
   provider.answers['token'] = json({ error: 'invalid_grant' }, 400);
   now += 3_600_000;
-  await expect(service.entries('default')).rejects.toMatchObject({ code: 'registry_auth_required' });
+  await expect(service.entries()).rejects.toMatchObject({ code: 'registry_auth_required' });
   provider.answers['token'] = json({}, 503);
   expect(await service.logIn()).toMatchObject({ authorizationUrl: expect.any(String) });
 });
@@ -153,12 +153,12 @@ it('forgets tokens and content at the logout and when the settings change', asyn
   expect(await statusOf(service)).toBe('authenticated');
   await service.logOut();
   expect(values.size).toBe(0);
-  await expect(service.entries('default')).rejects.toMatchObject({ code: 'registry_auth_required' });
+  await expect(service.entries()).rejects.toMatchObject({ code: 'registry_auth_required' });
 
   await logIn(service, provider);
-  await service.update('default', settings);
+  await service.update(settings);
   expect(values.size).toBe(0);
-  await service.update('default', {});
+  await service.update({});
   expect(await service.summary()).toMatchObject({ auth_status: 'none', auth_type: '', type: 'default' });
   await expect(service.logOut()).rejects.toMatchObject({ code: 'no_auth' });
 });
@@ -169,7 +169,7 @@ it('keeps the settings when the stored login cannot be deleted', async () => {
     secrets: { ...secrets, delete: () => Promise.reject(new Error('disk full')) },
   });
   await logIn(service, provider);
-  await expect(service.update('default', {})).rejects.toThrow('disk full');
+  await expect(service.update({})).rejects.toThrow('disk full');
   expect(values.size).toBe(1);
   expect(await service.summary()).toMatchObject({ source: registry.url, auth_status: 'authenticated' });
 });
@@ -184,7 +184,7 @@ it('does not use tokens of another client', async () => {
     access_token: 'access-1',
   };
   values.set('login', JSON.stringify(stored));
-  await expect(service.entries('default')).rejects.toMatchObject({ code: 'registry_auth_required' });
+  await expect(service.entries()).rejects.toMatchObject({ code: 'registry_auth_required' });
 });
 
 it('rejects the login when the provider or every port cannot be used', async () => {
@@ -202,11 +202,11 @@ it('accepts a document that demands a login only together with auth', async () =
   const { provider, registry, service, settings } = await setUp();
   const { auth, allow_private_ip } = settings;
   const url = `${registry.url}/registry.json`;
-  await expect(service.update('default', { url, allow_private_ip })).rejects.toMatchObject({ code: 'bad_document' });
-  expect(await service.update('default', { url, allow_private_ip, auth })).toBe('url');
+  await expect(service.update({ url, allow_private_ip })).rejects.toMatchObject({ code: 'bad_document' });
+  expect(await service.update({ url, allow_private_ip, auth })).toBe('url');
   registry.answer((_path, _query, { authorization }) =>
     authorization === 'Bearer access-1' ? { body: upstreamDocument() } : { status: 401 },
   );
   await logIn(service, provider);
-  expect((await service.entries('default')).servers.size).toBe(1);
+  expect((await service.entries()).servers.size).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { DELETE_ERRORS } from '../registry-errors.ts';
-import { RegistryPath } from './registry-path.ts';
+import { REGISTRY_PATH_ERRORS, RegistryPath } from './registry-path.ts';
 
 export const deleteRegistry = defineManagementOperation({
   id: 'deleteRegistry',
@@ -11,6 +11,7 @@ export const deleteRegistry = defineManagementOperation({
   description: 'The default registry cannot be deleted.',
   input: { path: RegistryPath },
   success: { status: 204 },
+  pathErrors: REGISTRY_PATH_ERRORS,
   errors: DELETE_ERRORS,
-  run: ({ registry }, { path: { name } }) => registry.remove(name),
+  run: ({ registry }) => registry.remove(),
 });

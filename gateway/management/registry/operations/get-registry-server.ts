@@ -4,7 +4,7 @@ import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { findServer } from '../lookup/find-server.ts';
 import { ServerLookup } from '../schema/entries.ts';
 import { READING_ERRORS, REGISTRY_NOT_FOUND } from '../registry-errors.ts';
-import { RegistryPath } from './registry-path.ts';
+import { REGISTRY_PATH_ERRORS, RegistryPath } from './registry-path.ts';
 
 export const getRegistryServer = defineManagementOperation({
   id: 'getRegistryServer',
@@ -20,13 +20,14 @@ export const getRegistryServer = defineManagementOperation({
     }),
   },
   success: { status: 200, body: ServerLookup },
+  pathErrors: REGISTRY_PATH_ERRORS,
   errors: {
     ...REGISTRY_NOT_FOUND,
     server_not_found: { status: 404, message: 'Server not found: GET the servers of the registry lists them' },
     ...READING_ERRORS,
   },
-  run: async ({ registry }, { path: { name, serverName } }) => {
-    const found = findServer(await registry.entries(name), serverName);
+  run: async ({ registry }, { path: { serverName } }) => {
+    const found = findServer(await registry.entries(), serverName);
     if (!found) throw new OperationError('server_not_found');
     return found;
   },

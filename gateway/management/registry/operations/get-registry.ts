@@ -1,7 +1,7 @@
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { RegistryDetail } from '../schema/registry.ts';
 import { READING_ERRORS, REGISTRY_NOT_FOUND } from '../registry-errors.ts';
-import { RegistryPath } from './registry-path.ts';
+import { REGISTRY_PATH_ERRORS, RegistryPath } from './registry-path.ts';
 
 export const getRegistry = defineManagementOperation({
   id: 'getRegistry',
@@ -11,6 +11,7 @@ export const getRegistry = defineManagementOperation({
   summary: 'Get a registry with its servers',
   input: { path: RegistryPath },
   success: { status: 200, body: RegistryDetail },
+  pathErrors: REGISTRY_PATH_ERRORS,
   errors: { ...REGISTRY_NOT_FOUND, ...READING_ERRORS },
-  run: ({ registry }, { path: { name } }) => registry.detail(name),
+  run: ({ registry }) => registry.detail(),
 });

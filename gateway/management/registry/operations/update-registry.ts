@@ -3,7 +3,7 @@ import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { RegistryUpdate } from '../schema/settings.ts';
 import { SOURCE_TYPES } from '../schema/source-type.ts';
 import { UPDATE_ERRORS } from '../registry-errors.ts';
-import { RegistryPath } from './registry-path.ts';
+import { REGISTRY_PATH_ERRORS, RegistryPath } from './registry-path.ts';
 
 export const updateRegistry = defineManagementOperation({
   id: 'updateRegistry',
@@ -18,6 +18,7 @@ export const updateRegistry = defineManagementOperation({
     status: 200,
     body: Type.Object({ type: Type.Enum([...SOURCE_TYPES], { description: 'Kind of the source.' }) }),
   },
+  pathErrors: REGISTRY_PATH_ERRORS,
   errors: UPDATE_ERRORS,
-  run: async ({ registry }, { path: { name }, body }) => ({ type: await registry.update(name, body) }),
+  run: async ({ registry }, { body }) => ({ type: await registry.update(body) }),
 });

@@ -52,9 +52,8 @@ export class Registry {
     return summaryOf(registry, await this.#contentOf(registry));
   }
 
-  /** Returns the state and all entries. Throws `registry_not_found` and `READING_ERRORS`. */
-  async detail(name: string): Promise<RegistryDetail> {
-    requireDefault(name);
+  /** Returns the state and all entries. Throws `READING_ERRORS`. */
+  async detail(): Promise<RegistryDetail> {
     const registry = await this.#configured();
     const content = await this.#contentOf(registry);
     const summary = await summaryOf(registry, content);
@@ -81,15 +80,13 @@ export class Registry {
     throw new OperationError('registry_unavailable', 'the registry does not deliver its skills: try again later');
   }
 
-  /** Returns the entries of all servers. Throws `registry_not_found` and `READING_ERRORS`. */
-  async entries(name: string): Promise<Entries> {
-    requireDefault(name);
+  /** Returns the entries of all servers. Throws `READING_ERRORS`. */
+  async entries(): Promise<Entries> {
     return (await this.#contentOf(await this.#configured())).entries;
   }
 
-  /** Reads the registry again. Throws `registry_not_found` and `READING_ERRORS`. */
-  async refresh(name: string): Promise<void> {
-    requireDefault(name);
+  /** Reads the registry again. Throws `READING_ERRORS`. */
+  async refresh(): Promise<void> {
     const registry = await this.#configured();
     try {
       await registry.refresh();
@@ -99,8 +96,7 @@ export class Registry {
   }
 
   /** Checks new settings, then ends the login of the old ones and stores the new ones. Throws `UPDATE_ERRORS`. */
-  async update(name: string, update: RegistryUpdate): Promise<SourceType> {
-    requireDefault(name);
+  async update(update: RegistryUpdate): Promise<SourceType> {
     let settings: RegistrySettings;
     try {
       settings = await validateUpdate(update, () => this.#permit(), this.#deps);
@@ -116,8 +112,7 @@ export class Registry {
   }
 
   /** Rejects a removal, because the default registry stays. Throws `DELETE_ERRORS`. */
-  remove(name: string): never {
-    requireDefault(name);
+  remove(): never {
     this.#permit();
     throw new OperationError('bad_settings');
   }
@@ -175,9 +170,4 @@ async function summaryOf(registry: ConfiguredRegistry, { catalog, entries }: Con
     auth_type: auth ? 'oauth' : '',
     ...(auth && { auth_config: auth }),
   };
-}
-
-/** Throws `registry_not_found` for any other name. */
-function requireDefault(name: string): void {
-  if (name !== DEFAULT) throw new OperationError('registry_not_found');
 }
