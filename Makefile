@@ -2,12 +2,20 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-INSTALLED := node_modules/.package-lock.json
+INSTALLED := node_modules/.installed
+RUNNABLE := node_modules/.runnable
 BUILT := dist/.built
 PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
 GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/api.md docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+# `make run` installs a third of the packages: new users wait for it.
+ifeq ($(filter-out run build install uninstall images,$(or $(MAKECMDGOALS),help)),)
+PACKAGES := $(RUNNABLE)
+else
+PACKAGES := $(INSTALLED)
+endif
 
 # Folder that `make install` writes to: DESTDIR is for packages of a distribution.
 PREFIX ?= /usr/local
@@ -105,7 +113,7 @@ soak: build ## check that the gateway's heap does not grow during an hour of mix
 screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg from what the commands print (needs the npm registry)
 	@npx --no-install node e2e/screenshots/main.ts
 
-deps: $(INSTALLED) ## run npm ci if the lock file is newer than node_modules
+deps: $(INSTALLED) ## install all packages with npm ci if the lock file is newer than node_modules
 
 destination:
 	@mkdir -p "$(DESTINATION)/lib" "$(DESTINATION)/bin" 2>/dev/null && [ -w "$(DESTINATION)/lib" ] && [ -w "$(DESTINATION)/bin" ] || \
@@ -126,12 +134,20 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 	rm -rf dist
 	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 
+define npm_ci
+@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
+npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error
+endef
+
 $(INSTALLED): package-lock.json
-	@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
-	npm ci --include=dev --no-audit --no-fund --no-update-notifier --loglevel=error
+	$(call npm_ci,include)
+	@touch $(RUNNABLE) $@
+
+$(RUNNABLE): package-lock.json
+	$(call npm_ci,omit)
 	@touch $@
 
-$(BUILT): $(INSTALLED) build.ts tsconfig.json $(SOURCES)
+$(BUILT): $(PACKAGES) build.ts tsconfig.json $(SOURCES)
 	@npm run --silent build
 	@touch $@
 
