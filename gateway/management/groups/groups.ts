@@ -54,7 +54,10 @@ export class Groups {
     });
   }
 
-  /** `release` frees what belongs to the group. Throws `group_not_found` and, for the default group, `default_group`. */
+  /**
+   * Removes a group. `release` removes the registrations of its clients first. Throws `group_not_found` and, for the default group,
+   * `default_group`.
+   */
   async remove(name: string, release: (document: GroupsDocument, group: GroupRecord) => GroupsDocument): Promise<void> {
     await this.update((document) => {
       const group = groupOf(document, name);

@@ -28,7 +28,7 @@ export interface RegistryLoginOptions {
   readonly ports?: readonly number[] | undefined;
 }
 
-/** Login that waits for the user. */
+/** Login attempt that waits for the user. */
 export interface PendingLogin {
   readonly authorizationUrl: string;
   /** ms since the epoch. */
@@ -188,7 +188,7 @@ export class RegistryLogin {
 }
 
 export const loginRequired = (): RegistryFault =>
-  new RegistryFault('auth', 'the registry demands a login: POST /api/v1beta/registry/auth/login starts it');
+  new RegistryFault('auth', 'the registry requires a login: POST /api/v1beta/registry/auth/login starts it');
 
 const random = (): string => randomBytes(32).toString('base64url');
 
