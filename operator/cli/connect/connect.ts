@@ -20,7 +20,7 @@ export interface ConnectFlags extends EndpointFlags {
   readonly output?: 'json';
 }
 
-/** The process, as far as this command needs it. */
+/** Parts of the process that this command uses. */
 interface Host {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };

@@ -39,7 +39,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
   const { servers, leftOut, files, missing } = imported;
   printNotes(imported, io);
   if (servers.length === 0) {
-    io.stderr.write(`${path}: none of its servers can run in vmcp: nothing was written\n`);
+    io.stderr.write(`nothing was written: vmcp cannot run any server of ${path}\n`);
     return EXIT_INVALID;
   }
   if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
