@@ -9,7 +9,7 @@ export const DEFAULT_GROUP = 'default';
 export const GROUP_NAME = '^[a-z0-9_-]+(?: [a-z0-9_-]+)*$';
 
 const GroupRecord = Type.Object({
-  /** Client types whose configuration has the workloads of the group. */
+  /** Client types that are registered in the group. */
   registered_clients: Type.Array(Type.String()),
   skills: Type.Array(Type.String()),
 });

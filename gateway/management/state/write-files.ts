@@ -115,7 +115,7 @@ function restore({ path, before }: Prepared): void {
   else renameSync(writeDraft(path, before.bytes, before.mode, before.mode), path);
 }
 
-/** Returns the file that a path leads to. The last symbolic link may lead to a file that does not exist yet. */
+/** Resolves the symbolic links of a path. The last one may point to a file that does not exist yet. */
 export function targetOf(path: string): string {
   try {
     return realpathSync(path);

@@ -75,7 +75,7 @@ function print(client: Client, endpoint: Endpoint, host: Host): number {
   return 0;
 }
 
-/** Adds or removes the entry. Without a URL the entry may point anywhere. */
+/** Adds or removes the entry. Without a URL, removes the entry whatever URL it has. */
 function change(
   client: Client,
   target: { readonly name: string; readonly url?: string },

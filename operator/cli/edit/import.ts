@@ -56,7 +56,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
   return 0;
 }
 
-/** Reads the servers of a file. Returns undefined after it printed what is wrong with the file. */
+/** Reads the servers of a file. On failure prints the problem of the file and returns undefined. */
 async function readEntries(path: string, { stderr }: Io): Promise<readonly ClientEntry[] | undefined> {
   const text = await readText(path === STDIN ? STDIN_FILE : path, MAX_CLIENT_FILE_BYTES);
   if ('reason' in text) {

@@ -9,7 +9,7 @@ import type { RegistryAuth } from '../schema/settings.ts';
 import { registryPolicy, urlFault } from '../sources/request.ts';
 import type { Login, LoginStore } from './stored-login.ts';
 
-/** Ports of the redirect URI. A provider that compares ports needs all of them, or keeps the first one free. */
+/** Ports of the redirect URI. A provider that compares ports must know the redirect URI of each port that may be used. */
 const PORTS = Array.from({ length: 10 }, (_, index) => 8666 + index);
 const LOGIN_MS = 300_000;
 const TIMEOUT_MS = 5_000;
