@@ -29,7 +29,7 @@ describe('the generated files', () => {
     expect(await generatedFiles()).toEqual(files);
   });
 
-  it('are a definition, a schema for editors and a reference per kind, the references of the Run configuration and of the API, and the resources in the chart', () => {
+  it('contain a definition, a schema for editors and a reference for each kind, both other references, and the resources of the chart', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [
         ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),

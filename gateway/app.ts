@@ -82,7 +82,7 @@ function routeMcp(app: Express, server: VirtualServer, edge: EdgeOptions, authen
   app
     .route('/mcp')
     .all(authenticate)
-    .head(mcpMethods) // `get` would take it, and open a stream
+    .head(mcpMethods) // otherwise Express passes HEAD to `get`, which opens a stream
     .post(mcpPost(server, edge))
     .get(mcpGet(server))
     .delete(mcpDelete(server))

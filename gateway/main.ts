@@ -70,7 +70,7 @@ export interface ManagementOptions {
 export interface ClusterOptions {
   /** Lists problems of the files that a configuration names. */
   readonly unusableFiles: (config: GatewayConfig) => Promise<Problem[]>;
-  /** That of the pod when absent. */
+  /** Connection to the API server; that of the pod when absent. */
   readonly connection?: Connection | undefined;
 }
 

@@ -14,7 +14,7 @@ import {
   type Span,
 } from './json-walk.ts';
 
-/** Limit for objects whose members are read by name. Those of the protocol have about ten. */
+/** Maximum number of members of an object. Objects of the MCP protocol have about ten. */
 const MOST_MEMBERS = 1_000;
 
 /** Members that `scanKnown` looks for in one object, by index of `keys`. */

@@ -4,7 +4,7 @@ import type { Registry } from './registry/service/registry.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
 
-/** What the operations work on: one service for each resource. */
+/** Services that the operations use, one for each resource. */
 export interface ManagementContext {
   readonly clients: ClientRegistrations;
   readonly groups: Groups;

@@ -22,7 +22,7 @@ export interface ManagementApiOptions {
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir'>;
   readonly version: string;
-  /** Environment of the process, for tokens and the place of programs. */
+  /** Environment of the process: tokens, and the PATH on which programs are found. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Allows sources of skills on private and loopback addresses. */
   readonly allowPrivateIp?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface ManagementApiOptions {
   readonly log: Logger;
 }
 
-/** Creates the handler of the management API. Passes requests for paths of others to the next handler. */
+/** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
   const { stateDir, folders, endpoints, env, allowPrivateIp, now, version, log } = options;
   const groups = new Groups(stateDir);

@@ -19,13 +19,13 @@ export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   /** Schema of the body; absent for an empty one. */
   readonly body?: TSchema;
-  /** Returns the path of what was created, for the header `Location`. */
+  /** Returns the path of the created resource, for the `Location` header. */
   readonly location?: (body: never) => string;
 }
 
-/** What an operation knows about its call. */
+/** Context of one call of an operation. */
 export interface Call {
-  /** Aborted when the client leaves and when the time of the operation is over. */
+  /** Aborted when the client disconnects, or when the operation exceeds its time limit. */
   readonly signal: AbortSignal;
 }
 

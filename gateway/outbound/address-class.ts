@@ -8,7 +8,7 @@ const MAYBE_ADDRESS = /^\d|:/u;
 const METADATA_NAMES = /^(metadata|metadata\.google\.internal|instance-data(\..*)?)$/u;
 const API_SERVER_NAMES = /^kubernetes(\.default(\.svc(\.cluster\.local)?)?)?$/u;
 
-/** Returns the class of a host in a URL. Classifies names by their text, without look-up. */
+/** Returns the class of a host in a URL. Classifies names by their text, without a DNS lookup. */
 export function classifyHost(hostname: string): HostClass {
   const host = bareHost(hostname);
   if (MAYBE_ADDRESS.test(host) && ipaddr.isValid(host)) return classifyAddress(host);

@@ -7,14 +7,14 @@ import { checkAddress, checkHost, type OutboundPolicy } from './policy.ts';
 import { TrustedRoots, type TrustOptions } from './trusted-roots.ts';
 
 export interface ConnectorOptions extends TrustOptions {
-  /** Longest wait for look-up, connection and TLS handshake together. */
+  /** Maximum time for lookup, connection and TLS handshake together. */
   readonly timeoutMs: number;
-  /** Replaces the look-up of the system. */
+  /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
 }
 
 /**
- * Creates the connector of undici. Each connection makes one look-up; every address must satisfy the policy, and one of
+ * Creates the connector of undici. Each connection makes one DNS lookup; every address must satisfy the policy, and one of
  * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects.
  */
 export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
@@ -47,7 +47,7 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
   };
 }
 
-/** Returns a look-up that fails with `OutboundError` when one of the addresses does not satisfy the policy. */
+/** Returns a DNS lookup that fails with `OutboundError` when one of the addresses does not satisfy the policy. */
 export const guardedLookup =
   (policy: OutboundPolicy, lookup: LookupFunction): LookupFunction =>
   (hostname, options, callback) => {

@@ -12,7 +12,7 @@ export interface OutboundOptions {
   /** PEM bundle trusted beside the system's roots; followed when it changes. */
   readonly caFile?: string | undefined;
   readonly log?: Pick<Logger, 'warn'> | undefined;
-  /** Replaces the look-up of the system. */
+  /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
 }
 

@@ -38,7 +38,7 @@ export function policyFor(url: string | URL, flags: OutboundFlags): OutboundPoli
   };
 }
 
-/** Checks a URL without a look-up. Returns undefined when it is allowed. */
+/** Checks a URL without a DNS lookup. Returns undefined when it is allowed. */
 export function checkOutboundUrl(url: string | URL, policy: OutboundPolicy): OutboundRefused | undefined {
   const parsed = URL.parse(String(url));
   if (parsed === null) return { reason: 'InvalidUrl', message: 'not a URL: write https://HOST/PATH' };

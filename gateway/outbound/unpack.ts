@@ -20,7 +20,7 @@ export async function unpack(body: Buffer, encoding: string, maxBytes: number): 
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return body;
   const decode = DECODERS.get(name);
-  if (!decode) throw new OutboundError('unreachable', 'the reply is packed in a way that was not asked for');
+  if (!decode) throw new OutboundError('unreachable', 'the reply has a content encoding that was not requested');
   try {
     return await decode(body, { maxOutputLength: maxBytes });
   } catch (error) {

@@ -10,7 +10,7 @@ export interface Installation {
   readonly root: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Target of the `vmcp` on PATH, behind symbolic links. */
+  /** Real path of the `vmcp` on PATH, with symbolic links resolved. */
   readonly onPath: string | undefined;
   /** Packages that the user named to `npx`, when its cache holds this program. */
   readonly npxPackages: readonly string[];

@@ -86,7 +86,7 @@ describe('a refresh', () => {
     expect(replicas.events.map(([event]) => event)).toEqual(['upstream_token_dead']);
   });
 
-  it('with a lost response keeps the token until it expires, and then demands a login', async () => {
+  it('with a lost response keeps the token until it expires, and then requires a login', async () => {
     await replicas.login(ALICE, 'corp', { grant: { ...FIRST, expiresIn: 50 }, refreshes: [NEXT] });
     const row = await replicas.row(ALICE, 'corp');
     const { provider } = replicas.rotating;
@@ -168,7 +168,7 @@ describe('a refresh', () => {
     await expect.poll(() => provider.to('revoke').map(({ form }) => form.get('token'))).toContain('second-access');
   });
 
-  it('that returns the rejected token again demands a login', async () => {
+  it('that returns the rejected token again requires a login', async () => {
     await replicas.login(ALICE, 'corp', { grant: FIRST, refreshes: [FIRST] });
     const refused = (await get()).accessToken;
     expect(await faultOf(() => get({ refused }))).toBe('reauthenticate');

@@ -10,7 +10,7 @@ const EXPOSED = 'WWW-Authenticate, Retry-After';
 export interface ErrorAnswers {
   /** Answers 405. The `Allow` header is set already. */
   readonly methodNotAllowed: (res: Response, message: string) => void;
-  /** Answers what the frame or the handler has thrown. Nothing has been sent yet. */
+  /** Answers an error of the router or the handler. Nothing has been sent yet. */
   readonly thrown: (operation: Operation, req: Request, res: Response, thrown: unknown) => void;
 }
 

@@ -2,7 +2,7 @@
 export interface Client {
   /** Identifier on the command line and in the management API. */
   readonly type: string;
-  /** Name for people. */
+  /** Display name. */
   readonly name: string;
   /** Configuration file of the user. It starts with a folder of `config-file.ts`. */
   readonly file: string;
@@ -20,7 +20,7 @@ export interface Client {
   readonly skills?: SkillFolders;
 }
 
-/** Folders in which a client looks for skills, one folder for each skill. */
+/** Folders in which a client looks for skills. Each subfolder is one skill. */
 export interface SkillFolders {
   /** Relative to the home folder. */
   readonly user: string;
@@ -31,7 +31,7 @@ export interface SkillFolders {
 /** Entry of a client that connects to URLs. */
 export interface UrlEntry {
   readonly urlKey: string;
-  /** Key of a URL of the older HTTP+SSE transport, when it is not `urlKey`. */
+  /** Key of the URL for the older HTTP+SSE transport; absent when it is `urlKey`. */
   readonly sseUrlKey?: string;
   /** Member that names the transport. */
   readonly transport?: { readonly key: string; readonly sse: string; readonly http: string };

@@ -29,7 +29,7 @@ export function installedMarkOf(client: Client, folders: UserFolders): string {
   return folder === pathOf(folders).normalize(folders.home) ? file : folder;
 }
 
-/** Returns the path of the file for people on any platform, such as `~/.cursor/mcp.json`. */
+/** Returns the path of the file for messages, such as `~/.cursor/mcp.json`. */
 export const shownFileOf = ({ file }: Client): string =>
   file.replace('{home}', '~').replace('{xdg}', '~/.config').replace('{app}', '~/.config');
 

@@ -32,7 +32,7 @@ export function register(text: string, client: Client, endpoint: Endpoint, { for
   });
 }
 
-/** Reverts `register`. Without `url` the entry may point anywhere. Pure. */
+/** Reverts `register`. Without `url`, removes the entry whatever URL it has. Pure. */
 export function unregister(
   text: string,
   client: Client,

@@ -16,7 +16,7 @@ export interface ErrorAnswer {
   readonly isStructured: boolean;
 }
 
-/** The time of an operation is over. */
+/** An operation has exceeded its time limit. */
 export class OperationTimeout extends Error {
   constructor() {
     super('the operation took too long');
@@ -24,7 +24,7 @@ export class OperationTimeout extends Error {
   }
 }
 
-/** Answers what an operation or the reading of its input has thrown. */
+/** Answers an error that an operation, or the reading of its input, has thrown. */
 export function answerError(operation: ManagementOperation, log: Logger) {
   return (req: Request, res: Response, thrown: unknown): void => {
     if (thrown instanceof RequestError && thrown.fault.kind === 'client_left') {

@@ -13,7 +13,7 @@ it('sends the security headers and the media type with every answer, also with a
   }
 });
 
-it('reads a body of any media type, with keys in any case, null members and text behind it', async () => {
+it('reads a body of any media type, with keys in any case, null members and text after it', async () => {
   const { send } = await startManagementServer();
   const body = '{"NAME": "zed", "groups": null, "unknown": 1} trailing';
   expect((await send('POST', `${P}/clients`, body, { 'content-type': 'text/plain' })).json).toEqual({

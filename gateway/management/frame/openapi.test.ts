@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { OPERATIONS } from '../operations.ts';
 import { openApiOf } from './openapi.ts';
 
-it('is a document without a finding of the linter', async () => {
+it('is accepted by the linter', async () => {
   const config = await createConfig({ extends: ['recommended-strict'] });
   const source = JSON.stringify(openApiOf(OPERATIONS, '0.0.0'));
   const findings = await lintFromString({ source, absoluteRef: 'openapi.json', config });

@@ -9,7 +9,7 @@ const StructuredError = {
   required: ['code', 'message'],
   properties: {
     code: { type: 'string', description: 'Stable code of the error.' },
-    message: { type: 'string', description: 'What is wrong and what to do.' },
+    message: { type: 'string', description: 'The problem, and how to solve it.' },
   },
 };
 
@@ -70,7 +70,7 @@ export function openApiOf(operations: readonly ManagementOperation[], version: s
     components: {
       schemas: { ...(hasStructured && { Error: StructuredError }), Problem, Refusal },
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'Needed where `vmcp serve` has `auth`.' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'Required when `vmcp serve` has `auth`.' },
       },
     },
   };
@@ -150,7 +150,7 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...(reads ? [{ code: 'bad_request', status: 400, message: 'the request does not fit its schema' }] : []),
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
-    { code: 'internal_error', status: 500, message: 'an error of vmcp, which its log explains' },
+    { code: 'internal_error', status: 500, message: 'an error of vmcp; its log has the cause' },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];
 }

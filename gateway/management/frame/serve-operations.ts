@@ -14,7 +14,7 @@ const TIMEOUT_MS = 60_000;
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
 const SINGLE_PATHS = new Set(['/health', '/api/openapi.json']);
 
-/** Creates the handler of all operations. Passes requests for paths of others to the next handler. */
+/** Creates the handler of all operations. Passes requests for other paths to the next handler. */
 export function serveOperations(
   operations: readonly ManagementOperation[],
   context: ManagementContext,
@@ -48,7 +48,7 @@ export function serveOperations(
   };
 }
 
-/** Returns the paths of an operation: a collection with and without a slash at the end, an item also with an empty name. */
+/** Returns the paths of an operation. Adds a slash at the end of a collection, and an empty name to an item except for GET. */
 function pathsOf({ method, path }: ManagementOperation, operations: readonly ManagementOperation[]): string[] {
   if (!path.endsWith('}')) return [path, `${path}/`];
   const unnamed = path.slice(0, path.lastIndexOf('/') + 1);
@@ -78,7 +78,7 @@ function endpointOf(
   };
 }
 
-/** Starts the time of an operation. `expired` rejects with `OperationTimeout`. */
+/** Starts the time limit of an operation. `expired` rejects with `OperationTimeout`. */
 function limitTime(res: Response, ms: number) {
   const abort = new AbortController();
   const onClose = (): void => {

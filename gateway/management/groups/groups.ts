@@ -9,7 +9,7 @@ export const DEFAULT_GROUP = 'default';
 export const GROUP_NAME = '^[a-z0-9_-]+(?: [a-z0-9_-]+)*$';
 
 const GroupRecord = Type.Object({
-  /** Client types whose configuration has the workloads of the group. */
+  /** Client types that are registered in the group. */
   registered_clients: Type.Array(Type.String()),
   skills: Type.Array(Type.String()),
 });
@@ -54,7 +54,10 @@ export class Groups {
     });
   }
 
-  /** `release` frees what belongs to the group. Throws `group_not_found` and, for the default group, `default_group`. */
+  /**
+   * Removes a group. `release` removes the registrations of its clients first. Throws `group_not_found` and, for the default group,
+   * `default_group`.
+   */
   async remove(name: string, release: (document: GroupsDocument, group: GroupRecord) => GroupsDocument): Promise<void> {
     await this.update((document) => {
       const group = groupOf(document, name);

@@ -5,13 +5,13 @@ import type { ReadingCode, UpdateCode } from './service/fault-codes.ts';
 export const READING_ERRORS = {
   registry_auth_required: {
     status: 503,
-    message: 'the registry demands a login: POST /api/v1beta/registry/auth/login starts it',
+    message: 'the registry requires a login: POST /api/v1beta/registry/auth/login starts it',
     isStructured: true,
   },
   registry_unavailable: { status: 503, message: 'the registry cannot be read: try again later', isStructured: true },
   registry_legacy_format: {
     status: 502,
-    message: 'the registry has the legacy layout: convert it',
+    message: 'the registry has the legacy layout: convert it to "data.servers" with server.json entries',
     isStructured: true,
   },
 } satisfies Readonly<Record<ReadingCode, ManagementError>>;

@@ -8,7 +8,7 @@ export const createSecret = defineManagementOperation({
   path: `${PROVIDER_PATH}/keys`,
   tag: 'secrets',
   summary: 'Create a new secret',
-  description: 'The encrypted provider only. A secret that a variable of the environment holds exists already.',
+  description: 'Only for the provider `encrypted`. A secret in an environment variable counts as existing.',
   input: {
     body: Type.Object({ key: Type.String({ minLength: 1, description: 'Name of the secret.' }), value: SecretValue }),
   },

@@ -1,7 +1,7 @@
-/** Prefix of the secrets that vmcp keeps for itself. */
+/** Prefix of the names of internal secrets. */
 const RESERVED_PREFIX = '__sys_';
 
-/** Parts of vmcp that keep secrets of their own. */
+/** Parts of vmcp that store internal secrets. */
 export type SystemScope = 'registry' | 'workloads' | 'auth';
 
 /** Returns true for names that the API neither shows nor changes. */

@@ -101,7 +101,7 @@ describe('setup of the secrets provider', () => {
     const { stateDir } = await withSecret({ env: { VMCP_SECRETS_PASSWORD: 'right' } });
     const api = await startApi({ stateDir, env: {} });
     expect(await api.setUp('encrypted', CANARY)).toMatchObject({ status: 500, text: 'Internal Server Error\n' });
-    expect(api.output.join('\n')).toContain(`${join(stateDir, 'secrets_encrypted')} does not open`);
+    expect(api.output.join('\n')).toContain(`${join(stateDir, 'secrets_encrypted')} cannot be decrypted`);
     expect(await api.send('GET', '/secrets/default')).toMatchObject({ json: { provider_type: 'encrypted' } });
   });
 

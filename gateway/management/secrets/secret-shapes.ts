@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { API_BASE } from '../operation.ts';
 import { PROVIDERS } from './providers/index.ts';
 
-/** Path of the provider in use. There is one. */
+/** Path of the provider in use. Only one provider is in use at a time. */
 export const PROVIDER_PATH = `${API_BASE}/secrets/default`;
 
 export const SecretPath = Type.Object({ key: Type.String({ minLength: 1, description: 'Name of the secret.' }) });
@@ -11,7 +11,7 @@ export const SecretValue = Type.String({ minLength: 1, description: 'Value of th
 
 export const SecretResult = Type.Object({
   key: Type.String({ description: 'Name of the secret.' }),
-  message: Type.String({ description: 'Sentence for people.' }),
+  message: Type.String({ description: 'Sentence for the user.' }),
 });
 
 export const ProviderName = Type.Enum(
@@ -24,7 +24,7 @@ export const NOT_SET_UP = {
   message: 'no secrets provider is set up: set one up with POST /api/v1beta/secrets',
 } as const;
 
-export const UNSUPPORTED = { status: 405, message: 'the secrets provider cannot do this' } as const;
+export const UNSUPPORTED = { status: 405, message: 'the secrets provider does not support this operation' } as const;
 
 export const SECRET_NOT_FOUND = {
   status: 404,

@@ -16,14 +16,14 @@ export interface SecretReader {
   get(name: string): Promise<string | undefined>;
 }
 
-/** Secrets that one part of vmcp keeps for itself. The API does not show them. */
+/** Internal secrets of one part of vmcp. The API does not show them. */
 export interface SystemSecrets extends SecretReader {
   set(name: string, value: string): Promise<void>;
   /** Returns false for a secret that does not exist. */
   delete(name: string): Promise<boolean>;
 }
 
-/** What a provider can do. */
+/** Operations that a provider supports. */
 interface Capabilities {
   readonly can_read: boolean;
   readonly can_write: boolean;
@@ -128,7 +128,7 @@ export class Secrets implements SecretReader {
     return (await active.provider.get(name)) ?? this.#fallback(active, name);
   }
 
-  /** Returns the secrets of one part of vmcp. Its methods also throw `not_set_up` and `unsupported`. */
+  /** Returns the internal secrets of one part of vmcp. Its methods also throw `not_set_up` and `unsupported`. */
   system(scope: SystemScope): SystemSecrets {
     return {
       get: async (name) => (await this.#chosen()).provider.get(systemName(scope, name)),
@@ -151,7 +151,7 @@ export class Secrets implements SecretReader {
     return this.#env['VMCP_SECRETS_PROVIDER'] || undefined;
   }
 
-  /** Returns the provider in use. Before the first setup that can only be the environment. Throws `not_set_up`. */
+  /** Returns the provider in use. Before the first setup, `VMCP_SECRETS_PROVIDER` can select only the environment. Throws `not_set_up`. */
   async #chosen(): Promise<Active> {
     const { provider_type: chosen } = await this.#settings.read();
     const type = this.#override() ?? chosen;
@@ -163,7 +163,7 @@ export class Secrets implements SecretReader {
     const active = this.#providers.get(type);
     if (active) return active;
     throw new SecretsFailure(
-      `there is no secrets provider "${type}": correct VMCP_SECRETS_PROVIDER, or set a provider up`,
+      `there is no secrets provider "${type}": correct VMCP_SECRETS_PROVIDER, or set up a provider`,
     );
   }
 }
@@ -174,4 +174,4 @@ function setterOf({ type, provider }: Active): NonNullable<SecretsProvider['set'
 }
 
 const unsupported = (type: ProviderType): OperationError =>
-  new OperationError('unsupported', `the secrets provider ${type} cannot do this: it is changed elsewhere`);
+  new OperationError('unsupported', `the secrets provider ${type} does not support this operation`);

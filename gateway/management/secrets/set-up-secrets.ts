@@ -16,14 +16,14 @@ export const setUpSecrets = defineManagementOperation({
       password: Type.Optional(
         Type.String({
           description:
-            'Password of the encrypted file. Without it a password is generated and stored in the keyring of the operating system.',
+            'Password of the encrypted file. Without it, vmcp uses the password in its environment or in the keyring of the operating system, or generates one and stores it in the keyring.',
         }),
       ),
     }),
   },
   success: {
     status: 201,
-    body: Type.Object({ provider_type: ProviderName, message: Type.String({ description: 'Sentence for people.' }) }),
+    body: Type.Object({ provider_type: ProviderName, message: Type.String({ description: 'Sentence for the user.' }) }),
   },
   errors: {
     no_keyring: { status: 400, message: 'this machine has no keyring for the password' },

@@ -3,12 +3,12 @@ import { withinTime } from './time-limit.ts';
 
 const late = (): Error => new Error('too late');
 
-it('passes the result or the error of what ends in time', async () => {
+it('returns the result or the error of a function that ends in time', async () => {
   expect(await withinTime(60_000, async () => 'result', late)).toBe('result');
   await expect(withinTime(60_000, async () => Promise.reject(new Error('failed')), late)).rejects.toThrow('failed');
 });
 
-it('rejects and aborts what hangs', async () => {
+it('rejects, and aborts the signal of a function that hangs', async () => {
   let signal: AbortSignal | undefined;
   const hanging = withinTime(
     5,

@@ -1,4 +1,4 @@
-/** Runs something that may hang. After `limitMs` its signal is aborted, and the result rejects with `late`. */
+/** Runs a function that may hang. After `limitMs` aborts its signal and rejects with the error of `late`. */
 export async function withinTime<Result>(
   limitMs: number,
   run: (signal: AbortSignal) => Promise<Result>,

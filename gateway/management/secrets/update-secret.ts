@@ -16,7 +16,7 @@ export const updateSecret = defineManagementOperation({
   path: `${PROVIDER_PATH}/keys/{key}`,
   tag: 'secrets',
   summary: 'Update a secret',
-  description: 'The encrypted provider only.',
+  description: 'Only for the provider `encrypted`.',
   input: { path: SecretPath, body: Type.Object({ value: SecretValue }) },
   success: { status: 200, body: SecretResult },
   errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, secret_not_found: SECRET_NOT_FOUND },

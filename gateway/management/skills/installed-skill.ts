@@ -11,7 +11,7 @@ export const SkillMetadataSchema = Type.Object(
     version: text('Version that the skill declares; empty without one.'),
     description: text('Purpose of the skill.'),
     author: text('Author that the skill declares; empty without one.'),
-    tags: Type.Optional(Type.Array(Type.String(), { description: 'Words to find the skill by.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'Keywords.' })),
   },
   { description: 'Facts that the skill declares.' },
 );
@@ -22,13 +22,13 @@ const Dependency = Type.Object({
   digest: text('Digest of its source.'),
 });
 
-/** Skill that is recorded, without the members that are for vmcp itself. */
+/** Installed skill as the API returns it: `SkillRecord` without its internal members. */
 export const InstalledSkill = Type.Object({
   metadata: SkillMetadataSchema,
   scope: Type.Enum([...SCOPES], { description: 'Installed for the user, or for one project.' }),
   project_root: Type.Optional(text('Folder of the project.')),
   reference: Type.Optional(text('Reference that leads to exactly these files.')),
-  tag: Type.Optional(text('Tag, branch or commit that was asked for.')),
+  tag: Type.Optional(text('Requested tag, branch or commit.')),
   digest: Type.Optional(text('Digest of the manifest, or id of the commit.')),
   status: Type.Enum(['installed', 'pending', 'failed'], { description: 'State of the skill.' }),
   installed_at: text('Time of the last change of the files, RFC 3339.'),
@@ -49,7 +49,7 @@ export const SkillRecord = Type.Object({
   installed_at: Type.String(),
   clients: Type.Array(Type.String()),
   dependencies: Type.Array(Dependency),
-  /** Text that was asked for. */
+  /** Name of the skill, as the request or `requires` of another skill has it. */
   source: Type.String(),
   content_digest: Type.String(),
   /** False for a skill that was installed only because others need it. */

@@ -1,4 +1,4 @@
-/** Facts of an installed skill that decide whether it stays. */
+/** Facts of an installed skill that decide whether it is an orphan. */
 interface Dependent {
   readonly metadata: { readonly name: string };
   readonly dependencies: readonly { readonly name: string }[];
@@ -12,7 +12,7 @@ export const requiredBy = (name: string, skills: readonly Dependent[]): string[]
     .map((skill) => skill.metadata.name)
     .toSorted();
 
-/** Returns the skills that were installed for others only and that no other skill needs any longer. */
+/** Returns the orphans: skills that were installed only as dependencies, and that no other skill needs any longer. */
 export function orphans<Skill extends Dependent>(skills: readonly Skill[]): Skill[] {
   const lost = skills.filter(({ explicit, metadata }) => !explicit && requiredBy(metadata.name, skills).length === 0);
   if (lost.length === 0) return [];

@@ -5,7 +5,7 @@ import { checkProjectRoot } from './files/project-root.ts';
 /** Home folder or project that skills are installed in. */
 export interface Place {
   readonly scope: Scope;
-  /** Folder that the folders of the clients are relative to. */
+  /** Home folder or folder of the project. Paths of the clients' skill folders are relative to it. */
   readonly root: string;
   readonly project_root?: string;
 }

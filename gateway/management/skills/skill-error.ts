@@ -7,7 +7,7 @@ export const SKILL_ERRORS = {
   signature_required: { status: 403, message: 'the skill has no signature that can be verified' },
   skill_not_found: { status: 404, message: 'there is no such skill' },
   group_not_found: { status: 404, message: 'there is no such group' },
-  skill_conflict: { status: 409, message: 'a folder or another entry is in the way' },
+  skill_conflict: { status: 409, message: 'an existing folder or entry prevents it' },
   unusable_skill: { status: 422, message: 'the skill cannot be used' },
   source_throttled: { status: 429, message: 'the source of the skill limits requests: try again later' },
   source_failed: { status: 502, message: 'the source of the skill failed' },

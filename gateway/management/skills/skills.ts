@@ -25,7 +25,7 @@ export interface SkillsOptions {
   readonly stateDir: string;
   readonly folders: UserFolders;
   readonly groups: Groups;
-  /** Environment of the process, for the tokens of sources and the place of programs. */
+  /** Environment of the process: tokens of sources, and the PATH on which programs are found. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -45,14 +45,14 @@ export interface SkillFilter {
 type Downloader = (request: Omit<SourceRequest, 'workFolder' | 'signal'>) => Promise<DownloadedSkill>;
 type PlaceChoice = Pick<SkillFilter, 'scope' | 'project_root'>;
 
-/** Installs skills for the clients of this machine, and remembers them. */
+/** Installs skills for the clients of this machine, and records them. */
 export class Skills {
   readonly #options: SkillsOptions;
   readonly #store: SkillStore;
   readonly #workFolder: string;
   readonly #policy: OutboundPolicy;
   readonly #deps: InstallDeps;
-  /** Settles when all changes so far are done. */
+  /** Settles when all queued changes are done. */
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(options: SkillsOptions) {
@@ -107,7 +107,7 @@ export class Skills {
     });
   }
 
-  /** Installs what the sources of skills have now. Throws `skill_not_found` and `invalid_skill_request`. */
+  /** Upgrades skills to the present content of their sources. Throws `skill_not_found` and `invalid_skill_request`. */
   async upgrade(request: SkillUpgrade, signal: AbortSignal): Promise<UpgradeOutcome[]> {
     const place = await this.#place(chosenPlace(request));
     const installed = await this.#store.listIn(place);
@@ -124,7 +124,7 @@ export class Skills {
     return this.#withSources(signal, (download) => upgradeSkills(chosen, request, { download, apply }, signal));
   }
 
-  /** Installs other files of a skill for its clients, unless it has changed since it was read. */
+  /** Installs new files of a skill for its clients. Rejects if the skill was changed after `record` was read. */
   async #replace(place: Place, record: SkillRecord, skills: readonly CollectedSkill[]): Promise<void> {
     const { clients, digest, explicit: isExplicit } = record;
     const { name } = record.metadata;
@@ -136,7 +136,7 @@ export class Skills {
     await applyInstall({ place, skills, clients, force: false, isExplicit, finish }, this.#deps);
   }
 
-  /** Returns the text of a skill that need not be installed. Throws `SkillError`. */
+  /** Returns the text of a skill without installing it. Throws `SkillError`. */
   content(source: string, signal: AbortSignal): Promise<Static<typeof SkillContent>> {
     return this.#withSources(signal, async (download) => readContent(await download({ source, isNamedByUser: true })));
   }
@@ -149,7 +149,7 @@ export class Skills {
     await this.#inTurn(() => applyUninstall({ place, name, finish }, this.#deps));
   }
 
-  /** Adds skills to groups, and removes those from every group that are installed nowhere. */
+  /** Adds skills to groups. Removes from all groups the skills that are not installed anywhere any more. */
   async #regroup(
     names: readonly string[],
     added: readonly CollectedSkill[],
@@ -187,7 +187,7 @@ export class Skills {
   }
 }
 
-/** A request with a project alone means the scope `project`. */
+/** Returns the choice with its default: without `scope` a request with `project_root` has the scope `project`. */
 const chosenPlace = ({ scope, project_root: project }: PlaceChoice): PlaceChoice => ({
   scope: scope ?? (project === undefined ? 'user' : 'project'),
   ...(project !== undefined && { project_root: project }),
@@ -200,7 +200,7 @@ function checkName(name: string): void {
   if (!isSkillName(name)) throw new SkillError('invalid_skill_request', `the name of a skill ${SKILL_NAME_RULE}`);
 }
 
-/** Rejects what needs a verified signature: vmcp cannot verify signatures yet, so every skill counts as unsigned. */
+/** Rejects requests that need a verified signature: vmcp cannot verify signatures yet, so every skill counts as unsigned. */
 function checkSignatures({ public_key: key, allow_unsigned: allowUnsigned }: SkillInstall, { scope }: Place): void {
   if (key !== undefined) {
     throw new SkillError('signature_required', 'signatures cannot be verified yet: leave "public_key" out');

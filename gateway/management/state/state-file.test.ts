@@ -31,7 +31,7 @@ it('keeps every one of many concurrent changes, in a private file', async () => 
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('keeps the document when a change throws, and goes on with the next change', async () => {
+it('keeps the document when a change throws, and runs the next change', async () => {
   const { file } = makeFile();
   await file.update(() => ({ counters: { a: 1 } }));
   await expect(
@@ -44,7 +44,7 @@ it('keeps the document when a change throws, and goes on with the next change', 
   });
 });
 
-it('replaces the draft of a write that a crash has cut off', async () => {
+it('replaces the draft that a crash during a write has left', async () => {
   const { path, file } = makeFile();
   writeFileSync(`${path}.draft`, '{"counters": {"a"');
   expect(await file.read()).toEqual({ counters: {} });

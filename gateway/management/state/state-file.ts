@@ -19,7 +19,7 @@ export class StateFile<Schema extends TSchema> {
   readonly #path: string;
   readonly #schema: Schema;
   readonly #empty: Static<Schema>;
-  /** Settles when all changes so far are done. */
+  /** Settles when all queued changes are done. */
   #tail: Promise<unknown> = Promise.resolve();
 
   /** `empty` is the document while there is no file. */

@@ -42,7 +42,7 @@ describe('writeUserFile', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it.each([true, false])('writes behind symbolic links, with an existing target: %s', (exists) => {
+  it.each([true, false])('writes the target of symbolic links, which exists: %s', (exists) => {
     const target = join(dir, 'dotfiles.json');
     if (exists) writeFileSync(target, 'old');
     symlinkSync('dotfiles.json', join(dir, 'second'));

@@ -4,7 +4,7 @@ import { changeFiles, codeOf, targetOf, translated, UserFileError } from './writ
 
 /** A file that other programs write too, such as the configuration of an MCP client. */
 export interface UserFile {
-  /** Path of the file itself, behind symbolic links. */
+  /** Real path of the file, with symbolic links resolved. */
   readonly path: string;
   /** Empty when there is no file. */
   readonly text: string;
@@ -15,7 +15,7 @@ const NEW_FOLDER_MODE = 0o700;
 /** Programs that lock their files renew the lock more often: an older lock belongs to a program that crashed. */
 const STALE_LOCK_MS = 10_000;
 
-/** Reads a file, also behind symbolic links. A file that does not exist is empty. @throws UserFileError */
+/** Reads a file and follows symbolic links. A file that does not exist is empty. @throws UserFileError */
 export function readUserFile(path: string): UserFile {
   return translated(path, 'read', () => {
     const target = targetOf(path);

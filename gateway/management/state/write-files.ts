@@ -35,7 +35,7 @@ export class UserFileError extends Error {
 
 /** A change that is ready: only a rename or a deletion is left. */
 interface Prepared {
-  /** File behind symbolic links; the link itself for a deletion. */
+  /** Real path of the file, with symbolic links resolved; the link itself for a deletion. */
   readonly path: string;
   /** Complete new content beside the file; undefined for a file to delete. */
   readonly draft: string | undefined;
@@ -115,7 +115,7 @@ function restore({ path, before }: Prepared): void {
   else renameSync(writeDraft(path, before.bytes, before.mode, before.mode), path);
 }
 
-/** Returns the file that a path leads to. The last symbolic link may lead to a file that does not exist yet. */
+/** Resolves the symbolic links of a path. The last one may point to a file that does not exist yet. */
 export function targetOf(path: string): string {
   try {
     return realpathSync(path);
@@ -141,7 +141,7 @@ export function translated<Result>(path: string, action: 'read' | 'written', run
   }
 }
 
-/** Returns true for a file, a folder or a symbolic link, even one that leads nowhere. */
+/** Returns true for a file, a folder or a symbolic link, even one without a target. */
 export function isThere(path: string): boolean {
   try {
     lstatSync(path);

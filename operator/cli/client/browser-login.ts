@@ -14,10 +14,10 @@ const WAIT_MS = 300_000;
 /** The login did not succeed. The message is for users. */
 export class LoginFailed extends Error {}
 
-/** The place where a user can log in. */
+/** Terminal and browser of the user, and the folder of stored logins. */
 export interface LoginPlace {
   readonly stateDir: string;
-  /** False without a terminal and without $BROWSER: nobody could log in. */
+  /** False without a terminal and without $BROWSER: the user cannot log in. */
   readonly isInteractive: boolean;
   /** Shows the URL of the login to the user, and opens it. */
   readonly show: (url: URL) => void;

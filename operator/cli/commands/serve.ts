@@ -10,8 +10,8 @@ export const serveCommand = defineCommand(
   },
   (command) =>
     command
-      .option('--config <file>', 'JSON with "auth", the login that every request needs')
-      .option('--host <address>', 'address of the API; any but loopback needs "auth"', '127.0.0.1')
+      .option('--config <file>', 'JSON file whose "auth" protects every request')
+      .option('--host <address>', 'listen address; other than loopback requires "auth"', '127.0.0.1')
       .option('--port <port>', 'port of the API', port, 8080)
       .option('--state <dir>', 'folder for groups, secrets and skills (default: $XDG_STATE_HOME/vmcp)')
       .action(async (flags: ServeFlags) => {

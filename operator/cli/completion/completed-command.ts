@@ -8,7 +8,7 @@ export interface CompletedOption {
   readonly value: Value;
 }
 
-/** Word after an option: none, one of several, a path, or a text that nobody can guess. */
+/** Value of an option: none, one of several, a path, or free text. */
 export type Value = 'none' | 'path' | 'text' | { readonly choices: readonly string[] };
 
 /** A command, as completion offers it. */

@@ -20,7 +20,7 @@ export interface ConnectFlags extends EndpointFlags {
   readonly output?: 'json';
 }
 
-/** The process, as far as this command needs it. */
+/** Parts of the process that this command uses. */
 interface Host {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
@@ -75,7 +75,7 @@ function print(client: Client, endpoint: Endpoint, host: Host): number {
   return 0;
 }
 
-/** Adds or removes the entry. Without a URL the entry may point anywhere. */
+/** Adds or removes the entry. Without a URL, removes the entry whatever URL it has. */
 function change(
   client: Client,
   target: { readonly name: string; readonly url?: string },

@@ -23,14 +23,14 @@ export interface Programs {
   readonly engineAnswers: () => Promise<boolean>;
 }
 
-/** The machine, as checks see it. */
+/** Facts of the machine that the checks read. */
 export interface Machine extends Programs {
   readonly nodeVersion: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir: string;
-  /** The `vmcp up` of the state folder. */
+  /** Running `vmcp up` of the state folder; undefined when none runs. */
   readonly running: Running | undefined;
-  /** Issuers in the files that were named, without repetitions. */
+  /** Issuers in the files of the command line, without repetitions. */
   readonly issuers: readonly ExternalIssuer[];
   readonly isPortFree: (port: number) => Promise<boolean>;
   /** Returns the error code when this user cannot write into the folder or create it. */

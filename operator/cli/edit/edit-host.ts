@@ -2,12 +2,12 @@ import type { Programs } from '../doctor/check.ts';
 import { programsOf } from '../doctor/programs.ts';
 import type { Io } from '../validate/problems-output.ts';
 
-/** The process, as far as commands that edit a folder need it. */
+/** Streams and environment of the process, for commands that edit a folder. */
 export interface EditHost extends Io {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The process and the machine, as far as commands that write new servers need them. */
+/** `EditHost` with the programs of the machine, for commands that write new servers. */
 export interface ServerHost extends EditHost {
   readonly programs: Programs;
 }

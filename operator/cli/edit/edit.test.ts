@@ -192,7 +192,7 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
       'only servers that cannot run',
       '{"mcpServers": {"a": {"command": "C:\\\\tools\\\\a.exe"}}}',
       `left out "a": its command "C:\\tools\\a.exe" is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL
-client.json: none of its servers can run in vmcp: nothing was written
+nothing was written: vmcp cannot run any server of client.json
 `,
     ],
   ])('refuses %s and writes nothing', async (_what, text, stderr) => {

@@ -39,7 +39,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
   const { servers, leftOut, files, missing } = imported;
   printNotes(imported, io);
   if (servers.length === 0) {
-    io.stderr.write(`${path}: none of its servers can run in vmcp: nothing was written\n`);
+    io.stderr.write(`nothing was written: vmcp cannot run any server of ${path}\n`);
     return EXIT_INVALID;
   }
   if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
@@ -56,7 +56,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
   return 0;
 }
 
-/** Reads the servers of a file. Returns undefined after it printed what is wrong with the file. */
+/** Reads the servers of a file. On failure prints the problem of the file and returns undefined. */
 async function readEntries(path: string, { stderr }: Io): Promise<readonly ClientEntry[] | undefined> {
   const text = await readText(path === STDIN ? STDIN_FILE : path, MAX_CLIENT_FILE_BYTES);
   if ('reason' in text) {

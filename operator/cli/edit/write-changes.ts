@@ -13,7 +13,7 @@ const NO_STATE = '/';
 export const newFiles = (dir: string, files: readonly NewFile[]): FileChange[] =>
   files.map(({ name, text, mode }) => ({ path: join(dir, name), text, ...(mode !== undefined && { mode }) }));
 
-/** Changes files. Returns false after it printed why it cannot. */
+/** Changes files. On failure prints the reason and returns false. */
 export function writeChanges(changes: readonly FileChange[], { stderr }: Io): boolean {
   try {
     changeFiles(changes);

@@ -164,7 +164,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     });
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
-      // before anything slow: a change must not be missed
+      // first, so that no change is missed while the backends are prepared
       const secrets = options.secretsDir === undefined ? [] : [options.secretsDir];
       watcher = watchPaths([...paths, ...secrets], () => reload(site, gateway));
     }

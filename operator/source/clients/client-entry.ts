@@ -3,7 +3,7 @@ export interface ClientEntry {
   readonly value: unknown;
 }
 
-/** Mistake in a client's file. */
+/** Problem in a client's file. */
 export interface Fault {
   /** Starts at 1; absent when the whole file is meant. */
   readonly line?: number;

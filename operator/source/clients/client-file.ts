@@ -11,5 +11,5 @@ export function readClientFile(text: string): ClientFile {
   return isCodexFile(text) ? readCodexFile(text) : readJsonFile(text);
 }
 
-/** Returns true for the text of a client's file, also with mistakes. */
+/** Returns true for the text of a client's file, even if it has mistakes. */
 export const isClientFile = (text: string): boolean => isCodexFile(text) || isJsonClientFile(text);

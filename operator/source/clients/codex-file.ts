@@ -5,7 +5,7 @@ import type { ClientFile } from './client-entry.ts';
 /** Table of a server, or a key of one: `[mcp_servers.NAME]`, `mcp_servers.NAME.command = "npx"`. */
 const SERVERS = /^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*[.=\]]/mu;
 
-/** Returns true for the text of a configuration of Codex with servers, also with mistakes. */
+/** Returns true for the text of a configuration of Codex with servers, even if it has mistakes. */
 export const isCodexFile = (text: string): boolean => SERVERS.test(text);
 
 /** Reads the servers of Codex: the tables `[mcp_servers.NAME]` of its TOML. */

@@ -51,7 +51,7 @@ export function readJsonFile(text: string): ClientFile {
   return { entries: entries.map(([name, value]) => ({ name, value })) };
 }
 
-/** Returns true for the text of a client's file, also with mistakes. It may have comments, which YAML does not read as such. */
+/** Returns true for the text of a client's file, even if it has mistakes. It may have comments, which YAML does not read as such. */
 export function isJsonClientFile(text: string): boolean {
   const root = parse(text, []);
   return root !== 'too deep' && serversOf(root) !== undefined;

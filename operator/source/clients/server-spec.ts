@@ -18,7 +18,7 @@ export interface ProcessSpec {
   readonly args: readonly string[];
   /** Environment variables without a secret in the resource. */
   readonly env: readonly ({ readonly name: string; readonly value: string } | HostVariable)[];
-  /** Environment variables whose values belong into a Secret. */
+  /** Environment variables whose values belong in a Secret. */
   readonly secrets: readonly Setting[];
 }
 
@@ -27,7 +27,7 @@ export interface RemoteSpec {
   readonly runs: 'elsewhere';
   readonly url: string;
   readonly transport: RemoteTransport;
-  /** Headers of every request. Their values belong into a Secret. */
+  /** Headers of every request. Their values belong in a Secret. */
   readonly headers: readonly Setting[];
 }
 

@@ -12,7 +12,7 @@ const HOST_VARIABLE = /^\$\{(?:env:([A-Za-z_]\w*)|([A-Z_][A-Z0-9_]*))\}$/u;
 /** Returns the references in a text, such as `${input:token}`. */
 export const referencesIn = (text: string): string[] => [...text.matchAll(REFERENCE)].map(([reference]) => reference);
 
-/** Returns a variable or header. Replaces references by `known` variables; a value with another one is missing. */
+/** Returns a variable or header. Replaces references to `known` variables. With any other reference the value counts as missing. */
 export function settingOf(name: string, text: string, known: ReadonlyMap<string, string> = new Map()): Setting {
   const value = text.replace(REFERENCE, (reference, inner: string) => known.get(inner) ?? reference);
   return referencesIn(value).length > 0 ? { name, missing: text } : { name, value };

@@ -74,7 +74,7 @@ describe('registering clients', () => {
   });
 });
 
-describe('refusals, which write nothing', () => {
+describe('a rejected request writes nothing:', () => {
   it.each([
     ['a body that is not JSON', '{', 400],
     ['an empty body', '', 400],
@@ -89,7 +89,7 @@ describe('refusals, which write nothing', () => {
     expect(existsSync(join(stateDir, 'groups.json'))).toBe(false);
   });
 
-  it('no names, and one unknown name among good ones', async () => {
+  it('a body without names, or with one unknown name', async () => {
     const { send, text } = await serveWithCursor();
     expect((await send('POST', `${P}/clients/register`, { names: [] })).status).toBe(400);
     const mixed = await send('POST', `${P}/clients/register`, { names: ['cursor', 'netscape'] });
@@ -100,7 +100,7 @@ describe('refusals, which write nothing', () => {
     expect(text()).toBe(CURSOR);
   });
 
-  it('a file that is not valid', async () => {
+  it('registering in a file that is not valid', async () => {
     const { send, text, file } = await serveWithCursor('{"mcpServers": [');
     const { status, text: message } = await send('POST', `${P}/clients/register`, { names: ['zed', 'cursor'] });
     expect([status, message.includes(file)]).toEqual([500, true]);
@@ -108,14 +108,14 @@ describe('refusals, which write nothing', () => {
     expect((await send('GET', `${P}/clients`)).json).toEqual([]);
   });
 
-  it('a read-only file, after another one was written: both stay as they were', async () => {
+  it('registering in a read-only file, which also restores the file that was written before', async () => {
     const { send, file, home } = await serveWithCursor();
     chmodSync(file, 0o400);
     expect((await send('POST', `${P}/clients/register`, { names: ['gemini-cli', 'cursor'] })).status).toBe(500);
     expect(existsSync(join(home, '.gemini/settings.json'))).toBe(false);
   });
 
-  it('an entry of the same name that the user has', async () => {
+  it('registering when the user already has an entry of the same name', async () => {
     const own = '{"mcpServers": {"team": {"command": "node"}}}';
     const { send, text } = await serveWithCursor(own);
     const { status, text: message } = await send('POST', `${P}/clients`, { name: 'cursor' });

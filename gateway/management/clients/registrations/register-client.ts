@@ -9,7 +9,7 @@ export const registerClient = defineManagementOperation({
   tag: 'clients',
   summary: 'Register a client',
   description:
-    'Writes an entry for each running endpoint of the groups into the configuration file of the client. Without groups it is the group `default`.',
+    'Writes an entry for each running endpoint of the groups into the configuration file of the client. Without `groups`, registers it in the group `default`.',
   input: { body: Type.Object({ name: ClientType, groups: Type.Optional(GroupNames) }) },
   success: { status: 200, body: RegisteredClient },
   errors: { ...CLIENT_ERRORS, ...ENTRY_EXISTS },

@@ -8,7 +8,8 @@ export const unregisterClients = defineManagementOperation({
   path: `${API_BASE}/clients/unregister`,
   tag: 'clients',
   summary: 'Unregister several clients',
-  description: 'Removes their entries from the configuration files. Without groups it is every group.',
+  description:
+    'Removes their entries from the configuration files. Without `groups`, unregisters them from every group.',
   input: { body: Type.Object({ names: Type.Array(ClientType, { minItems: 1 }), groups: Type.Optional(GroupNames) }) },
   success: { status: 204 },
   errors: CLIENT_ERRORS,

@@ -22,7 +22,7 @@ const KeptReading = Type.Object({
     skills: Type.Optional(Type.Array(RegistrySkill)),
   }),
 });
-/** Reading of a registry as it is kept on disk. */
+/** Reading of a registry in its form on disk. */
 export type KeptReading = Static<typeof KeptReading>;
 
 const keptReading = Compile(KeptReading);
@@ -44,7 +44,7 @@ export class DiskCache {
     }
   }
 
-  /** Keeps a reading, unless it is too long. `now` is in ms since the epoch. Throws the error of the system. */
+  /** Stores a reading, unless it is too long. `now` is in ms since the epoch. Throws the error of the system. */
   async set(reading: KeptReading, now: number): Promise<void> {
     const text = JSON.stringify(reading);
     if (Buffer.byteLength(text) > MAX_FILE_BYTES) return;

@@ -3,7 +3,7 @@ const STALE_MS = 7 * 86_400_000;
 /** Pause after a failure, in which a stale reading is used without a further attempt. */
 const REST_MS = 30_000;
 
-/** Times of a kept reading, in ms since the epoch. */
+/** Times of a cached reading, in ms since the epoch. */
 export interface ReadingTimes {
   readonly readAt: number;
   /** Time of the last failed attempt to read again. */

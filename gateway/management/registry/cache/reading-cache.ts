@@ -21,8 +21,8 @@ interface Kept {
 }
 
 /**
- * Reading of one registry, in memory and on disk. Concurrent callers share one attempt. While the registry cannot be read, the
- * kept reading is used for a week, unless the registry demands a login.
+ * Cache of the reading of one registry, in memory and on disk. Concurrent callers share one attempt. While the registry cannot be
+ * read, the cached reading is used for a week, unless the registry requires a login.
  */
 export class ReadingCache {
   readonly #options: ReadingCacheOptions;
@@ -38,7 +38,7 @@ export class ReadingCache {
     this.#options = options;
   }
 
-  /** Returns the kept reading while it is fresh, else reads again. */
+  /** Returns the cached reading while it is fresh; otherwise reads the registry again. */
   current(read: Read): Promise<Reading> {
     return this.#share(async () => {
       const kept = await this.#load();
@@ -51,13 +51,13 @@ export class ReadingCache {
     });
   }
 
-  /** Reads again, even if the kept reading is fresh. Keeps it when that fails. */
+  /** Reads the registry again, even if the cached reading is fresh. A failure leaves the cached reading. */
   async refresh(read: Read): Promise<void> {
     await this.#running?.catch(() => undefined);
     await this.#share(async () => this.#renew(read, (await this.#load())?.reading));
   }
 
-  /** Forgets the reading, and does not keep one that is running. */
+  /** Deletes the cached reading. The result of a read that still runs is not cached. */
   async clear(): Promise<void> {
     this.#clears += 1;
     this.#kept = undefined;
@@ -93,7 +93,7 @@ export class ReadingCache {
       catalog: { ...rest, servers: [...rest.servers], ...(skills && { skills: [...skills] }) },
     };
     await this.#options.disk.set(kept, readAt).catch((error: unknown) => {
-      this.#options.log.warn('a registry cannot be kept on disk', { cause: String(error) });
+      this.#options.log.warn('registry cannot be cached on disk', { cause: String(error) });
     });
     return reading;
   }

@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<DocumentFault, string>> = {
   legacy: 'has the legacy layout: convert it to "data.servers" with server.json entries',
 };
 
-/** Returns the catalog in a document. Throws `RegistryFault`. `place` names the document for people. */
+/** Returns the catalog in a document. Throws `RegistryFault`. `place` names the document in messages. */
 export function catalogIn(text: string, place: string, readAt: string): Catalog {
   const parsed = parseDocument(text, readAt);
   if ('catalog' in parsed) return parsed.catalog;

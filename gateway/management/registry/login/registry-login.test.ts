@@ -198,7 +198,7 @@ it('rejects the login when the provider or every port cannot be used', async () 
   await expect(open().logIn()).rejects.toMatchObject({ code: 'login_failed' });
 });
 
-it('accepts a document that demands a login only together with auth', async () => {
+it('accepts a document that requires a login only together with auth', async () => {
   const { provider, registry, service, settings } = await setUp();
   const { auth, allow_private_ip } = settings;
   const url = `${registry.url}/registry.json`;

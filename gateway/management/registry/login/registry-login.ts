@@ -9,7 +9,7 @@ import type { RegistryAuth } from '../schema/settings.ts';
 import { registryPolicy, urlFault } from '../sources/request.ts';
 import type { Login, LoginStore } from './stored-login.ts';
 
-/** Ports of the redirect URI. A provider that compares ports needs all of them, or keeps the first one free. */
+/** Ports of the redirect URI. A provider that compares ports must know the redirect URI of each port that may be used. */
 const PORTS = Array.from({ length: 10 }, (_, index) => 8666 + index);
 const LOGIN_MS = 300_000;
 const TIMEOUT_MS = 5_000;
@@ -28,7 +28,7 @@ export interface RegistryLoginOptions {
   readonly ports?: readonly number[] | undefined;
 }
 
-/** Login that waits for the user. */
+/** Login attempt that waits for the user. */
 export interface PendingLogin {
   readonly authorizationUrl: string;
   /** ms since the epoch. */
@@ -188,7 +188,7 @@ export class RegistryLogin {
 }
 
 export const loginRequired = (): RegistryFault =>
-  new RegistryFault('auth', 'the registry demands a login: POST /api/v1beta/registry/auth/login starts it');
+  new RegistryFault('auth', 'the registry requires a login: POST /api/v1beta/registry/auth/login starts it');
 
 const random = (): string => randomBytes(32).toString('base64url');
 

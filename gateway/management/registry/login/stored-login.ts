@@ -5,7 +5,7 @@ import type { Logger } from '../../../contract/logger.ts';
 import type { UpstreamGrant } from '../../../authserver/upstream/upstream.ts';
 import type { RegistryAuth } from '../schema/settings.ts';
 
-/** Secrets that vmcp keeps for itself. Each method may reject, for example before a secrets provider is set up. */
+/** Store of internal secrets. Each method may reject, for example before a secrets provider is set up. */
 export interface RegistrySecrets {
   readonly get: (name: string) => Promise<string | undefined>;
   readonly set: (name: string, value: string) => Promise<void>;
@@ -32,7 +32,7 @@ const StoredLogin = Type.Object({
   expires_at: Type.Optional(Type.Number()),
 });
 
-/** Login at a registry, among the secrets of vmcp. When they cannot be used, it stays in memory. */
+/** Stores the login at a registry as an internal secret, or in memory while the secrets provider does not work. */
 export class LoginStore {
   readonly #secrets: RegistrySecrets | undefined;
   readonly #log: Pick<Logger, 'warn'>;

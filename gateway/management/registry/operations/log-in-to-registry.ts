@@ -10,7 +10,7 @@ export const logInToRegistry = defineManagementOperation({
   tag: 'registry',
   summary: 'Start the login of vmcp at the registry',
   description:
-    'Open `authorization_url` in a browser on the machine of the server. `auth_status` of the registry becomes `authenticated`.',
+    'Open `authorization_url` in a browser on the machine of vmcp. After the login, `auth_status` of the registry is `authenticated`.',
   input: {},
   success: {
     status: 200,

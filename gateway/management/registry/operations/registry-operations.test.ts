@@ -103,7 +103,7 @@ it('reads a file, and follows its changes', async () => {
   expect((await server.send('GET', BASE)).json).toMatchObject({ registries: [{ type: 'default' }] });
 });
 
-it('serves the last content while the registry cannot be read, except when it demands a login', async () => {
+it('serves the last content while the registry cannot be read, except when it requires a login', async () => {
   const registry = await startRegistry({ body: upstreamDocument() });
   let now = Date.now();
   const server = await startManagementServer({ now: () => now });
@@ -135,7 +135,7 @@ it('sends one request for many concurrent callers', async () => {
 });
 
 it.each([
-  ['demands a login', { status: 401 }, 503, 'registry_auth_required'],
+  ['requires a login', { status: 401 }, 503, 'registry_auth_required'],
   ['forbids the access', { status: 403 }, 503, 'registry_auth_required'],
   ['fails', { status: 500, body: '<html>' }, 503, 'registry_unavailable'],
   ['has the legacy layout', { body: { servers: {} } }, 502, 'registry_legacy_format'],

@@ -5,5 +5,5 @@ export const RegistryPath = Type.Object({
   name: Type.Literal('default', { description: 'Name of the registry: `default`.' }),
 });
 
-/** A path with another name is not found, whatever the body is. */
+/** Makes the answer 404 for another name, even if the body is not valid either. */
 export const REGISTRY_PATH_ERRORS = { name: 'registry_not_found' } as const;

@@ -12,7 +12,7 @@ export const updateRegistry = defineManagementOperation({
   tag: 'registry',
   summary: 'Choose the source of a registry',
   description:
-    'Without a source the built-in registry is used. A URL is probed: a server of the MCP registry protocol has the type `api`, a document the type `url`. A login at the earlier source ends.',
+    'Without a source the built-in registry is used. A URL that ends in `.json` or has a query is a document, of type `url`. Any other URL is probed: a server of the MCP registry protocol has the type `api`. The login at the previous source ends.',
   input: { path: RegistryPath, body: RegistryUpdate },
   success: {
     status: 200,

@@ -5,7 +5,7 @@ import { PermissionProfile } from './permission-profile.ts';
 
 const common = {
   name: text('Name in reverse-DNS form.'),
-  title: text('Name for people.'),
+  title: text('Display name.'),
   description: Type.String({ description: 'Purpose of the server.' }),
   tier: Type.String({ description: '`Official` or `Community`.' }),
   status: Type.String({ description: '`Active` or `Deprecated`.' }),

@@ -62,7 +62,7 @@ export const ServerJson = Type.Object(
     }),
     description: Type.String({ description: 'Purpose of the server.' }),
     version: Type.String({ description: 'Version of the server.' }),
-    title: text('Name for people.'),
+    title: text('Display name.'),
     repository: Type.Optional(Type.Object({ url: text('URL.') }, { description: 'Source repository.' })),
     packages: Type.Optional(Type.Array(Package, { description: 'Packages from which the server is started.' })),
     remotes: Type.Optional(Type.Array(Remote, { description: 'Endpoints of the server.' })),

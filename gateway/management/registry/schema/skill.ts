@@ -27,7 +27,7 @@ export const RegistrySkill = Type.Object(
     name: Type.String({ description: 'Name in the namespace.' }),
     description: Type.String({ description: 'Purpose of the skill.' }),
     version: Type.String({ description: 'Version.' }),
-    title: text('Name for people.'),
+    title: text('Display name.'),
     status: text('`active`, `deprecated` or `archived`.'),
     license: text('SPDX identifier.'),
     compatibility: text('Requirements of the skill.'),

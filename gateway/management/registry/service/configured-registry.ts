@@ -33,7 +33,7 @@ export class ConfiguredRegistry {
     this.#cache = new ReadingCache(location, { disk, now, log });
   }
 
-  /** Returns the content. Throws `RegistryFault`, also for kept content that a login protects. */
+  /** Returns the content. Throws `RegistryFault`. Without the login that the registry needs it throws even if the content is cached. */
   async catalog(): Promise<Catalog> {
     if (this.login && !(await this.login.isLoggedIn())) throw loginRequired();
     const { catalog } = await (this.#isRemote ? this.#cache.current(this.#read) : this.#read(undefined));

@@ -9,7 +9,7 @@ import type { RegistryDeps } from './registry-deps.ts';
 const TIMEOUT_MS = 5_000;
 
 /**
- * Checks new settings in the order of the contract: number of locations, permission, source, document, login. Throws
+ * Checks new settings in this order: number of locations, permission, source, document, login. Throws
  * `RegistryFault`, and what `permit` throws.
  */
 export async function validateUpdate(
@@ -42,7 +42,7 @@ const limited =
   (url, options) =>
     request(url, { ...options, timeoutMs: Math.min(options.timeoutMs, TIMEOUT_MS) });
 
-/** Reads the document of a file or URL. A server of the protocol has just answered. */
+/** Reads the document of a file or URL. Reads nothing from a protocol server: `chooseSource` has probed it. */
 async function checkDocument({ type, location }: Source, request: Request, hasAuth: boolean, deps: RegistryDeps) {
   if (type === 'api') return;
   try {

@@ -16,8 +16,8 @@ export const locationsIn = ({ url, api_url, local_path }: RegistryUpdate): strin
   [url, api_url, local_path].filter((location) => location !== undefined && location !== '') as string[];
 
 /**
- * Finds out what kind of registry is at the location, whatever key it has in the settings. Only a URL that does not end in
- * `.json` costs a request. Throws `RegistryFault`.
+ * Determines the kind of registry at the location. `url` and `api_url` may hold a path or either kind of URL. A URL that ends in
+ * `.json` or has a query is a document; any other URL is probed. Throws `RegistryFault`.
  */
 export async function chooseSource(update: RegistryUpdate, request: Request): Promise<Source> {
   const [location] = locationsIn(update);

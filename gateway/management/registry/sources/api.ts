@@ -31,7 +31,7 @@ export const api: RegistrySource = {
   },
 };
 
-/** Returns true for a server that speaks the protocol, also when it demands a login. */
+/** Returns true for a server that speaks the protocol, also when it requires a login. */
 export async function speaksProtocol(base: string, request: Request): Promise<boolean> {
   const reply = await request(serversUrl(base, { limit: '1' }), { timeoutMs: PROBE_TIMEOUT_MS });
   if (reply.status === 401 || reply.status === 403) return true;

@@ -8,7 +8,7 @@ import type { RegistrySource } from './source.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
-/** Document in a file of this machine. It is read for every request, so an edit acts at once. */
+/** Document in a file of this machine. It is read for every request, so an edit takes effect at once. */
 export const file: RegistrySource = {
   type: 'file',
   isRemote: false,

@@ -42,7 +42,7 @@ export const requester =
     }
   };
 
-/** Returns the fault of a URL that must not be called, without a look-up. */
+/** Returns the fault of a URL that must not be called, without a DNS lookup. */
 export function urlFault(url: string, policy: OutboundPolicy): RegistryFault | undefined {
   const refused = checkOutboundUrl(url, policy);
   switch (refused?.reason) {
@@ -92,7 +92,7 @@ export const placeOf = (url: string): string => URL.parse(url)?.origin ?? 'the r
 /** Rejects 401 and 403 with the fault `auth`. */
 export function requireAccess(reply: OutboundReply): void {
   if (reply.status !== 401 && reply.status !== 403) return;
-  throw new RegistryFault('auth', `${placeOf(reply.url)} demands a login: configure auth and log in`);
+  throw new RegistryFault('auth', `${placeOf(reply.url)} requires a login: configure auth and log in`);
 }
 
 /** Returns the object in a reply; undefined for another status or content. */

@@ -2,14 +2,14 @@ import type { Catalog } from '../document/catalog.ts';
 import type { SourceType } from '../schema/source-type.ts';
 import type { Request } from './request.ts';
 
-/** Content of a registry, as it was read. */
+/** Result of reading a registry. */
 export interface Reading {
   readonly catalog: Catalog;
   /** Validator of the document, for a conditional request. */
   readonly etag?: string | undefined;
 }
 
-/** Access to the outside for one reading. */
+/** Dependencies of one reading. */
 export interface ReadingDeps {
   /** Sends GET requests, with the credential of the registry. */
   readonly request: Request;
@@ -22,7 +22,7 @@ export interface ReadingDeps {
 /** One kind of registry. */
 export interface RegistrySource {
   readonly type: SourceType;
-  /** True: a reading costs requests, which may need a login, and is kept for an hour. */
+  /** True: reading sends requests, which may need a login, and the result is cached for an hour. */
   readonly isRemote: boolean;
   /** Reads the whole registry. Throws `RegistryFault`. */
   readonly read: (location: string, deps: ReadingDeps) => Promise<Reading>;

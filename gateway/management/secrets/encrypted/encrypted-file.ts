@@ -17,7 +17,7 @@ import {
 import { FileLock } from './file-lock.ts';
 import { KeyDeriver } from './key-deriver.ts';
 
-/** Content of the file under a password. */
+/** Decrypted content of the file. */
 export interface Opened {
   readonly secrets: SecretMap;
   readonly derivation: Derivation;
@@ -39,7 +39,7 @@ export class EncryptedFile {
     this.#lock = new FileLock(`${path}.lock`);
   }
 
-  /** Runs a change while no other one runs, neither in this process nor in others. @throws SecretsFailure */
+  /** Runs a change while no other change runs, in this process or another. @throws SecretsFailure */
   async exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
     try {
       await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
@@ -53,7 +53,7 @@ export class EncryptedFile {
     }
   }
 
-  /** Returns undefined if the password does not open the file. @throws SecretsFailure, also for a file that is not ours */
+  /** Decrypts the file. Returns undefined for a wrong password. @throws SecretsFailure, also for a file with another format */
   async open(password: string): Promise<Opened | 'absent' | undefined> {
     const bytes = await this.#bytes();
     if (bytes === undefined) return 'absent';
@@ -63,7 +63,7 @@ export class EncryptedFile {
     return secrets && { secrets, derivation: envelope.derivation };
   }
 
-  /** Replaces the content. `known` is the derivation of the file, which stays while the password does. @throws SecretsFailure */
+  /** Replaces the content. `known` is the key derivation of the present file, for the same password. @throws SecretsFailure */
   async save(password: string, secrets: SecretMap, known?: Derivation): Promise<void> {
     const derivation = known?.kind === 'scrypt' ? known : this.#newDerivation();
     const key = await this.#keys.keyOf(password, derivation);

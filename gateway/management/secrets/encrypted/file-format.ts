@@ -13,10 +13,10 @@ export interface Scrypt {
   readonly salt: Buffer;
 }
 
-/** How a password becomes a key. `sha256` is the layout without a header, which is read and never written. */
+/** Derivation of a key from a password. `sha256` is that of the layout without a header, which is read and never written. */
 export type Derivation = Scrypt | { readonly kind: 'sha256' };
 
-/** Encrypted file, taken apart. */
+/** Parts of an encrypted file. */
 export interface Envelope {
   readonly derivation: Derivation;
   /** Authenticated together with the ciphertext. */
@@ -35,12 +35,12 @@ const TAG_BYTES = 16;
 /** Magic, version, identifier of the derivation, three parameters, salt. */
 const HEADER_BYTES = MAGIC.length + 5 + SALT_BYTES;
 const MAX_PLAINTEXT_BYTES = 32 * 1024 * 1024;
-/** A longer file cannot be one of ours. */
+/** Maximum length of a valid file. */
 export const MAX_FILE_BYTES = HEADER_BYTES + NONCE_BYTES + MAX_PLAINTEXT_BYTES + TAG_BYTES;
-/** Bounds the memory that a damaged header can ask for: 128 bytes * N * blockSize. */
+/** Maximum of log2(N * blockSize * parallelism). It limits the memory and the time that a damaged header can cost. */
 const MAX_LOG2_WORK = 21;
 
-/** Takes a file apart. The problem continues a sentence that starts with the name of the file. Pure. */
+/** Splits a file into its parts. The problem continues a sentence that starts with the path of the file. Pure. */
 export function parseEnvelope(bytes: Buffer): Envelope | { readonly problem: string } {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return sealedParts(bytes, 0, { kind: 'sha256' });
   const [version, derivationId, log2Cost = 0, blockSize = 0, parallelism = 0] = bytes.subarray(MAGIC.length);

@@ -26,7 +26,7 @@ describe('KeyDeriver', () => {
     expect((await keys.keyOf('password', { ...SCRYPT, log2Cost: 4 })).equals(key)).toBe(false);
   });
 
-  it('keeps a few keys only', async () => {
+  it('derives a key again when it is no longer among the last four', async () => {
     const keys = new KeyDeriver();
     const derivation = { kind: 'sha256' } as const;
     const first = await keys.keyOf('0', derivation);

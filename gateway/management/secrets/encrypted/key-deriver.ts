@@ -1,10 +1,10 @@
 import { createHash, createSecretKey, scrypt, type KeyObject } from 'node:crypto';
 import type { Derivation } from './file-format.ts';
 
-/** A process uses one key for a long time, and two while it changes the password. */
+/** Maximum number of cached keys. A process uses one key, and two while it changes the password. */
 const KEPT_KEYS = 4;
 
-/** Derives keys from passwords. Keeps the last few keys: scrypt is slow on purpose. */
+/** Derives keys from passwords. Caches the last few keys, because scrypt is slow on purpose. */
 export class KeyDeriver {
   readonly #keys = new Map<string, Promise<KeyObject>>();
 

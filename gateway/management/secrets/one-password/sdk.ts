@@ -34,7 +34,7 @@ interface Resolved {
   readonly error?: { readonly type: string };
 }
 
-/** Most items of one request. */
+/** Maximum number of items in one request. */
 const PAGE = 50;
 const NOT_FOUND: ReadonlySet<string> = new Set([
   'fieldNotFound',

@@ -61,7 +61,7 @@ describe('setup with the keyring', () => {
     const path = await fileUnder('right');
     const before = readFileSync(path);
     await expect(provider({ path, keyring }).setUp('wrong')).rejects.toThrow(SecretsFailure);
-    await expect(provider({ path, keyring }).setUp(undefined)).rejects.toThrow(`${path} does not open`);
+    await expect(provider({ path, keyring }).setUp(undefined)).rejects.toThrow(`${path} cannot be decrypted`);
     expect(keyring.password).toBeUndefined();
     expect(readFileSync(path)).toEqual(before);
   });
@@ -221,7 +221,7 @@ describe('the file', () => {
     const path = await fileUnder('pass');
     rmSync(path);
     await expect(under(path, 'pass').set!('other', 'value', 'any')).rejects.toThrow(
-      'is missing: set the provider up again',
+      'is missing: restore it, or set up the provider again',
     );
     expect(existsSync(path)).toBe(false);
   });

@@ -59,9 +59,9 @@ class EncryptedProvider implements SecretsProvider {
   }
 
   /**
-   * Makes `password` the one of the file: creates the file, verifies the password, or encrypts the file anew if the previous
-   * password opens it. A new file comes after its password, so that no generated password is lost. A file that is encrypted
-   * anew comes before its password: the client has chosen that one, and can repeat the request.
+   * Makes `password` the password of the file: creates the file, verifies the password, or encrypts the file again if the
+   * previous password opens it. Stores a password before it creates a file, so that no generated password is lost. Stores it
+   * after it has encrypted a file again: the client has chosen that password, and can repeat the request.
    */
   async #protect(
     password: string,
@@ -108,7 +108,7 @@ class EncryptedProvider implements SecretsProvider {
     await this.#change(() => NO_SECRETS);
   }
 
-  /** Writes what `change` returns. Returns false if that is nothing. */
+  /** Writes the secrets that `change` returns. Returns false if it returns undefined. */
   #change(change: (secrets: SecretMap) => SecretMap | undefined): Promise<boolean> {
     return this.#file.exclusively(async () => {
       const password = await this.#password();
@@ -120,7 +120,7 @@ class EncryptedProvider implements SecretsProvider {
     });
   }
 
-  /** Reads without the lock; again with it if the password is just being changed. */
+  /** Reads without the lock. After a failure reads again with the lock: another process may be changing the password. */
   async #read(): Promise<Opened> {
     try {
       return await this.#open(await this.#password());
@@ -132,7 +132,8 @@ class EncryptedProvider implements SecretsProvider {
 
   async #open(password: string): Promise<Opened> {
     const opened = await this.#file.open(password);
-    if (opened === 'absent') throw new SecretsFailure(`${this.#file.path} is missing: set the provider up again`);
+    if (opened === 'absent')
+      throw new SecretsFailure(`${this.#file.path} is missing: restore it, or set up the provider again`);
     if (opened === undefined) throw this.#notOpened();
     return opened;
   }
@@ -141,7 +142,7 @@ class EncryptedProvider implements SecretsProvider {
     const password = (await standInPassword(this.#env)) ?? (await this.#keyring.read());
     if (password === undefined) {
       throw new SecretsFailure(
-        'the keyring has no password for the secrets: set the provider up again with its password',
+        'the keyring has no password for the secrets: set up the provider again with the password of the file',
       );
     }
     return password;
@@ -149,7 +150,7 @@ class EncryptedProvider implements SecretsProvider {
 
   #notOpened(): SecretsFailure {
     return new SecretsFailure(
-      `${this.#file.path} does not open: its password is another one, or it is damaged; set the provider up again with its password, or restore the file`,
+      `${this.#file.path} cannot be decrypted: the password is wrong, or the file is damaged; set up the provider again with the right password, or restore the file`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { environmentSecret } from '../environment-secrets.ts';
 import type { ProviderVariant } from './provider.ts';
 
-/** Variables of the process, which name no list: read only. */
+/** Read-only provider: variables of the process. It cannot list secrets. */
 export const environment: ProviderVariant<'environment'> = {
   type: 'environment',
   hasFallback: false,

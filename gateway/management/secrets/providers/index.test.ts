@@ -53,7 +53,7 @@ describe.each(PROVIDERS.map(({ type }) => [type] as const))('secrets provider %s
     expect(await tested.get('constructor')).toBeUndefined();
   });
 
-  it('is set up again without a change', async () => {
+  it('keeps its secrets when it is set up again', async () => {
     const tested = await provider(type);
     await tested.setUp(undefined);
     expect(await tested.get(GIVEN[type])).toBe('value');

@@ -6,7 +6,7 @@ import type { ListedSecret, ProviderVariant, SecretsProvider } from './provider.
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Vaults that the token of a service account opens. 1Password is the place to change them. */
+/** Read-only provider: the 1Password vaults that the token of a service account can read. */
 export const onePassword: ProviderVariant<'1password'> = {
   type: '1password',
   hasFallback: true,
@@ -37,7 +37,7 @@ class OnePasswordProvider implements SecretsProvider {
     return fields.map(({ reference, description }) => ({ key: reference, description }));
   }
 
-  /** Connects anew after a failure. Messages of the SDK may quote the token, so they are left out. */
+  /** Connects again after a failure. Omits messages of the SDK, because they may quote the token. */
   async #with<Result>(use: (connection: OnePassword) => Promise<Result>): Promise<Result> {
     try {
       this.#connection ??= this.#open();

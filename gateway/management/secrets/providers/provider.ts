@@ -24,7 +24,7 @@ export interface SecretsProvider {
   set?(name: string, value: string, required: Condition): Promise<boolean>;
   /** Returns false for a secret that does not exist. */
   delete?(name: string): Promise<boolean>;
-  /** Lists all secrets, also those that vmcp keeps for itself. */
+  /** Lists all secrets, including internal ones. */
   list?(): Promise<readonly ListedSecret[]>;
   /** Deletes all secrets. */
   clear?(): Promise<void>;

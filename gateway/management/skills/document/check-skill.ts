@@ -6,7 +6,7 @@ export interface SkillFolder {
   readonly name: string;
   /** Symbolic links in the folder, by their paths relative to it. */
   readonly links: readonly string[];
-  /** Text of its `SKILL.md`; undefined when there is none, or a link in its place. */
+  /** Text of its `SKILL.md`; undefined when that is missing or is a symbolic link. */
   readonly skillMd: string | undefined;
 }
 

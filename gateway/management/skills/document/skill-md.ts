@@ -3,7 +3,7 @@ import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
 export const SKILL_FILE = 'SKILL.md';
-/** Most dependencies of one skill, and most skills that one installation adds. */
+/** Maximum number of dependencies of one skill, and of dependencies that one installation adds. */
 export const MAX_DEPENDENCIES = 100;
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export interface SkillDocument {
   readonly body: string;
 }
 
-/** `document` is undefined when the text has no readable front matter; a document may have errors too. */
+/** Result of reading a `SKILL.md`. Without readable front matter it has errors and no document. With a document it may also have errors. */
 export interface SkillReading {
   readonly document: SkillDocument | undefined;
   readonly errors: readonly string[];

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { syncFolder } from '../../state/state-file.ts';
 import { isThere, listFolder } from './read-folder.ts';
 
-/** Change of a folder that has taken place, and can still be taken back. */
+/** Completed change of a folder that can still be undone. */
 export interface FolderChange {
   /** Deletes the previous folder. */
   keep(): Promise<void>;
@@ -12,7 +12,7 @@ export interface FolderChange {
   undo(): Promise<void>;
 }
 
-/** A path below a root leads somewhere else, or through something that is no folder. */
+/** A path leads out of its root, or one of its parts is not a folder. */
 export class OutsideRootError extends Error {
   constructor(path: string, root: string) {
     super(`${path} leads out of ${root}, or is no folder: remove it, then try again`);
@@ -21,7 +21,7 @@ export class OutsideRootError extends Error {
 }
 
 /**
- * Puts a copy of `source` in the place of the folder `target`, which is below `root`. Readers see the previous folder or the new one.
+ * Replaces the folder `target`, which is below `root`, by a copy of `source`. Readers see the previous folder or the new one.
  * @throws OutsideRootError
  */
 export async function placeFolder(root: string, target: string, source: string): Promise<FolderChange> {
@@ -52,7 +52,7 @@ export async function placeFolder(root: string, target: string, source: string):
 }
 
 /**
- * Removes the folder `target`, and its parents below `kept` that are empty then. A folder that is gone already is no error.
+ * Removes the folder `target`, and its parents below `kept` that become empty. A missing folder is not an error.
  * @throws OutsideRootError for a symbolic link too
  */
 export async function removeFolder(root: string, target: string, kept = root): Promise<FolderChange> {
@@ -67,7 +67,7 @@ export async function removeFolder(root: string, target: string, kept = root): P
   };
 }
 
-/** Rejects a folder that must not be removed. A folder that is gone is fine. @throws OutsideRootError */
+/** Rejects a folder that must not be removed. Accepts a missing folder. @throws OutsideRootError */
 export async function checkRemovable(root: string, target: string): Promise<void> {
   const stats = await lstat(target).catch(() => undefined);
   if (stats === undefined) return;
@@ -112,7 +112,7 @@ async function makeFolder(root: string, folder: string): Promise<readonly string
   return made;
 }
 
-/** Returns true for a folder that is, behind all links, `root` or below it. */
+/** Returns true for a folder that is `root` or below it once all links are resolved. */
 async function isInside(root: string, folder: string): Promise<boolean> {
   const [real, realRoot] = await Promise.all([realpath(folder).catch(() => ''), realpath(root)]);
   if (real !== realRoot && !real.startsWith(realRoot === sep ? sep : realRoot + sep)) return false;
@@ -125,7 +125,7 @@ async function pruneParents(kept: string, folder: string): Promise<void> {
   }
 }
 
-/** Returns false for a folder that is not empty, or gone. */
+/** Returns false for a folder that is not empty or does not exist. */
 const removeEmpty = (folder: string): Promise<boolean> =>
   rmdir(folder).then(
     () => true,

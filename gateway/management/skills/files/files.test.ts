@@ -116,7 +116,7 @@ describe('removeFolder', () => {
 });
 
 describe('a listing', () => {
-  it('has files and links, and a digest of the content', async () => {
+  it('contains files and links, and a digest of the content', async () => {
     const folder = temporaryFolder(SOURCE);
     const digest = await contentDigest(folder);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/u);

@@ -30,7 +30,7 @@ export async function contentDigest(folder: string): Promise<string> {
   return `sha256:${total.digest('hex')}`;
 }
 
-/** Returns true for a file, a folder or a symbolic link, even one that leads nowhere. */
+/** Returns true for a file, a folder or a symbolic link, even one without a target. */
 export const isThere = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,

@@ -6,7 +6,7 @@ import { isThere } from './read-folder.ts';
 
 const ALL = 'all';
 
-/** Returns the types of the clients that get a skill: those that are named, or every one that is on this machine. @throws SkillError */
+/** Returns the types of the clients that get a skill: the requested ones, or else every one that is installed here. @throws SkillError */
 export async function targetClients(requested: readonly string[] = [], folders: UserFolders): Promise<string[]> {
   if (requested.length === 0 || requested.every((type) => type === ALL)) return detectedClients(folders);
   for (const type of requested) {

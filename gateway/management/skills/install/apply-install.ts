@@ -19,7 +19,7 @@ export interface InstallDeps {
   readonly now: () => number;
 }
 
-/** Change of the skills of one place. */
+/** Change of the skills of the user or of one project. */
 interface Change {
   readonly place: Place;
   readonly before: readonly SkillRecord[];
@@ -31,17 +31,17 @@ interface Change {
 
 export interface InstallJob {
   readonly place: Place;
-  /** Dependencies first, the skill that was asked for last. */
+  /** Dependencies first, the requested skill last. */
   readonly skills: readonly CollectedSkill[];
   readonly clients: readonly string[];
   readonly force: boolean;
   /** False for a skill that only other skills need. */
   readonly isExplicit: boolean;
-  /** Does the rest of the operation; when it throws, everything is taken back. */
+  /** Last step of the operation. If it throws, all changes are undone. */
   readonly finish: (removed: readonly SkillRecord[]) => Promise<void>;
 }
 
-/** Installs skills, or leaves everything as it was. Returns the record of the skill that was asked for. @throws SkillError */
+/** Installs skills, or leaves everything as it was. Returns the record of the requested skill. @throws SkillError */
 export async function applyInstall(job: InstallJob, deps: InstallDeps): Promise<SkillRecord> {
   const { place, skills } = job;
   const now = new Date(deps.now()).toISOString();
@@ -62,7 +62,7 @@ export async function applyInstall(job: InstallJob, deps: InstallDeps): Promise<
   const after = [...known.values()].filter((record) => !removed.includes(record));
   await applyChange({ place, before, after, write, removed }, () => job.finish(removed), deps);
   const record = known.get(skills.at(-1)?.metadata.name ?? '');
-  if (!record) throw new Error('the skill that was asked for is not among the installed ones');
+  if (!record) throw new Error('the requested skill has no record after its installation');
   return record;
 }
 
@@ -122,7 +122,10 @@ async function applyChange(change: Change, finish: () => Promise<void>, { store,
   for (const folder of folders) await folder.keep();
 }
 
-/** The folder of a client tells that the client is installed. In a project vmcp made it for the skills. */
+/**
+ * Returns the folder above which no empty parent is removed. In the home folder that is the client's own folder, because its
+ * presence means that the client is installed. In a project the client's folder is removed too.
+ */
 const keptFolder = ({ scope, root }: Place, folder: string): string =>
   scope === 'user' ? dirname(dirname(folder)) : root;
 

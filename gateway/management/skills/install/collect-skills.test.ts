@@ -41,7 +41,7 @@ it.each([
 it('rejects two contents of one name', async () => {
   const needs = { pdf: ['ocr', 'fonts@1'], ocr: ['fonts@2'] };
   await expect(collectSkills('pdf', sourceOf(needs).download)).rejects.toThrow(
-    'two different skills of the name "fonts"',
+    'two different skills have the name "fonts"',
   );
 });
 

@@ -1,7 +1,7 @@
 import { MAX_DEPENDENCIES, type SkillMetadata } from '../document/skill-md.ts';
 import { SkillError } from '../skill-error.ts';
 
-/** Skill whose files are in a folder of their own. */
+/** Skill that was downloaded into a folder of its own. */
 export interface DownloadedSkill {
   readonly metadata: SkillMetadata;
   /** References of the skills that it needs. */
@@ -14,9 +14,9 @@ export interface DownloadedSkill {
   readonly digest: string;
 }
 
-/** Downloaded skill with its place among the others. */
+/** Downloaded skill with its dependencies. */
 export interface CollectedSkill extends DownloadedSkill {
-  /** Text that led to the skill. */
+  /** Name of the skill, as the request or `requires` of another skill has it. */
   readonly source: string;
   readonly dependencies: readonly { readonly name: string; readonly reference: string; readonly digest: string }[];
 }
@@ -59,4 +59,4 @@ const tooMany = (source: string): SkillError =>
   new SkillError('unusable_skill', `"${source}" needs more than ${String(MAX_DEPENDENCIES)} skills`);
 
 const twoContents = (name: string): SkillError =>
-  new SkillError('unusable_skill', `the skills need two different skills of the name "${name}"`);
+  new SkillError('unusable_skill', `two different skills have the name "${name}"`);

@@ -3,12 +3,10 @@ import { SCOPES } from '../installed-skill.ts';
 
 const optionalText = (description: string) => Type.Optional(Type.String({ description }));
 
-/** Choice of the user or of one project. */
+/** Scope of a request: skills of the user, or of one project. */
 export const PlaceSchema = Type.Object({
-  scope: Type.Optional(
-    Type.Enum([...SCOPES], { description: 'Skills of the user or of one project; `user` by default.' }),
-  ),
-  project_root: optionalText('Top folder of the git repository of the project; for the scope `project`.'),
+  scope: Type.Optional(Type.Enum([...SCOPES], { description: 'Skills of the user or of one project.' })),
+  project_root: optionalText('Top folder of the git repository of the project. Required for the scope `project`.'),
 });
 
 export const SkillInstall = Type.Object({

@@ -25,7 +25,7 @@ export function nextRecord(
     installed_at: now,
     clients: [...plan.clients],
     dependencies,
-    // A skill that the user asked for keeps the source that the user named.
+    // A skill that the user requested keeps the source that the user named.
     source: !isExplicit && before?.explicit === true ? before.source : skill.source,
     content_digest: contentDigest,
     explicit,

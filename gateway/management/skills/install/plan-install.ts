@@ -1,6 +1,6 @@
 /** Facts that decide what an installation writes. */
 export interface InstallFacts {
-  /** The skill as it is recorded; undefined when it is not. */
+  /** Record of the skill; undefined when it is not installed. */
   readonly recorded: { readonly digest: string; readonly clients: readonly string[] } | undefined;
   readonly digest: string;
   /** Types of the clients that get the skill. */
@@ -13,9 +13,9 @@ export interface InstallFacts {
 }
 
 export interface InstallPlan {
-  /** Folders to write, each once. */
+  /** Folders to write, without repetitions. */
   readonly write: readonly string[];
-  /** Folders in the way that vmcp does not manage. */
+  /** Existing folders that vmcp does not manage. They block the installation. */
   readonly conflicts: readonly string[];
   /** Clients that have the skill afterwards. */
   readonly clients: readonly string[];

@@ -1,4 +1,4 @@
-/** Steps that take back the changes of an operation, in reverse order. */
+/** Steps that undo the changes of an operation, in reverse order. */
 export class Undo {
   readonly #steps: (() => void | Promise<void>)[] = [];
 
@@ -6,7 +6,7 @@ export class Undo {
     this.#steps.push(step);
   }
 
-  /** Takes back all changes. A step that fails does not keep the others from running. Returns the failures. */
+  /** Undoes all changes. After a step that fails, the other steps still run. Returns the failures. */
   async run(): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (const step of this.#steps.splice(0).reverse()) {

@@ -44,7 +44,7 @@ skills:
 `);
   });
 
-  it('keeps what this version does not know', () => {
+  it('keeps entries and members that this version does not know', () => {
     expect(renderLockFile(parseLockFile(FOREIGN)).replace('[ 1 ]', '[1]')).toContain('plugins:\n  - name: other\n');
     const text = renderLockFile(
       updateLockFile(parseLockFile(FOREIGN), [entry('pdf', { requiredBy: ['x'] })], new Set()),
@@ -55,7 +55,7 @@ skills:
     });
   });
 
-  it('loses removed entries', () => {
+  it('no longer contains removed entries', () => {
     const file = updateLockFile(parseLockFile(FOREIGN), [entry('a')], new Set(['pdf']));
     expect(parseLockFile(renderLockFile(file)).entries).toEqual([entry('a')]);
   });

@@ -8,7 +8,7 @@ const VERSION = 1;
 export interface LockEntry {
   readonly name: string;
   readonly version?: string;
-  /** Text that was asked for. */
+  /** Name of the skill, as the request or `requires` of another skill has it. */
   readonly source: string;
   readonly resolvedReference: string;
   readonly digest: string;
@@ -17,13 +17,13 @@ export interface LockEntry {
   readonly unsigned?: true;
   /** Skills that need this one. */
   readonly requiredBy?: readonly string[];
-  /** True for a skill that was asked for by its own name. */
+  /** True for a skill that was requested itself, not only as a dependency. */
   readonly explicit?: true;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Lock file in memory. Entries and members that this version does not know pass through it unchanged. */
+/** Lock file in memory. Entries and members that this version does not know stay unchanged. */
 export interface LockFile {
   readonly entries: readonly Members[];
   readonly others: Members;
@@ -60,7 +60,7 @@ export function renderLockFile({ entries, others }: LockFile): string {
 /** Members of an entry that this version writes, and so removes when they no longer apply. */
 const OWN = ['version', 'unsigned', 'requiredBy', 'explicit'];
 
-/** Replaces entries by name and removes others. */
+/** Adds the `changed` entries or replaces those of the same name, and removes the entries whose names are `removed`. */
 export function updateLockFile(file: LockFile, changed: readonly LockEntry[], removed: ReadonlySet<string>): LockFile {
   const known = new Map(file.entries.map((entry) => [nameOf(entry), entry]));
   for (const name of removed) known.delete(name);

@@ -17,9 +17,12 @@ const NEW_FILE_MODE = 0o644;
 
 /** Lock file of a project that was read, and can be written once. */
 export interface ProjectLock {
-  /** Writes entries for these skills, all of the project, and removes others by name. `now` is in ms since the epoch. */
+  /**
+   * Writes the entries of `skills`, which are all skills of the project, and removes the entries whose names are `removed`.
+   * `now` is in ms since the epoch.
+   */
   write(skills: readonly SkillRecord[], removed: ReadonlySet<string>, now: number): void;
-  /** Writes the text that was read. */
+  /** Restores the text that was read. */
   restore(now: number): void;
 }
 

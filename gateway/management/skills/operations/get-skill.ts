@@ -13,6 +13,7 @@ export const getSkill = defineManagementOperation({
   path: `${API_BASE}/skills/{name}`,
   tag: 'skills',
   summary: 'Get the details of an installed skill',
+  description: 'Without `scope`, that of the user.',
   input: { path: SkillPath, query: PlaceSchema },
   success: {
     status: 200,

@@ -12,7 +12,7 @@ export const installSkill = defineManagementOperation({
   summary: 'Install a skill',
   description:
     'Downloads the skill and the skills that it needs, and writes them into the folders of the clients. An error leaves everything as it was. ' +
-    'A skill that is installed already is updated in place.',
+    'A skill that is installed already is updated in place. Without `scope`, installs for the project in `project_root`, if there is one, else for the user.',
   input: { body: SkillInstall },
   success: {
     status: 201,

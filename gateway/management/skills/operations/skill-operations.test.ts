@@ -154,7 +154,7 @@ describe('upgrading', () => {
   const outcomesOf = ({ json }: Answer) =>
     (json as { outcomes: { name: string; status: string }[] }).outcomes.map(({ name, status }) => `${name} ${status}`);
 
-  it('replaces what has changed at its source, for the same clients and groups', async () => {
+  it('replaces a skill that has changed at its source, for the same clients and groups', async () => {
     const { send, install, home, groupSkills } = await start();
     registry.push('team/rising', 'latest', skillFiles('rising'));
     registry.push('team/pinned', 'latest', skillFiles('pinned'));
@@ -229,7 +229,7 @@ describe('installing', () => {
     expect(existsSync(join(home, '.cursor/skills/plain/mine'))).toBe(false);
   });
 
-  it('is taken back as a whole when a later step fails', async () => {
+  it('undoes all changes when a later step fails', async () => {
     const { send, install, project, groupSkills } = await start();
     writeFileSync(join(project, 'skills.lock.yaml'), 'version: 2\n');
     const choice = { scope: 'project', project_root: project, allow_unsigned: true };

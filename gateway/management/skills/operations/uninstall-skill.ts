@@ -11,7 +11,8 @@ export const uninstallSkill = defineManagementOperation({
   path: `${API_BASE}/skills/{name}`,
   tag: 'skills',
   summary: 'Uninstall a skill',
-  description: 'Removes its folders, and the skills that were installed only because it needs them.',
+  description:
+    'Removes its folders, and the skills that were installed only because it needs them. Without `scope`, uninstalls the skill of the user.',
   input: { path: SkillPath, query: PlaceSchema },
   success: { status: 204 },
   errors: { invalid_skill_request, skill_not_found },

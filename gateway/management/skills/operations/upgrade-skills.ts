@@ -13,7 +13,7 @@ export const upgradeSkills = defineManagementOperation({
   summary: 'Upgrade skills',
   description:
     'Reads the sources of installed skills again, and replaces the files that have changed, for the same clients and groups. ' +
-    'A skill that cannot be upgraded stays as it is, and its outcome says why.',
+    'A skill that cannot be upgraded stays as it is, and its outcome says why. Without `scope`, upgrades the skills of the project in `project_root`, if there is one, else those of the user.',
   input: { body: SkillUpgrade },
   success: {
     status: 200,

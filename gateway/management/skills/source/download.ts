@@ -2,13 +2,13 @@ import type { LookupFunction } from 'node:net';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../../outbound/policy.ts';
 
-/** Means of downloading. */
+/** Dependencies of downloads. */
 export interface DownloadDeps {
   readonly outbound: Outbound;
-  /** Policy of `outbound`, for programs that connect by themselves. */
+  /** Policy of `outbound`, for programs such as git that open their own connections. */
   readonly policy: OutboundPolicy;
   readonly lookup: LookupFunction;
-  /** Environment of this process: tokens, the place of programs and of the credentials of container engines. */
+  /** Environment of this process: tokens, PATH, and the folder with the credentials of container engines. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Home folder of the user. */
   readonly home: string;
@@ -17,13 +17,13 @@ export interface DownloadDeps {
 export interface DownloadRequest {
   /** New, empty folder for the files of the skill. */
   readonly folder: string;
-  /** False for a source that the document of another skill names: it gets no credential that is not bound to its host. */
+  /** False for a dependency, which only another skill names: it gets no credential, except those for its host. */
   readonly isNamedByUser: boolean;
-  /** Ends the download. */
+  /** Cancels the download. */
   readonly signal: AbortSignal;
 }
 
-/** Source of a skill whose files are in a folder of their own. */
+/** Facts of a skill that was downloaded. */
 export interface Download {
   /** Reference that leads to exactly these files again. */
   readonly reference: string;

@@ -3,7 +3,7 @@ import type { RegistryName } from '../reference/install-source.ts';
 import { parseOciReference, type OciReference } from '../reference/oci-reference.ts';
 import { SkillError } from '../skill-error.ts';
 
-/** Skill of a registry, as far as an installation needs it. */
+/** Members of a registry's skill that an installation uses. */
 export interface RegistryEntry {
   readonly namespace: string;
   readonly name: string;

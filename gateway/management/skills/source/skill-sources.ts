@@ -18,7 +18,7 @@ import { matchingEntries, packageOf, type RegistryEntry } from './registry-entry
 export type RegistrySkills = () => Promise<readonly RegistryEntry[]>;
 
 export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
-  /** Text that names the skill. */
+  /** Name of the skill, as the request or `requires` of another skill has it. */
   readonly source: string;
   readonly version?: string | undefined;
   /** Folder for downloads. */
@@ -102,8 +102,5 @@ async function documentIn(folder: string, { reference }: Download) {
 
 function checkRepository({ repository }: OciReference, name: string): void {
   if (repository === name || repository.endsWith(`/${name}`)) return;
-  throw new SkillError(
-    'unusable_skill',
-    `the ${SKILL_FILE} in "${repository}" has the name "${name}" of another skill`,
-  );
+  throw new SkillError('unusable_skill', `the ${SKILL_FILE} in "${repository}" has another name, "${name}"`);
 }

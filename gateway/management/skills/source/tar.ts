@@ -30,7 +30,7 @@ const BLOCK = 512;
 const MAX_EXTENSION_BYTES = 64 * 1024;
 const FOLDER = '5';
 const FILES: ReadonlySet<string> = new Set(['0', '\0', '7']);
-/** pax headers of the next entry and of all entries, and the long name of GNU tar. */
+/** Types of entries that describe others: pax headers for the next entry and for all later ones, and the long name of GNU tar. */
 const [PAX, PAX_OF_ALL, LONG_NAME] = ['x', 'g', 'L'];
 
 /**
@@ -132,7 +132,7 @@ function safePath(path: string): string {
   return parts.join('/');
 }
 
-/** Takes pieces of a chosen length from a stream. */
+/** Reads a stream in pieces of a given length. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #maxBytes: number;
@@ -149,7 +149,7 @@ class ByteReader {
     let available = this.#pending.length;
     while (available < length) {
       const chunk = await this.#chunks.next();
-      if (chunk.done === true) throw new ArchiveError('damaged: it ends too early');
+      if (chunk.done === true) throw new ArchiveError('damaged: the archive ends too early');
       const { value } = chunk;
       this.#received += value.length;
       if (this.#received > this.#maxBytes) throw new ArchiveError(`larger than ${String(this.#maxBytes)} bytes`);

@@ -10,10 +10,10 @@ type UpgradeStatus = (typeof STATUSES)[number];
 
 export const SkillUpgrade = Type.Object({
   ...PlaceSchema.properties,
-  names: Type.Optional(Type.Array(Type.String(), { description: 'Skills to upgrade; all of the place by default.' })),
+  names: Type.Optional(Type.Array(Type.String(), { description: 'Skills to upgrade; all of the scope by default.' })),
   preview: Type.Optional(Type.Boolean({ description: 'Reports what would change and changes nothing.' })),
   allow_ref_change: Type.Optional(
-    Type.Boolean({ description: 'Accepts that a registry names another repository for the skill than before.' }),
+    Type.Boolean({ description: 'Accepts a skill whose registry entry now names another repository.' }),
   ),
 });
 export type SkillUpgrade = Static<typeof SkillUpgrade>;
@@ -23,7 +23,7 @@ export const UpgradeOutcome = Type.Object(
     name: Type.String({ description: 'Name of the skill.' }),
     status: Type.Enum([...STATUSES], {
       description:
-        '`not-upgradable`: its source is a digest or a commit. `ref-change-blocked`: its source is another repository now.',
+        '`not-upgradable`: its source is a digest or a commit. `ref-change-blocked`: its registry entry now names another repository.',
     }),
     old_digest: Type.String({ description: 'Digest that is installed.' }),
     new_digest: Type.Optional(Type.String({ description: 'Digest that the source has now.' })),
@@ -35,7 +35,7 @@ export const UpgradeOutcome = Type.Object(
 );
 export type UpgradeOutcome = Static<typeof UpgradeOutcome>;
 
-/** Decides what the present files of its source mean for an installed skill. */
+/** Compares an installed skill with the present content of its source. */
 export function upgradeOutcome(
   record: Pick<SkillRecord, 'metadata' | 'reference' | 'digest'>,
   found: Pick<DownloadedSkill, 'reference' | 'digest'>,
@@ -56,7 +56,7 @@ export function isImmutable(source: string): boolean {
   return parseOciReference(source)?.digest !== undefined;
 }
 
-/** Returns the place of the files without their version. */
+/** Returns the host and the repository of a reference. */
 function repositoryOf(reference: string): string {
   const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
   return `${String(host)}/${String(repository)}`;

@@ -12,11 +12,11 @@ export interface UpgradeDeps {
     readonly version?: string | undefined;
     readonly isNamedByUser: boolean;
   }) => Promise<DownloadedSkill>;
-  /** Replaces the files of an installed skill. @throws SkillError when it has changed in the meantime */
+  /** Replaces the files of an installed skill. @throws SkillError if the skill was changed after `record` was read */
   readonly apply: (record: SkillRecord, skills: readonly CollectedSkill[]) => Promise<unknown>;
 }
 
-/** Reads the sources of installed skills again, one after the other, and installs what has changed. One failure leaves the others. */
+/** Reads the sources of installed skills again, one after the other, and installs new content. Continues after a failure. */
 export async function upgradeSkills(
   records: readonly SkillRecord[],
   request: SkillUpgrade,
@@ -50,14 +50,14 @@ async function upgradeOne(
   );
   const found = skills.at(-1);
   if (found?.metadata.name !== metadata.name) {
-    throw new SkillError('unusable_skill', `"${source}" has the name "${found?.metadata.name ?? ''}" now`);
+    throw new SkillError('unusable_skill', `the skill at "${source}" now has the name "${found?.metadata.name ?? ''}"`);
   }
   const outcome = upgradeOutcome(record, found, isMoveAllowed);
   if (outcome.status === 'upgraded' && !preview) await apply(record, skills);
   return outcome;
 }
 
-/** Returns the tag that was asked for beside a name without a tag. */
+/** Returns the `version` of the install request, which is the tag of a name without one. */
 function versionOf({ source, tag }: SkillRecord): string | undefined {
   const isTagless = installSource(source)?.kind === 'oci' && parseOciReference(source)?.tag === undefined;
   return isTagless && tag !== 'latest' ? tag : undefined;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import type { Logger } from '../../../contract/logger.ts';
 
-/** Time between two lines: nobody waits for longer than 3 s without a sign of life. */
+/** Interval of the log lines: the user sees progress at least every 3 s. */
 const INTERVAL_MS = 2_500;
 
 interface Installation {

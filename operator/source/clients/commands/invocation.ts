@@ -15,7 +15,7 @@ export const variablesOf = ({ env }: Invocation): (Setting | HostVariable)[] =>
   [...env].map(([name, text]) => variableOf(name, text));
 
 /**
- * Returns a stdio server. Every value of a variable belongs into a Secret: a client's file does not show which of them are
+ * Returns a stdio server. Every value of a variable belongs in a Secret: a client's file does not show which of them are
  * keys. `notes` are warnings about the command.
  */
 export const stdioServer = (

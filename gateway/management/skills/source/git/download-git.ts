@@ -41,7 +41,7 @@ export async function downloadFromGit(
 }
 
 /**
- * Returns the URL of the repository behind redirects. Asks with the guarded client, because git would follow a redirect to any
+ * Returns the URL of the repository after redirects. Uses the guarded client, because git would follow a redirect to any
  * address.
  */
 async function findRepository(
@@ -82,7 +82,7 @@ const SETTINGS: GitSettings = {
 const withHeader = (authorization: string | undefined): GitSettings =>
   authorization === undefined ? {} : { 'http.extraHeader': `Authorization: ${authorization}` };
 
-/** Returns the setting that makes git connect to addresses that were checked, whatever the name resolves to later. */
+/** Returns the setting that makes git connect to the checked addresses, even if the name resolves to others later. */
 async function pinned({ hostname, protocol, port }: URL, { policy, lookup }: DownloadDeps): Promise<GitSettings> {
   if (isIP(hostname) !== 0 || hostname.startsWith('[')) return {};
   const addresses = await lookUp(hostname, guardedLookup(policy, lookup));

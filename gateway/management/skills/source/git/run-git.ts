@@ -5,7 +5,7 @@ import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
 import { signalGroup } from '../../../../workloads/runner/process/reaper.ts';
 import { SkillError } from '../../skill-error.ts';
 
-/** Settings of git by their names. They travel in the environment, so that no list of processes shows a credential. */
+/** Settings of git by their names. They are passed in the environment, because a list of processes shows arguments. */
 export type GitSettings = Readonly<Record<string, string>>;
 
 export interface GitRun {
@@ -13,7 +13,7 @@ export interface GitRun {
   readonly settings: GitSettings;
   /** Variable PATH of this process. */
   readonly searchPath: string | undefined;
-  /** Protocol that git may speak. */
+  /** Protocol that git may use. */
   readonly protocol: 'http' | 'https';
   readonly signal: AbortSignal;
 }
@@ -27,7 +27,7 @@ export class GitError extends Error {
 }
 
 /**
- * Runs git without a shell, without settings of the user or the system, and without questions, and reads its output.
+ * Runs git without a shell, without settings of the user or the system, and without prompts, and reads its output.
  * Stops all of its processes when `read` fails or the signal is aborted.
  * @throws GitError, the error of `read`, or the reason of the signal
  */

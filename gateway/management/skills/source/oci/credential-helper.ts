@@ -3,11 +3,11 @@ import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
 import { parseObject } from './manifest.ts';
 
 const TIMEOUT_MS = 10_000;
-/** User name that stands for an identity token, which is no password. */
+/** User name that marks an identity token in place of a password. */
 const IDENTITY_TOKEN = '<token>';
 
 /**
- * Asks the program `docker-credential-NAME` for the password of a server. Returns the `authorization` header; undefined without a
+ * Gets the password of a server from the program `docker-credential-NAME`. Returns the `authorization` header; undefined without a
  * password.
  * @see https://docs.docker.com/reference/cli/docker/login, Credential helper protocol
  */

@@ -24,7 +24,7 @@ export async function registryAuthorization(
   return asked ?? authorizationIn(config, host);
 }
 
-/** Returns the name of the program that has the password of a registry. */
+/** Returns the name of the credential helper that stores the password of a registry. */
 export function helperIn(config: Members, host: string): string | undefined {
   const helpers = entriesOf(config['credHelpers']);
   const own = keysOf(host)

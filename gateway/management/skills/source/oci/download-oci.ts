@@ -69,10 +69,10 @@ function checkName(config: Readonly<Record<string, unknown>> | undefined, reposi
   const expected = repository.slice(repository.lastIndexOf('/') + 1);
   if (name === expected) return;
   const found = name === undefined ? 'no valid name' : `the name "${name}"`;
-  throw new SkillError('unusable_skill', `${what} has ${found} in its config, not "${expected}" as its repository`);
+  throw new SkillError('unusable_skill', `the config of ${what} has ${found}, but its repository is "${expected}"`);
 }
 
-/** Unpacks a layer; one that is not compressed passes as it is. */
+/** Decompresses a layer. Returns an uncompressed layer unchanged. */
 async function* unpacked(bytes: Buffer): AsyncGenerator<Buffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) {
     yield bytes;

@@ -34,7 +34,7 @@ export function parseObject(bytes: Buffer): JsonObject | undefined {
   }
 }
 
-/** Returns the manifests of an index: a skill is the same for each platform, so any of them will do. */
+/** Returns the manifests of an index: a skill is the same on each platform, so the first one is used. */
 export const manifestsOf = (index: JsonObject): Descriptor[] => descriptorsOf(index['manifests']);
 
 export interface ArtifactParts {
