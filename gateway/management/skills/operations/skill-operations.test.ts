@@ -362,6 +362,17 @@ describe('listing, showing and uninstalling', () => {
     expect((await send(method, path)).status).toBe(status);
   });
 
+  it.each(['upgrade', 'content', 'validate'])(
+    'uninstalls a skill of the name %j of another operation',
+    async (name) => {
+      const { send, install } = await start();
+      registry.push(`team/${name}`, 'latest', skillFiles(name));
+      await install(oci(name));
+      expect((await send('DELETE', `${P}/${name}`)).status).toBe(204);
+      expect(names(await send('GET', P))).toEqual([]);
+    },
+  );
+
   it('does not delete through a link that the user has put in place', async () => {
     const { send, install, home } = await start();
     await install(oci('plain'), { clients: ['cursor', 'claude-code'] });
