@@ -26,11 +26,23 @@ export function route(operations: readonly Operation[], errors: ErrorAnswers, ru
   const exact = new Map([...resources].filter(([path]) => !path.includes('{')));
   const templates = [...resources.values()].filter(({ segments }) => segments.some(isParameter));
   return (req, res, next) => {
-    const segments = req.path.split('/');
-    const resource = exact.get(req.path) ?? templates.find((template) => isMatch(template.segments, segments));
+    const resource = resourceFor(req, exact, templates);
     if (resource) void serve(resource, req, res, { errors, rules });
     else next();
   };
+}
+
+/** Returns the resource of a path: the literal one, but a template if only that has the method, such as DELETE of an item "search". */
+function resourceFor(
+  { path, method }: Request,
+  exact: ReadonlyMap<string, Resource>,
+  templates: readonly Resource[],
+): Resource | undefined {
+  const literal = exact.get(path);
+  if (literal && operationFor(literal, method)) return literal;
+  const segments = path.split('/');
+  const matching = templates.filter((template) => isMatch(template.segments, segments));
+  return matching.find((template) => operationFor(template, method)) ?? literal ?? matching[0];
 }
 
 function resourcesOf(operations: readonly Operation[]): ReadonlyMap<string, Resource> {

@@ -22,6 +22,8 @@ it.each([
   ['POST', '/groups', { name: 'Upper' }, 400],
   ['POST', '/groups', { name: ' edge' }, 400],
   ['POST', '/groups', { name: '' }, 400],
+  ['POST', '/groups', { name: 'a'.repeat(255) }, 201],
+  ['POST', '/groups', { name: 'a'.repeat(256) }, 400],
   ['POST', '/groups', { name: 'default' }, 409],
   ['DELETE', '/groups/default', undefined, 400],
   ['DELETE', '/groups/nobody', undefined, 404],

@@ -7,6 +7,8 @@ export const DEFAULT_GROUP = 'default';
 
 /** Lower-case letters, digits, `_`, `-`, and single spaces between words. */
 export const GROUP_NAME = '^[a-z0-9_-]+(?: [a-z0-9_-]+)*$';
+/** A longer name may not fit into the path of a request that deletes the group. */
+export const MAX_GROUP_NAME = 255;
 
 const GroupRecord = Type.Object({
   /** Client types that are registered in the group. */

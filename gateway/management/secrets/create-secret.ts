@@ -2,6 +2,9 @@ import { Type } from 'typebox';
 import { defineManagementOperation } from '../operation.ts';
 import { NOT_SET_UP, PROVIDER_PATH, SecretResult, SecretValue, UNSUPPORTED } from './secret-shapes.ts';
 
+/** A longer name may not fit into the path of a request that deletes the secret. */
+const MAX_SECRET_NAME = 1024;
+
 export const createSecret = defineManagementOperation({
   id: 'createSecret',
   method: 'POST',
@@ -10,7 +13,10 @@ export const createSecret = defineManagementOperation({
   summary: 'Create a new secret',
   description: 'Only for the provider `encrypted`. A secret in an environment variable counts as existing.',
   input: {
-    body: Type.Object({ key: Type.String({ minLength: 1, description: 'Name of the secret.' }), value: SecretValue }),
+    body: Type.Object({
+      key: Type.String({ minLength: 1, maxLength: MAX_SECRET_NAME, description: 'Name of the secret.' }),
+      value: SecretValue,
+    }),
   },
   success: { status: 201, body: SecretResult },
   errors: {

@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { readSkillMd, SKILL_FILE } from './document/skill-md.ts';
+import { readSkillMd } from './document/skill-md.ts';
 import { listFolder } from './files/read-folder.ts';
+import { readSkillFile } from './files/read-skill-file.ts';
 import type { DownloadedSkill } from './install/collect-skills.ts';
 
 export const SkillContent = Type.Object({
@@ -22,7 +23,7 @@ export const SkillContent = Type.Object({
 
 /** Reads the text of a downloaded skill and the names of its files. */
 export async function readContent({ metadata, folder }: DownloadedSkill): Promise<Static<typeof SkillContent>> {
-  const { document } = readSkillMd(await readFile(join(folder, SKILL_FILE), 'utf8'));
+  const { document } = readSkillMd(await readSkillFile(folder));
   const { license = '', body = '' } = document ?? {};
   const { name, description, version } = metadata;
   const files = (await listFolder(folder)).files.map(async (path) => ({

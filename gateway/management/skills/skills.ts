@@ -121,15 +121,20 @@ export class Skills {
         signal.throwIfAborted();
         return this.#replace(place, record, skills);
       });
-    return this.#withSources(signal, (download) => upgradeSkills(chosen, request, { download, apply }, signal));
+    const present = (): Promise<SkillRecord[]> => this.#store.listIn(place);
+    return this.#withSources(signal, (download) =>
+      upgradeSkills(chosen, request, { download, installed: present, apply }, signal),
+    );
   }
 
-  /** Installs new files of a skill for its clients. Rejects if the skill was changed after `record` was read. */
+  /** Installs new files of a skill for its clients. Rejects if the skill was changed after `record` was read, unless it has these files. */
   async #replace(place: Place, record: SkillRecord, skills: readonly CollectedSkill[]): Promise<void> {
     const { clients, digest, explicit: isExplicit } = record;
     const { name } = record.metadata;
     const present = (await this.#store.listIn(place)).find(({ metadata }) => metadata.name === name);
-    if (present?.digest !== digest) throw new SkillError('skill_conflict', 'the skill has just changed: try again');
+    if (!present) throw notInstalled(name);
+    if (present.digest === skills.at(-1)?.digest) return;
+    if (present.digest !== digest) throw new SkillError('skill_conflict', 'the skill has just changed: try again');
     const { groups } = await this.#options.groups.read();
     const own = Object.keys(groups).filter((group) => groups[group]?.skills.includes(name));
     const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup(own, skills, removed);

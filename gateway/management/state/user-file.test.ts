@@ -94,6 +94,6 @@ describe('readUserFile', () => {
   it('names the file and the reason when it cannot be read', () => {
     symlinkSync('mcp.json', file);
     expect(() => readUserFile(file)).toThrow(`${file} cannot be read (ELOOP)`);
-    expect(() => readUserFile(dir)).toThrow(`${dir} cannot be read (EISDIR)`);
+    expect(() => readUserFile(dir)).toThrow(`${dir} is no regular file`);
   });
 });

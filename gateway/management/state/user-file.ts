@@ -19,8 +19,11 @@ const STALE_LOCK_MS = 10_000;
 export function readUserFile(path: string): UserFile {
   return translated(path, 'read', () => {
     const target = targetOf(path);
-    const isAbsent = statSync(target, { throwIfNoEntry: false }) === undefined;
-    return { path: target, text: isAbsent ? '' : decode(target, readFileSync(target)) };
+    const stats = statSync(target, { throwIfNoEntry: false });
+    if (!stats) return { path: target, text: '' };
+    // a pipe would block the process
+    if (!stats.isFile()) throw new UserFileError(`${target} is no regular file: remove it, then try again`);
+    return { path: target, text: decode(target, readFileSync(target)) };
   });
 }
 

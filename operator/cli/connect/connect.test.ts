@@ -140,7 +140,7 @@ describe('vmcp connect CLIENT', () => {
       () => {
         mkdirSync(cursor);
       },
-      'cannot be read (EISDIR)',
+      'is no regular file: remove it, then try again',
     ],
   ])('fails with one sentence for %s', (_, prepare, message) => {
     // prettier-ignore

@@ -72,6 +72,8 @@ requires:
     [skillMd(''), 'not a map'],
     [skillMd('a: &x 1\nb: *x'), 'aliases'],
     [skillMd(`a: ${'x'.repeat(64 * 1024)}`), 'more than 64 KiB'],
+    [skillMd(GOOD) + '\n'.repeat(1024 * 1024), 'larger than 1 MiB'],
+    [skillMd(`${GOOD}\nmetadata: { a: b, a: c }`), 'DUPLICATE_KEY'],
   ])('returns one error and no document for %.40j', (text, message) => {
     expect(readSkillMd(text)).toEqual({
       document: undefined,

@@ -1,10 +1,13 @@
-import { parseDocument } from 'yaml';
+import { isScalar, parseDocument, visit, type Document } from 'yaml';
 import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
 export const SKILL_FILE = 'SKILL.md';
 /** Maximum number of dependencies of one skill, and of dependencies that one installation adds. */
 export const MAX_DEPENDENCIES = 100;
+
+/** Clients load the whole text into their context. */
+export const MAX_SKILL_FILE_BYTES = 1024 * 1024;
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024;
 const MAX_DESCRIPTION = 1024;
@@ -41,6 +44,7 @@ type FrontMatter = Readonly<Record<string, unknown>>;
 
 /** Reads the text of a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown. */
 export function readSkillMd(text: string): SkillReading {
+  if (Buffer.byteLength(text) > MAX_SKILL_FILE_BYTES) return unreadable('is larger than 1 MiB');
   const parts = splitText(text.replace(/^\uFEFF/u, ''));
   if (parts === undefined) return unreadable('must start with YAML front matter between two "---" lines');
   const [source, body] = parts;
@@ -75,9 +79,10 @@ function splitText(text: string): [string, string] | undefined {
 
 /** Returns the fields, or the reason why the text has none. All scalars are texts: `version: 1.0` is "1.0". */
 function parseFields(source: string): FrontMatter | string {
-  const yaml = parseDocument(source, { schema: 'failsafe', prettyErrors: false });
+  const yaml = parseDocument(source, { schema: 'failsafe', prettyErrors: false, uniqueKeys: false });
   const [error] = yaml.errors;
   if (error) return `has front matter that is not valid YAML (${error.code})`;
+  if (hasDuplicateKeys(yaml)) return 'has front matter that is not valid YAML (DUPLICATE_KEY)';
   try {
     const value: unknown = yaml.toJS({ maxAliasCount: 0 });
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -85,6 +90,20 @@ function parseFields(source: string): FrontMatter | string {
   } catch {
     return 'has front matter with YAML aliases: write the values out';
   }
+}
+
+/** Compares the keys of each map at once: the check of the parser takes seconds for thousands of keys. */
+function hasDuplicateKeys(yaml: Document): boolean {
+  let hasDuplicates = false;
+  visit(yaml, {
+    Map: (_, { items }) => {
+      const keys = items.flatMap(({ key }) => (isScalar(key) ? [key.value] : []));
+      if (new Set(keys).size === keys.length) return undefined;
+      hasDuplicates = true;
+      return visit.BREAK;
+    },
+  });
+  return hasDuplicates;
 }
 
 /** Returns the text of a field; empty when the field is absent or has another type. */

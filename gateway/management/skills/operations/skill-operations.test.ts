@@ -182,6 +182,21 @@ describe('upgrading', () => {
     expect(names(await send('GET', P))).toEqual(['pinned', 'tools']);
   });
 
+  it('upgrades a skill that needs another one before that one, and skips what is needed no longer', async () => {
+    const { send, install, groupSkills } = await start();
+    const push = (body: string, requires: readonly string[]): void => {
+      registry.push('team/zone', 'latest', skillFiles('zone', { body }));
+      registry.push('team/area', 'latest', skillFiles('area', { body, requires }));
+    };
+    push('1', [oci('zone')]);
+    await install(oci('area'));
+    push('2', [oci('zone')]);
+    expect(outcomesOf(await send('POST', `${P}/upgrade`, {}))).toEqual(['area upgraded', 'zone upgraded']);
+    push('3', []);
+    expect(outcomesOf(await send('POST', `${P}/upgrade`, {}))).toEqual(['area upgraded']);
+    expect([names(await send('GET', P)), await groupSkills()]).toEqual([['area'], ['area']]);
+  });
+
   it('reports each failure, and rejects names that are not installed', async () => {
     const { send, install, project } = await start();
     const choice = { scope: 'project', project_root: project };
@@ -346,6 +361,17 @@ describe('listing, showing and uninstalling', () => {
     const { send } = await start();
     expect((await send(method, path)).status).toBe(status);
   });
+
+  it.each(['upgrade', 'content', 'validate'])(
+    'uninstalls a skill of the name %j of another operation',
+    async (name) => {
+      const { send, install } = await start();
+      registry.push(`team/${name}`, 'latest', skillFiles(name));
+      await install(oci(name));
+      expect((await send('DELETE', `${P}/${name}`)).status).toBe(204);
+      expect(names(await send('GET', P))).toEqual([]);
+    },
+  );
 
   it('does not delete through a link that the user has put in place', async () => {
     const { send, install, home } = await start();

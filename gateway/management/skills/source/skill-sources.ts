@@ -1,9 +1,10 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
 import { isSkillName, SKILL_NAME_RULE } from '../document/skill-name.ts';
 import { contentDigest } from '../files/read-folder.ts';
+import { readSkillFile } from '../files/read-skill-file.ts';
 import type { DownloadedSkill } from '../install/collect-skills.ts';
 import type { GitReference } from '../reference/git-reference.ts';
 import { installSource, type RegistryName } from '../reference/install-source.ts';
@@ -92,7 +93,7 @@ const fetchFiles = (
   reference.kind === 'git' ? downloadFromGit(reference, request, deps) : downloadFromOci(reference, request, deps);
 
 async function documentIn(folder: string, { reference }: Download) {
-  const text = await readFile(join(folder, SKILL_FILE), 'utf8').catch(() => undefined);
+  const text = await readSkillFile(folder).catch(() => undefined);
   if (text === undefined) throw new SkillError('unusable_skill', `${reference} has no ${SKILL_FILE} at its top`);
   const { document, errors } = readSkillMd(text);
   if (!document) throw new SkillError('unusable_skill', `${reference}: ${errors.join('; ')}`);

@@ -1,6 +1,6 @@
 import { OutboundError } from '../../../outbound/outbound-error.ts';
 import { SkillError } from '../skill-error.ts';
-import { ArchiveError } from './tar.ts';
+import { ArchiveError } from './archive-error.ts';
 
 /** Translates a failure to download `what` into the error of the operation. Returns any other error as it is. */
 export function sourceError(error: unknown, what: string): unknown {

@@ -57,6 +57,31 @@ describe('readTar', () => {
     await expect(readEntries({ path: 'a', type })).rejects.toThrow('"a" is a link or a device');
   });
 
+  it.each(['.', './'])('rejects a file in the place of the top folder, %j', async (path) => {
+    await expect(readEntries({ path, content: 'x' })).rejects.toThrow('is not allowed');
+  });
+
+  it.each(['n'.repeat(256), `${'ü'.repeat(128)}/a`, `${'folder/'.repeat(150)}a`])(
+    'rejects a path that is too long',
+    async (path) => {
+      const pax = [{ path: 'x', type: 'x', content: paxRecord('path', path) }, { path: 'y' }];
+      await expect(read(tar(pax), { maxFileBytes: 5000 })).rejects.toThrow('is too long');
+    },
+  );
+
+  it.each([
+    ['a', 'a/b'],
+    ['a/b/c', 'a/b'],
+  ])('rejects the files %j and %j, of which one must be a folder', async (...paths) => {
+    await expect(readEntries(...paths.map((path) => ({ path })))).rejects.toThrow('is both a file and a folder');
+  });
+
+  it('reads what follows the end of the archive, so that its writer can end', async () => {
+    const source = inChunks(Buffer.concat([tarOf({ a: '1' }), Buffer.alloc(5_000)]), 1_536);
+    for await (const { path } of readTar(source, LIMITS)) expect(path).toBe('a');
+    expect(await source.next()).toEqual({ done: true, value: undefined });
+  });
+
   it('rejects a second file of the same path', async () => {
     await expect(readEntries({ path: 'a' }, { path: './a' })).rejects.toThrow('"a" occurs twice');
   });

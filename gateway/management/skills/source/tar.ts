@@ -1,3 +1,6 @@
+import { ArchiveError } from './archive-error.ts';
+import { PathSet, safePath } from './archive-path.ts';
+
 /** Regular file of an archive. */
 export interface ArchivedFile {
   /** Relative path without `.` and `..`. */
@@ -10,14 +13,6 @@ export interface ArchiveLimits {
   readonly maxFileBytes: number;
   /** Of the whole archive, unpacked. */
   readonly maxBytes: number;
-}
-
-/** The archive is damaged, too large, or holds something other than files and folders. */
-export class ArchiveError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ArchiveError';
-  }
 }
 
 interface Header {
@@ -40,7 +35,7 @@ const [PAX, PAX_OF_ALL, LONG_NAME] = ['x', 'g', 'L'];
  */
 export async function* readTar(chunks: AsyncIterable<Uint8Array>, limits: ArchiveLimits): AsyncGenerator<ArchivedFile> {
   const bytes = new ByteReader(chunks, limits.maxBytes);
-  const seen = new Set<string>();
+  const paths = new PathSet();
   let next: Partial<Header> = {};
   for (;;) {
     const block = await bytes.take(BLOCK);
@@ -52,16 +47,16 @@ export async function* readTar(chunks: AsyncIterable<Uint8Array>, limits: Archiv
       continue;
     }
     next = {};
-    const path = safePath(header.path);
+    const path = safePath(header.path, header.type === FOLDER);
     if (header.type !== FOLDER && !FILES.has(header.type)) {
       throw new ArchiveError(`"${path}" is a link or a device: replace it by a file`);
     }
     const content = await readContent(bytes, header, limits.maxFileBytes);
     if (header.type === FOLDER) continue;
-    if (seen.has(path)) throw new ArchiveError(`"${path}" occurs twice`);
-    if (seen.add(path).size > limits.maxFiles) throw new ArchiveError(`more than ${String(limits.maxFiles)} files`);
+    if (paths.add(path) > limits.maxFiles) throw new ArchiveError(`more than ${String(limits.maxFiles)} files`);
     yield { path, content };
   }
+  await bytes.skipRest();
 }
 
 async function readContent(bytes: ByteReader, { path, size }: Header, maxBytes: number): Promise<Buffer> {
@@ -119,20 +114,7 @@ function paxRecords(content: Buffer): Map<string, string> {
   return records;
 }
 
-/** Returns the path without `./` in front and `/` at the end. */
-function safePath(path: string): string {
-  const parts = path
-    .replace(/\/$/u, '')
-    .split('/')
-    .filter((part) => part !== '.');
-  // eslint-disable-next-line no-control-regex -- control characters have no place in the name of a file
-  if (parts.some((part) => part === '' || part === '..' || /[\u0000-\u001F\\]/u.test(part))) {
-    throw new ArchiveError(`the path ${JSON.stringify(path)} is not allowed`);
-  }
-  return parts.join('/');
-}
-
-/** Reads a stream in pieces of a given length. */
+/** Takes pieces of a chosen length from a stream. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #maxBytes: number;
@@ -144,20 +126,30 @@ class ByteReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Reads to the end, so that the program that writes the archive can end. */
+  async skipRest(): Promise<void> {
+    while ((await this.#next()) !== undefined);
+  }
+
   async take(length: number): Promise<Buffer> {
     const pieces = [this.#pending];
     let available = this.#pending.length;
     while (available < length) {
-      const chunk = await this.#chunks.next();
-      if (chunk.done === true) throw new ArchiveError('damaged: the archive ends too early');
-      const { value } = chunk;
-      this.#received += value.length;
-      if (this.#received > this.#maxBytes) throw new ArchiveError(`larger than ${String(this.#maxBytes)} bytes`);
+      const value = await this.#next();
+      if (value === undefined) throw new ArchiveError('damaged: it ends too early');
       pieces.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
       available += value.length;
     }
     const all = pieces.length === 1 ? this.#pending : Buffer.concat(pieces);
     this.#pending = all.subarray(length);
     return all.subarray(0, length);
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    const chunk = await this.#chunks.next();
+    if (chunk.done === true) return undefined;
+    this.#received += chunk.value.length;
+    if (this.#received > this.#maxBytes) throw new ArchiveError(`larger than ${String(this.#maxBytes)} bytes`);
+    return chunk.value;
   }
 }

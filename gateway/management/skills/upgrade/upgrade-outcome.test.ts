@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { isImmutable, upgradeOutcome } from './upgrade-outcome.ts';
 
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
-const oci = (repository: string, letter: string) => ({
-  metadata: { name: 'pdf', version: '', description: '', author: '' },
+const NONE = { dependencies: [], installed: [], isMoveAllowed: false };
+const oci = (repository: string, letter: string, name = 'pdf') => ({
+  metadata: { name, version: '', description: '', author: '' },
   reference: `ghcr.io/${repository}@${digest(letter)}`,
   digest: digest(letter),
 });
@@ -15,11 +16,11 @@ it.each([
   ['another repository that the user accepts', oci('other/pdf', 'b'), true, 'upgraded'],
   ['the same digest in another repository', oci('other/pdf', 'a'), false, 'up-to-date'],
 ])('%s', (_, found, isMoveAllowed, status) => {
-  expect(upgradeOutcome(oci('team/pdf', 'a'), found, isMoveAllowed).status).toBe(status);
+  expect(upgradeOutcome(oci('team/pdf', 'a'), found, { ...NONE, isMoveAllowed }).status).toBe(status);
 });
 
 it('names what it found', () => {
-  expect(upgradeOutcome(oci('team/pdf', 'a'), oci('team/pdf', 'b'), false)).toEqual({
+  expect(upgradeOutcome(oci('team/pdf', 'a'), oci('team/pdf', 'b'), NONE)).toEqual({
     name: 'pdf',
     status: 'upgraded',
     old_digest: digest('a'),
@@ -29,6 +30,16 @@ it('names what it found', () => {
 });
 
 it.each([
+  ['of another repository is', oci('other/fonts', 'b', 'fonts'), 'ref-change-blocked'],
+  ['of the same repository is not', oci('team/fonts', 'b', 'fonts'), 'upgraded'],
+  ['that is new is not', oci('other/new', 'b', 'new'), 'upgraded'],
+])('a dependency %s blocked with the skill that needs it', (_, dependency, status) => {
+  const facts = { ...NONE, dependencies: [dependency], installed: [oci('team/fonts', 'a', 'fonts')] };
+  expect(upgradeOutcome(oci('team/pdf', 'a'), oci('team/pdf', 'b'), facts).status).toBe(status);
+});
+
+it.each([
+  [`git://github.com/team/skills@${'A'.repeat(40)}`, true],
   [`git://github.com/team/skills@${'a'.repeat(40)}#pdf`, true],
   ['git://github.com/team/skills@v1.2#pdf', false],
   ['git://github.com/team/skills', false],

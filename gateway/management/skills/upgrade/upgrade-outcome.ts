@@ -23,40 +23,64 @@ export const UpgradeOutcome = Type.Object(
     name: Type.String({ description: 'Name of the skill.' }),
     status: Type.Enum([...STATUSES], {
       description:
-        '`not-upgradable`: its source is a digest or a commit. `ref-change-blocked`: its registry entry now names another repository.',
+        '`not-upgradable`: its source is a digest or a commit. `ref-change-blocked`: its source, or that of a skill that it needs, is another repository now.',
     }),
     old_digest: Type.String({ description: 'Digest that is installed.' }),
     new_digest: Type.Optional(Type.String({ description: 'Digest that the source has now.' })),
     new_resolved_reference: Type.Optional(Type.String({ description: 'Reference that leads to the new files.' })),
     reason: Type.Optional(Type.String({ description: 'Code of the error of a skill that failed.' })),
-    error: Type.Optional(Type.String({ description: 'Error of a skill that failed.' })),
+    error: Type.Optional(
+      Type.String({ description: 'Error of a skill that failed, or the reason why it is blocked.' }),
+    ),
   },
   { description: 'Result for one skill.' },
 );
 export type UpgradeOutcome = Static<typeof UpgradeOutcome>;
 
-/** Compares an installed skill with the present content of its source. */
+type Installed = Pick<SkillRecord, 'metadata' | 'reference' | 'digest'>;
+type Found = Pick<DownloadedSkill, 'metadata' | 'reference' | 'digest'>;
+
+interface UpgradeFacts {
+  /** Skills that the found one needs, which are installed with it. */
+  readonly dependencies: readonly Found[];
+  /** All skills of the place. */
+  readonly installed: readonly Installed[];
+  readonly isMoveAllowed: boolean;
+}
+
+/** Decides what the present files of its source mean for an installed skill. */
 export function upgradeOutcome(
-  record: Pick<SkillRecord, 'metadata' | 'reference' | 'digest'>,
-  found: Pick<DownloadedSkill, 'reference' | 'digest'>,
-  isMoveAllowed: boolean,
+  record: Installed,
+  found: Found,
+  { dependencies, installed, isMoveAllowed }: UpgradeFacts,
 ): UpgradeOutcome {
   const facts = { old_digest: record.digest, new_digest: found.digest };
   const outcome = (status: UpgradeStatus): UpgradeOutcome => ({ name: record.metadata.name, status, ...facts });
   if (found.digest === record.digest) return outcome('up-to-date');
-  const isMoved = repositoryOf(found.reference) !== repositoryOf(record.reference);
-  const status = isMoved && !isMoveAllowed ? 'ref-change-blocked' : 'upgraded';
-  return { ...outcome(status), new_resolved_reference: found.reference };
+  const present = [record, ...installed.filter(({ metadata }) => metadata.name !== record.metadata.name)];
+  const moved = isMoveAllowed ? undefined : [found, ...dependencies].find((skill) => isMoved(skill, present));
+  const status = moved ? 'ref-change-blocked' : 'upgraded';
+  const error =
+    moved && moved !== found && `it needs "${moved.metadata.name}" of another repository: ${moved.reference}`;
+  return { ...outcome(status), new_resolved_reference: found.reference, ...(error && { error }) };
+}
+
+function isMoved({ metadata, reference, digest }: Found, installed: readonly Installed[]): boolean {
+  const before = installed.find((skill) => skill.metadata.name === metadata.name);
+  return before !== undefined && before.digest !== digest && !isSameRepository(before.reference, reference);
 }
 
 /** Returns true for a source that always leads to the same files: an artifact by its digest, or a commit. */
 export function isImmutable(source: string): boolean {
   const git = parseGitReference(source);
-  if (git) return /^[0-9a-f]{40}$/u.test(git.ref ?? '');
+  if (git) return /^[0-9a-f]{40}$/iu.test(git.ref ?? '');
   return parseOciReference(source)?.digest !== undefined;
 }
 
-/** Returns the host and the repository of a reference. */
+/** Returns true for references to the same repository, whatever the version. */
+export const isSameRepository = (one: string, other: string): boolean => repositoryOf(one) === repositoryOf(other);
+
+/** Returns the place of the files without their version. */
 function repositoryOf(reference: string): string {
   const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
   return `${String(host)}/${String(repository)}`;

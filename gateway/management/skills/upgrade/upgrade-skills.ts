@@ -4,7 +4,13 @@ import type { SkillRecord } from '../installed-skill.ts';
 import { installSource } from '../reference/install-source.ts';
 import { parseOciReference } from '../reference/oci-reference.ts';
 import { SkillError } from '../skill-error.ts';
-import { isImmutable, upgradeOutcome, type SkillUpgrade, type UpgradeOutcome } from './upgrade-outcome.ts';
+import {
+  isImmutable,
+  isSameRepository,
+  upgradeOutcome,
+  type SkillUpgrade,
+  type UpgradeOutcome,
+} from './upgrade-outcome.ts';
 
 export interface UpgradeDeps {
   readonly download: (request: {
@@ -12,11 +18,16 @@ export interface UpgradeDeps {
     readonly version?: string | undefined;
     readonly isNamedByUser: boolean;
   }) => Promise<DownloadedSkill>;
-  /** Replaces the files of an installed skill. @throws SkillError if the skill was changed after `record` was read */
+  /** Reads the records of the place again. */
+  readonly installed: () => Promise<readonly SkillRecord[]>;
+  /** Replaces the files of an installed skill. @throws SkillError when it has changed in the meantime */
   readonly apply: (record: SkillRecord, skills: readonly CollectedSkill[]) => Promise<unknown>;
 }
 
-/** Reads the sources of installed skills again, one after the other, and installs new content. Continues after a failure. */
+/**
+ * Reads the sources of installed skills again, one after the other, and installs what has changed. One failure leaves the others. A
+ * dependency that is removed with the upgrade of another skill has no outcome.
+ */
 export async function upgradeSkills(
   records: readonly SkillRecord[],
   request: SkillUpgrade,
@@ -26,7 +37,9 @@ export async function upgradeSkills(
   const outcomes: UpgradeOutcome[] = [];
   for (const record of records) {
     try {
-      outcomes.push(await upgradeOne(record, request, deps));
+      const installed = await deps.installed();
+      const isGone = installed.every(({ metadata }) => metadata.name !== record.metadata.name);
+      if (!isGone || record.explicit) outcomes.push(await upgradeOne(record, installed, request, deps));
     } catch (error) {
       if (!(error instanceof OperationError) || signal.aborted) throw error;
       const { name } = record.metadata;
@@ -39,6 +52,7 @@ export async function upgradeSkills(
 
 async function upgradeOne(
   record: SkillRecord,
+  installed: readonly SkillRecord[],
   { preview = false, allow_ref_change: isMoveAllowed = false }: SkillUpgrade,
   { download, apply }: UpgradeDeps,
 ): Promise<UpgradeOutcome> {
@@ -52,13 +66,13 @@ async function upgradeOne(
   if (found?.metadata.name !== metadata.name) {
     throw new SkillError('unusable_skill', `the skill at "${source}" now has the name "${found?.metadata.name ?? ''}"`);
   }
-  const outcome = upgradeOutcome(record, found, isMoveAllowed);
+  const outcome = upgradeOutcome(record, found, { dependencies: skills.slice(0, -1), installed, isMoveAllowed });
   if (outcome.status === 'upgraded' && !preview) await apply(record, skills);
   return outcome;
 }
 
-/** Returns the `version` of the install request, which is the tag of a name without one. */
-function versionOf({ source, tag }: SkillRecord): string | undefined {
+/** Returns the tag that was asked for beside a name without a tag. The tag of a package that a registry chose is not one. */
+function versionOf({ source, reference, tag }: SkillRecord): string | undefined {
   const isTagless = installSource(source)?.kind === 'oci' && parseOciReference(source)?.tag === undefined;
-  return isTagless && tag !== 'latest' ? tag : undefined;
+  return isTagless && isSameRepository(source, reference) && tag !== 'latest' ? tag : undefined;
 }

@@ -22,8 +22,8 @@ export const isAlive = (identity: ProcessIdentity): boolean => startTime(identit
 export function tryLock(path: string): LockAttempt {
   const own = identityOf(process.pid);
   const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
   try {
+    writeFileSync(draft, JSON.stringify(own), { mode: 0o600 }); // a full disk leaves a part of the file
     for (;;) {
       if (tryLink(draft, path)) return { held: true, release: () => release(path, own) };
       const holder = readHolder(path);

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
 import { signalGroup } from '../../../../workloads/runner/process/reaper.ts';
 import { SkillError } from '../../skill-error.ts';
+import { lastText } from './last-text.ts';
 
 /** Settings of git by their names. They are passed in the environment, because a list of processes shows arguments. */
 export type GitSettings = Readonly<Record<string, string>>;
@@ -17,6 +17,9 @@ export interface GitRun {
   readonly protocol: 'http' | 'https';
   readonly signal: AbortSignal;
 }
+
+/** A host can make git write messages without end. */
+const MAX_MESSAGE_BYTES = 4096;
 
 /** git ended with an error; `message` is the last line that it wrote to standard error. */
 export class GitError extends Error {
@@ -46,7 +49,11 @@ export async function runGit<Result>(
   signal.addEventListener('abort', stop, { once: true });
   try {
     const ended = once(child, 'close') as Promise<[number | null]>;
-    const [result, errors, [code]] = await Promise.all([read(child.stdout), text(child.stderr), ended]);
+    const [result, errors, [code]] = await Promise.all([
+      read(child.stdout),
+      lastText(child.stderr, MAX_MESSAGE_BYTES),
+      ended,
+    ]);
     if (code !== 0) throw new GitError(errors.trim().split('\n').at(-1) ?? '');
     return result;
   } catch (error) {

@@ -4,7 +4,7 @@ import { formatOciReference, type OciReference } from '../../reference/oci-refer
 import { SkillError } from '../../skill-error.ts';
 import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
 import { sourceError } from '../source-error.ts';
-import { ArchiveError } from '../tar.ts';
+import { ArchiveError } from '../archive-error.ts';
 import { unpackSkill } from '../unpack-skill.ts';
 import { registryAuthorization } from './docker-credentials.ts';
 import {
