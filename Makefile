@@ -134,9 +134,11 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 	rm -rf dist
 	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 
+# Kills npm at Ctrl-C, which npm would obey only after it has installed everything.
 define npm_ci
 @command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
-npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error
+@echo 'installing packages with npm ...'; npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error & npm=$$!; \
+trap 'kill -KILL $$npm 2>/dev/null; echo "stopped: the next make installs again" >&2; exit 130' INT TERM; wait $$npm
 endef
 
 $(INSTALLED): package-lock.json

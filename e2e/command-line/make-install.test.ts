@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { root, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
@@ -44,4 +46,25 @@ describe.runIf(existsSync(BUILT))('make install', () => {
       ),
     });
   });
+});
+
+it('Ctrl-C ends the installation of the packages at once', async () => {
+  const folder = await temporaryFolder(testScope());
+  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
+  // Like npm, which obeys only after it has installed everything.
+  const npm = "#!/bin/sh\ntrap '' INT\ntouch started\nexec sleep 30\n";
+  await writeFiles(folder, { 'package-lock.json': '{}', 'bin/npm': npm });
+  chmodSync(join(folder, 'bin', 'npm'), 0o755);
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+  const running = spawn('make', ['deps'], { cwd: folder, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  running.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const closed = once(running, 'close');
+  await eventually('npm runs', () => existsSync(join(folder, 'started')));
+  const startedAt = Date.now();
+  process.kill(-(running.pid ?? 0), 'SIGINT'); // like a terminal, to all processes in the foreground
+  await closed;
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
+  expect(stderr).toContain('stopped: the next make installs again\n');
+  expect(existsSync(join(folder, 'node_modules', '.installed'))).toBe(false);
 });
