@@ -79,6 +79,14 @@ it.each(['POST', 'DELETE', 'OPTIONS'])('answers %s with 405 and the allowed meth
   expect(reply.json).toEqual({ error: 'method_not_allowed', message: 'use PUT or GET or HEAD' });
 });
 
+it('uses a template for a literal path only if the segment can name an item', async () => {
+  const literals = ['/things/search', '/things/all-of-them'];
+  const send = await serve([renameThing, { ...readThing, paths: literals }]);
+  expect((await send('PUT', '/things/search', JSON.stringify(GOOD))).json).toMatchObject({ path: { name: 'search' } });
+  const reply = await send('PUT', '/things/all-of-them', JSON.stringify(GOOD));
+  expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+});
+
 it('answers HEAD as GET without a body, and only for an operation that allows it', async () => {
   const send = await serve();
   expect(await send('HEAD', '/things/a')).toMatchObject({ status: 200, json: undefined });

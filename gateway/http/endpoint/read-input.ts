@@ -45,6 +45,12 @@ export async function readInput(
   return input;
 }
 
+/** Returns true if the parameters of a path fit their schema. */
+export const acceptsPath = (
+  schemas: InputSchemas | undefined,
+  pathParameters: Readonly<Record<string, string>>,
+): boolean => !schemas?.path || Value.Check(schemas.path, Value.Convert(schemas.path, decoded(pathParameters)));
+
 /** Returns the encoded query, without `?`. */
 export function queryText({ originalUrl }: Request): string {
   const start = originalUrl.indexOf('?');

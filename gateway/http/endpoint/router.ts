@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Operation } from './operation.ts';
-import { readInput, type InputRules } from './read-input.ts';
+import { acceptsPath, readInput, type InputRules } from './read-input.ts';
 
 const PREFLIGHT_MAX_AGE_SECONDS = 3600;
 /** Response headers that pages of other origins may read. */
@@ -32,7 +32,10 @@ export function route(operations: readonly Operation[], errors: ErrorAnswers, ru
   };
 }
 
-/** Returns the resource of a path: the literal one, but a template if only that has the method, such as DELETE of an item "search". */
+/**
+ * Returns the resource of a path: the literal one, but a template if only that has the method and the segment can name an
+ * item, such as DELETE of an item "search".
+ */
 function resourceFor(
   { path, method }: Request,
   exact: ReadonlyMap<string, Resource>,
@@ -42,7 +45,11 @@ function resourceFor(
   if (literal && operationFor(literal, method)) return literal;
   const segments = path.split('/');
   const matching = templates.filter((template) => isMatch(template.segments, segments));
-  return matching.find((template) => operationFor(template, method)) ?? literal ?? matching[0];
+  const answers = (template: Resource): boolean => {
+    const operation = operationFor(template, method);
+    return operation !== undefined && (!literal || acceptsPath(operation.input, parametersOf(template, path)));
+  };
+  return matching.find(answers) ?? literal ?? matching[0];
 }
 
 function resourcesOf(operations: readonly Operation[]): ReadonlyMap<string, Resource> {
