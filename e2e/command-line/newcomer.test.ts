@@ -24,7 +24,10 @@ it.runIf(existsSync(join(root, '.git')))(
     await copyUncommitted(join(user.home, 'vmcp'));
     const running = await user.start(COMMANDS[0], 'vmcp');
     await untilTable(running, LIMIT_MS);
-    expect(await user.run(COMMANDS[1], 'vmcp')).toMatchObject({ code: 0, output: 'Echo: hello\r\n' });
+    expect(await user.run(COMMANDS[1], 'vmcp')).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^(?:waiting for [^\n]*\n)?Echo: hello\r\n$/u) as unknown,
+    });
     const seconds = (performance.now() - began) / 1_000;
     console.log(`from git clone to the answer of a tool: ${seconds.toFixed(1)} s (goal on an idle machine: 90 s)`);
     expect(running.running()).toBe(true);

@@ -19,7 +19,12 @@ beforeAll(async () => {
   const failureHandling = { unhealthyThreshold: 1, healthCheckInterval: '1s' };
   const files = gatewayOver([entry('remote', remote.url), absent], { operational: { failureHandling } });
   vmcp = await startVmcp(scope, { files });
+  await eventually('the absent server is unhealthy', async () =>
+    (await vmcpResult(scope, ['status', '--state', vmcp.state])).stdout.includes('unhealthy'),
+  );
 });
+
+const ABSENT = 'absent is unhealthy: vmcp status shows why\n';
 
 describe('vmcp up', () => {
   it('prints commands that find it', async () => {
@@ -35,16 +40,17 @@ describe('vmcp up', () => {
 describe('vmcp tools', () => {
   it('lists the tools with their servers', async () => {
     const { code, stdout, stderr } = await run('tools');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: ABSENT });
     expect(stdout).toMatch(/^NAME +BACKEND +DESCRIPTION\nremote_add +remote +Adds two numbers\.\n/u);
   });
 
   it('lists the tools of one server', async () => {
     expect((await run('tools', 'remote', '-o', 'json')).stdout).toContain('"name": "remote_echo"');
     const { code, stderr } = await run('tools', 'absent');
-    expect({ code, stderr }).toEqual({
+    expect({ code, stderr }).toEqual({ code: 1, stderr: ABSENT });
+    expect(await run('tools', 'other')).toMatchObject({
       code: 1,
-      stderr: 'no tool belongs to "absent": the servers are absent, remote\n',
+      stderr: 'no tool belongs to "other": the servers are absent, remote\n',
     });
   });
 
@@ -78,7 +84,7 @@ describe('vmcp call', () => {
   it('fails with one sentence', async () => {
     const cases: readonly (readonly [args: string[], code: number, stderr: string])[] = [
       [['remote_failing'], 1, 'this tool always fails\n'],
-      [['echo'], 1, 'there is no tool "echo": did you mean remote_echo?\n'],
+      [['echo'], 1, `there is no tool "echo": did you mean remote_echo?\n${ABSENT}`],
       [['remote_add', '--arg', 'a=two'], 2, '--arg a: the value must be a number\n'],
       [
         ['remote_slow', '--arg', 'ms=60000', '--timeout', '1s'],
@@ -95,10 +101,7 @@ describe('vmcp call', () => {
 
 describe('vmcp status', () => {
   it('shows the state, tools, calls and reason of each server', async () => {
-    const table = await eventually('the absent server is unhealthy', async () => {
-      const { stdout } = await run('status');
-      return stdout.includes('unhealthy') && stdout;
-    });
+    const { stdout: table } = await run('status');
     expect(table.split('\n')[0]).toMatch(new RegExp(`^default/gateway  ${vmcp.url}  \\d+ sessions?$`, 'u'));
     expect(table).toMatch(
       /^NAME +STATE +TOOLS +CALLS +REASON\nabsent +unhealthy +- +0 +\w.*\nremote +healthy +10 +\d+$/mu,

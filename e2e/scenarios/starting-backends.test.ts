@@ -1,13 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { group, server, virtualServer, yaml } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { startVmcp } from '../harness/vmcp.ts';
+import { runVmcp, startVmcp, temporaryFolder } from '../harness/vmcp.ts';
 
-/** Delays every script of the process. */
+/** Delays every script of the process by more than the time after which an answer counts as slow. */
 const SLOW_START = {
   name: 'NODE_OPTIONS',
-  value: '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,4000)))',
+  value: '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,6000)))',
 };
 const HTTP = 'npx://@modelcontextprotocol/server-everything';
 
@@ -45,3 +47,26 @@ it('shows slow servers as starting and warns about none of them', async () => {
       .filter((line) => line.includes('"level":"warn"')),
   ).toEqual([]);
 }, 90_000);
+
+it('vmcp call waits for a server that is starting', async () => {
+  const scope = testScope();
+  const gate = join(await temporaryFolder(scope), 'open');
+  const wait = `while(!process.getBuiltinModule('fs').existsSync('${gate}'))await(new(Promise)(r=>setTimeout(r,100)))`;
+  const env = [{ name: 'NODE_OPTIONS', value: `--import=data:text/javascript,${encodeURIComponent(wait)}` }];
+  const operational = { failureHandling: { healthCheckTimeout: '1s' } };
+  const files = {
+    'all.yaml': yaml(
+      group(),
+      virtualServer({ operational }),
+      server('child', 'npx://@modelcontextprotocol/server-memory', { env }),
+    ),
+  };
+  const vmcp = await startVmcp(scope, { files });
+  const call = await runVmcp(scope, ['call', 'child_read_graph', '--state', vmcp.state]);
+  const waiting = 'waiting for child, not ready yet (Ctrl-C stops)\n';
+  await eventually('the command waits', () => call.stderr() === waiting, { timeoutMs: 30_000 });
+  await writeFile(gate, '');
+  const { code } = await call.exited;
+  expect({ code, stderr: call.stderr() }).toEqual({ code: 0, stderr: waiting });
+  expect(call.stdout()).toContain('entities');
+});

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { printable } from '../../../gateway/contract/printable.ts';
-import type { CallOptions } from '../client/mcp-session.ts';
+import type { CallOptions, McpSession, Tool } from '../client/mcp-session.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
+import { isPending, missingTools, readBackends } from './backends.ts';
 import { nearTools } from './near-tools.ts';
 import { addArguments, parseJsonArguments, type Arguments } from './tool-arguments.ts';
 import { resultText } from './tool-result.ts';
@@ -17,22 +19,42 @@ export interface CallFlags extends SessionFlags {
   readonly output?: 'json';
 }
 
+/** Time between two looks for a tool of a server that is starting. */
+const PAUSE_MS = 500;
+
 /** `vmcp call TOOL`: exits with 0, 1 for a failed call, or 2 for wrong arguments. */
 export async function call(name: string, flags: CallFlags): Promise<number> {
   const base = await baseArguments(flags.json);
   if ('problem' in base) return refuse(base.problem);
-  return withSession(flags, async (session) => {
-    const tools = await session.tools();
-    const tool = tools.find((each) => each.name === name);
-    if (!tool)
-      return unknownTool(
-        name,
-        tools.map((each) => each.name),
-      );
+  return withSession(flags, async (session, managementUrl) => {
+    const tool = await findTool(name, session, managementUrl);
+    if (!tool) return 1;
     const chosen = addArguments(base.args, flags.arg ?? [], tool['inputSchema']);
     if ('problem' in chosen) return refuse(chosen.problem);
     return print(await session.call(name, chosen.args, { timeoutMs: flags.timeoutMs, onProgress }), flags.output);
   });
+}
+
+/** Waits for the tool while servers are being installed or start. Returns undefined after one sentence for each problem. */
+async function findTool(
+  name: string,
+  session: McpSession,
+  managementUrl: string | undefined,
+): Promise<Tool | undefined> {
+  for (let isFirst = true; ; isFirst = false) {
+    const backends = await readBackends(managementUrl);
+    const tools = await session.tools();
+    const tool = tools.find((each) => each.name === name);
+    if (tool) return tool;
+    const pending = backends.filter(isPending).map((backend) => backend.name);
+    if (pending.length === 0) {
+      const names = tools.map((each) => each.name);
+      process.stderr.write(`${unknownTool(name, names)}\n${missingTools(backends)}`);
+      return undefined;
+    }
+    if (isFirst) process.stderr.write(`waiting for ${pending.join(', ')}, not ready yet (Ctrl-C stops)\n`);
+    await sleep(PAUSE_MS);
+  }
 }
 
 function refuse(problem: string): number {
@@ -53,11 +75,10 @@ async function baseArguments(json = '{}'): Promise<Arguments> {
   }
 }
 
-function unknownTool(name: string, names: readonly string[]): number {
+function unknownTool(name: string, names: readonly string[]): string {
   const near = nearTools(name, names);
   const advice = near.length > 0 ? `did you mean ${near.join(' or ')}?` : 'vmcp tools lists the tools';
-  process.stderr.write(`there is no tool "${name}": ${advice}\n`);
-  return 1;
+  return `there is no tool "${name}": ${advice}`;
 }
 
 /** Prints progress on a terminal only. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { missingTools } from './backends.ts';
 import { nearTools } from './near-tools.ts';
 import { resultText } from './tool-result.ts';
 import { ownedTools, toolTable } from './tool-table.ts';
@@ -60,6 +61,15 @@ web_fetch         web          Fetches a page. \uFFFD[31mRed.
     const [, , line = ''] = toolTable(owned, 10).split('\n');
     expect(line).toBe('files_read        files        Reads a file and...');
   });
+});
+
+it('says why the tools of some servers are missing, once for each server', () => {
+  const backend = (name: string, state: string) => ({ name, state, calls: 0 });
+  const backends = [backend('web', 'starting'), backend('files', 'healthy'), backend('b', 'degraded')];
+  expect(missingTools(backends)).toBe('web is starting: try again soon\n');
+  expect(missingTools([...backends, backend('time', 'installing'), backend('web', 'starting')])).toBe(
+    'time is being installed: try again soon\nweb is starting: try again soon\n',
+  );
 });
 
 it.each([

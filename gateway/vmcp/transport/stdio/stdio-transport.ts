@@ -28,7 +28,7 @@ export interface StdioTransportOptions extends ProcessesOptions {
 }
 
 export interface StdioTransport extends Transport {
-  /** `starting`: the first process was started and its handshake has not ended. */
+  /** `starting` until the handshake of the first process has ended, or its start has failed. */
   phase(): StartPhase | undefined;
   open(owner: PrincipalOwner, signal: AbortSignal): Promise<Channel>;
 }
@@ -70,15 +70,15 @@ export function processTransport(
 ): StdioTransport {
   const { isolation, now, after = afterTimeout, maxProcesses, idleMs, longestPauseMs } = options;
   const shared = isShared(isolation);
-  let first: 'none' | 'starting' | 'ended' = 'none';
+  // The gateway starts a process of its own as soon as it has the backend.
+  let firstStartEnded = false;
   const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
-    if (first === 'none') first = 'starting';
     try {
       const capabilities = offeredCapabilities(owner.capabilities, shared);
       const streams = await startProcess(closing);
       return await startStdioProcess(streams, { ...owner, capabilities }, options, closing);
     } finally {
-      first = 'ended';
+      firstStartEnded = true;
     }
   };
   const pool = new ProcessPool({
@@ -98,7 +98,7 @@ export function processTransport(
       const opening = pool.acquire(key, owner, (process) => process.channel(owner, release));
       return unlessAborted(opening, signal, (late) => void late.close());
     },
-    phase: () => (first === 'starting' ? 'starting' : undefined),
+    phase: () => (firstStartEnded ? undefined : 'starting'),
     close: () => pool.close(),
   };
 }
