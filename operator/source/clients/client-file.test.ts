@@ -41,6 +41,12 @@ describe('readClientFile', () => {
       'this is not TOML: check quotes',
     ],
     ['TOML with a server twice', '[mcp_servers.a]\nurl = "x"\n[mcp_servers.a]\nurl = "y"', 3, 'no key is used twice'],
+    [
+      'TOML without servers',
+      'model = "x"\n[tools]\nweb_search = true',
+      undefined,
+      'Codex lists them in [mcp_servers.NAME]',
+    ],
     ['TOML without a server', 'mcp_servers = {}', undefined, 'its table mcp_servers has no server'],
     ['100,000 brackets', '['.repeat(100_000), undefined, 'nested too deeply'],
     ['a server twice', '{"mcpServers": {"a": {},\n"b": {},\n"a": {}}}', 3, '"a", first used in line 1'],

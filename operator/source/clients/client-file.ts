@@ -1,5 +1,5 @@
 import type { ClientFile } from './client-entry.ts';
-import { isCodexFile, readCodexFile } from './codex-file.ts';
+import { isCodexFile, isToml, readCodexFile } from './codex-file.ts';
 import { isJsonClientFile, readJsonFile } from './json-file.ts';
 
 /** Maximum size of a client's file. */
@@ -8,7 +8,9 @@ export const MAX_CLIENT_FILE_BYTES = 1024 * 1024;
 /** Reads the servers of a client's file: the TOML of Codex, else JSON. */
 export function readClientFile(text: string): ClientFile {
   if (text.trim() === '') return { fault: { message: 'the file is empty' } };
-  return isCodexFile(text) ? readCodexFile(text) : readJsonFile(text);
+  if (isCodexFile(text)) return readCodexFile(text);
+  if (isToml(text)) return { fault: { message: 'there are no servers: Codex lists them in [mcp_servers.NAME]' } };
+  return readJsonFile(text);
 }
 
 /** Returns true for the text of a client's file, even if it has mistakes. */

@@ -8,6 +8,12 @@ const SERVERS = /^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*[.=\]]/mu;
 /** Returns true for the text of a configuration of Codex with servers, even if it has mistakes. */
 export const isCodexFile = (text: string): boolean => SERVERS.test(text);
 
+/** Returns true for TOML that sets something, such as a configuration of Codex without servers. */
+export function isToml(text: string): boolean {
+  const data = parsed(text);
+  return typeof data !== 'number' && Object.keys(data).length > 0;
+}
+
 /** Reads the servers of Codex: the tables `[mcp_servers.NAME]` of its TOML. */
 export function readCodexFile(text: string): ClientFile {
   const data = parsed(text);
