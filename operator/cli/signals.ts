@@ -9,7 +9,7 @@ export function untilSignal(stderr: { write(text: string): unknown }): Promise<N
       if (isStopping && signal === 'SIGINT') process.exit(130);
       if (isStopping) return;
       isStopping = true;
-      stderr.write(`${signal}: finishing running calls, SIGINT (Ctrl-C) stops at once\n`);
+      stderr.write(`${signal}: stopping as soon as running calls have ended; Ctrl-C stops at once\n`);
       resolve(signal);
     };
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal);

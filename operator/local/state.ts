@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { tryLock } from '../../gateway/workloads/runner/process/process-lock.ts';
+import { readRunning } from './running.ts';
 
 /** The folder of `--state`, locked by this process. Processes never share a folder. */
 export interface State {
@@ -20,7 +21,9 @@ export class StateInUse extends Error {
   readonly pid: number;
 
   constructor(dir: string, pid: number) {
-    super(`the state folder ${dir} is in use by process ${pid}: stop it, or choose another folder with --state`);
+    const url = readRunning(dir)?.servers[0]?.mcpUrl;
+    const holder = `process ${pid}${url === undefined ? '' : `, which serves ${url}`}`;
+    super(`the state folder ${dir} is in use by ${holder}: stop it, or choose another folder with --state`);
     this.name = 'StateInUse';
     this.pid = pid;
   }
