@@ -30,6 +30,7 @@ import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
+import type { Workloads } from './workloads/workloads.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
 import { servedWorkload } from './served-workload.ts';
@@ -88,6 +89,9 @@ export interface RunningServer {
 
 const DRAIN_GRACE_MS = 30_000;
 
+/** Stand-in until the local and the cluster store exist: every call rejects. */
+const NOT_WIRED = new Proxy({}, { get: () => () => Promise.reject(new Error('workloads are not wired')) }) as Workloads;
+
 const OPEN_TO_OTHERS =
   'without a login the management API can only listen on a loopback address: configure "auth", or listen on 127.0.0.1';
 
@@ -135,6 +139,8 @@ export class Gateway {
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
+  /** Aborted at the start of a drain. */
+  readonly #draining = new AbortController();
   #management: Listener | undefined;
   #connection: Connection | undefined;
   #links: readonly ClusterLink[] = [];
@@ -211,6 +217,7 @@ export class Gateway {
   /** Drains: rejects new sessions, lets running calls finish within the grace period, then closes everything. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     const { routesMs } = this.#options;
+    this.#draining.abort(new Error('the process drains'));
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
     const stopped = [...this.#running.values()].map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
@@ -231,7 +238,8 @@ export class Gateway {
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
     const host = { env, version, log, now: Date.now, endpoints };
-    return createManagementApi({ ...api, ...host, registry, secrets, allowPrivateIp });
+    const draining = this.#draining.signal;
+    return createManagementApi({ ...api, ...host, registry, secrets, workloads: NOT_WIRED, draining, allowPrivateIp });
   }
 
   /** Every virtual server belongs to the default group of the management API. */

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from '../contract/logger.ts';
+import type { Workloads } from '../workloads/workloads.ts';
 import type { UserFolders } from './clients/config-file.ts';
 import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
 import { openApiOf } from './frame/openapi.ts';
@@ -21,6 +22,9 @@ export interface ManagementApiOptions {
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir'>;
+  readonly workloads: Workloads;
+  /** Aborted when the process drains: streams end. */
+  readonly draining: AbortSignal;
   readonly version: string;
   /** Environment of the process: tokens, and the PATH on which programs are found. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -33,7 +37,7 @@ export interface ManagementApiOptions {
 
 /** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, env, allowPrivateIp, now, version, log } = options;
+  const { stateDir, folders, endpoints, env, allowPrivateIp, workloads, draining, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, ...options.secrets });
@@ -41,5 +45,6 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, skills, version, openApi }, log);
+  const services = { clients, groups, registry, secrets, skills, workloads };
+  return serveOperations(OPERATIONS, { ...services, now, version, openApi }, { log, draining });
 }
