@@ -36,7 +36,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     endpoints: () => [],
     registry: { isReadOnly: false, loginPorts: [0] },
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
-    workloads: inMemoryWorkloads(),
+    workloads: () => inMemoryWorkloads(),
     draining: new AbortController().signal,
     version: '1.2.3',
     env: {},
