@@ -33,12 +33,11 @@ export interface OpenWatch {
 }
 
 /**
- * Speaks lists and watches as an API server does, and misbehaves when it is told to. It holds ConfigMaps only, and
- * serves every path.
+ * Serves lists and watches of ConfigMaps at every path, as an API server does. Tests can make it misbehave.
  */
 export class WatchServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
-  /** Answers for the next lists, and the next watches, instead of the right ones. */
+  /** Answers that replace the correct ones, for the next lists and the next watches. */
   readonly nextLists: Answer[] = [];
   readonly nextWatches: Answer[] = [];
   watches: OpenWatch[] = [];

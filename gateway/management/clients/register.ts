@@ -9,7 +9,7 @@ export type Edit = { readonly text: string } | { readonly problem: EditProblem }
 export interface EditProblem {
   /** Line in the file, when the problem has one. */
   readonly line?: number;
-  /** A continuation of the name of the file. */
+  /** Text that follows the file name in a sentence, such as "is not valid JSON". */
   readonly message: string;
   /** True: the file has an entry of the same name that points elsewhere. */
   readonly isTaken?: boolean;

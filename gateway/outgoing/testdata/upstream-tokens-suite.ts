@@ -11,21 +11,21 @@ interface Grant {
   readonly idTokenExpiresIn?: number;
 }
 
-/** What a provider answers to the refresh tokens of one login, the last one again and again. */
+/** Answer of a provider to a refresh. The last answer of a list repeats. */
 type RefreshAnswer = Grant | 'dead' | 'unavailable';
 
-/** A store and the world around it. */
+/** A store of upstream tokens, with scripted providers and a clock. */
 export interface UpstreamTokensWorld {
   readonly tokens: UpstreamTokens;
-  /** A login at a provider; without `refreshes` it leaves no refresh token behind. */
+  /** Stores the tokens of a login at a provider, without a refresh token when `refreshes` is absent. */
   login(owner: UpstreamTokenOwner, provider: string, grant: Grant, refreshes?: readonly RefreshAnswer[]): Promise<void>;
-  /** As a logout does it. */
+  /** Deletes the tokens of a provider, as a logout does. */
   logout(owner: UpstreamTokenOwner, provider: string): Promise<void>;
-  /** How many refreshes the providers have seen. */
+  /** Number of refresh requests that the providers have received. */
   refreshCount(): number;
   advance(ms: number): void;
   setStoreDown(down: boolean): Promise<void>;
-  /** Which ID token a text is; absent: the text itself. */
+  /** Returns the ID token that stands for a name. When absent, the name itself is the token. */
   idTokenNamed?(text: string): string;
 }
 
@@ -36,7 +36,7 @@ const NEXT = { accessToken: 'second-access', expiresIn: 3_600 };
 
 const accessOf = (token: UpstreamToken): string => token.accessToken.reveal();
 
-/** What every `UpstreamTokens` does. `start` gives a new and empty world for each test. */
+/** Tests that every `UpstreamTokens` must pass. `start` returns a new, empty world for each test. */
 export function describeUpstreamTokens(name: string, start: () => Promise<UpstreamTokensWorld>): void {
   /** The fault and the provider of a `get` that gives nothing. */
   async function failure({ tokens }: UpstreamTokensWorld, ...args: Parameters<UpstreamTokens['get']>) {
