@@ -64,7 +64,7 @@ export class WatchServer implements AsyncDisposable {
 
   lists = (): SeenRequest[] => this.requests.filter(({ query }) => !query.has('watch'));
 
-  /** Changes an object, and tells those who watch unless it is `quiet`. */
+  /** Changes an object, and sends the change to all watches unless it is `quiet`. */
   put(name: string, data: Record<string, string> = {}, { quiet = false } = {}): KubeObject {
     this.#version += 1;
     const known = this.#objects.has(name);
