@@ -25,20 +25,13 @@ async function answersOf(requests: readonly (readonly [path: string, body: objec
     import { mkdtempSync, rmSync } from 'node:fs';
     import express from 'express';
     import { listen } from './gateway/listener.ts';
-    import { createManagementApi } from './gateway/management/management-api.ts';
+    import { serveOperations } from './gateway/management/frame/serve-operations.ts';
+    import { Groups } from './gateway/management/groups/groups.ts';
+    import { OPERATIONS } from './gateway/management/operations.ts';
     const ignore = () => undefined;
     const stateDir = mkdtempSync('state-');
-    const api = createManagementApi({
-      stateDir,
-      folders: { platform: 'linux', home: stateDir },
-      endpoints: () => [],
-      registry: { isReadOnly: false, loginPorts: [0] },
-      secrets: { env: {} },
-      version: '1.2.3',
-      env: {},
-      now: Date.now,
-      log: { error: ignore, warn: ignore, info: ignore, debug: ignore },
-    });
+    const log = { error: ignore, warn: ignore, info: ignore, debug: ignore };
+    const api = serveOperations(OPERATIONS, { groups: new Groups(stateDir) }, log);
     const listener = await listen(express().use(api), '127.0.0.1', 0);
     const answers = [];
     for (const [path, body] of ${JSON.stringify(requests)}) {

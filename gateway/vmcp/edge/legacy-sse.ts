@@ -10,6 +10,7 @@ import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { serveRequest, handleMessage } from './dispatch.ts';
+import { endpointPrefix } from './endpoint-prefix.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import {
   answerBug,
@@ -52,7 +53,8 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
         return;
       }
       const id = randomUUID();
-      connections.set(id, openStream(server, res, `${messagesPath}?sessionId=${id}`));
+      const messagesUrl = `${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}`;
+      connections.set(id, openStream(server, res, messagesUrl));
       res.on('close', () => connections.delete(id));
     },
     post: (req, res) => {

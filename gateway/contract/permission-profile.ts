@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { flag, text, texts } from '../../../contract/optional.ts';
+import { flag, text, texts } from './optional.ts';
 
 /** File system and network access of a container. */
 export const PermissionProfile = Type.Object(
