@@ -13,6 +13,8 @@ export interface ManagementContext {
   readonly skills: Skills;
   /** Version of vmcp. */
   readonly version: string;
+  /** Random text of this process. */
+  readonly nonce: string;
   /** Returns the OpenAPI document. */
   readonly openApi: () => unknown;
 }

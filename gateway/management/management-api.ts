@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from '../contract/logger.ts';
 import type { UserFolders } from './clients/config-file.ts';
@@ -41,5 +42,6 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, skills, version, openApi }, log);
+  const nonce = randomUUID();
+  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, skills, version, nonce, openApi }, log);
 }

@@ -21,6 +21,13 @@ export interface Success {
   readonly body?: TSchema;
   /** Returns the path of the created resource, for the `Location` header. */
   readonly location?: (body: never) => string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, SuccessHeader>>;
+}
+
+export interface SuccessHeader {
+  readonly description: string;
+  readonly value: (context: ManagementContext) => string;
 }
 
 /** Context of one call of an operation. */

@@ -4,11 +4,12 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext } from '../context.ts';
 import type { ManagementOperation } from '../operation.ts';
-import { answerError, OperationTimeout, sendError } from './error-answers.ts';
+import { answerError, OperationTimeout, sendError, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
+const METHOD_NOT_ALLOWED = { status: 405, code: 'method_not_allowed', isStructured: false } as const;
 
 /** First segments of the paths that belong to the API, so that unknown paths below them get its 404. */
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
@@ -24,8 +25,9 @@ export function serveOperations(
   const answer = route(
     [...endpoints.keys()],
     {
-      methodNotAllowed: (res) => {
-        res.status(405).end();
+      methodNotAllowed: (res, message) => {
+        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
@@ -70,7 +72,7 @@ function endpointOf(
       const call = limitTime(res, operation.timeoutMs ?? TIMEOUT_MS);
       try {
         const body = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
-        sendResult(operation, res, body);
+        sendResult(operation, context, res, body);
       } finally {
         call.end();
       }
@@ -103,8 +105,9 @@ function limitTime(res: Response, ms: number) {
   };
 }
 
-function sendResult({ success }: ManagementOperation, res: Response, body: unknown): void {
-  const { location, status } = success;
+function sendResult({ success }: ManagementOperation, context: ManagementContext, res: Response, body: unknown): void {
+  const { location, status, headers = {} } = success;
+  for (const [name, { value }] of Object.entries(headers)) res.setHeader(name, value(context));
   if (location) res.setHeader('location', location(body as never));
   res.status(status);
   if (success.body === undefined) res.end();
