@@ -177,7 +177,15 @@ export class Skills {
     const workFolder = await mkdtemp(join(this.#workFolder, 'skill-'));
     const outbound = createOutbound({ policy: this.#policy });
     const localOutbound = createOutbound({ policy: { ...this.#policy, allowLoopback: true } });
-    const deps = { outbound, localOutbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, registrySkills };
+    const deps = {
+      outbound,
+      localOutbound,
+      policy: this.#policy,
+      lookup: systemLookup,
+      env,
+      home: folders.home,
+      registrySkills,
+    };
     try {
       return await run((request) => downloadSkill({ ...request, workFolder, signal }, deps));
     } finally {
