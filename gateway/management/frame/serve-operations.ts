@@ -4,13 +4,14 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext } from '../context.ts';
 import type { ManagementOperation } from '../operation.ts';
-import { answerError, logFailure, sendError } from './error-answers.ts';
+import { answerError, logFailure, sendError, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
 import { sendLines, streamLines } from './lines.ts';
 import { limitTime, type LimitedCall } from './time-limit.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
+const METHOD_NOT_ALLOWED = { status: 405, code: 'method_not_allowed', isStructured: false } as const;
 
 /** First segments of the paths that belong to the API, so that unknown paths below them get its 404. */
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
@@ -37,8 +38,9 @@ export function serveOperations(
   const answer = route(
     [...endpoints.keys()],
     {
-      methodNotAllowed: (res) => {
-        res.status(405).end();
+      methodNotAllowed: (res, message) => {
+        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
@@ -84,7 +86,7 @@ function endpointOf(
       try {
         const result = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
         if (isStream(result)) await sendStream(req, res, result, { call, log, draining });
-        else sendResult(operation, res, result);
+        else sendResult(operation, context, res, result);
       } finally {
         call.end();
       }
@@ -118,8 +120,9 @@ async function sendStream(
   }
 }
 
-function sendResult({ success }: ManagementOperation, res: Response, result: unknown): void {
-  const { location, status } = success;
+function sendResult({ success }: ManagementOperation, context: ManagementContext, res: Response, result: unknown): void {
+  const { location, status, headers = {} } = success;
+  for (const [name, { value }] of Object.entries(headers)) res.setHeader(name, value(context));
   if (location) res.setHeader('location', location(result as never));
   res.status(status);
   if (success.hasLines === true) sendLines(res, result as readonly string[]);
