@@ -21,7 +21,7 @@ import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { managementOrigins } from './origins-of.ts';
-import { PublicServer, type ServerSpec } from './public-server.ts';
+import { PublicServer, type PublicServerDeps, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
@@ -33,6 +33,8 @@ import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Workloads } from './workloads/workloads.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
+import { servedWorkload } from './served-workload.ts';
+import type { Served, ServeRequest } from './workloads/host.ts';
 
 export type { ServerSpec } from './public-server.ts';
 
@@ -111,6 +113,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #running = new Map<string, PublicServer>();
+  /** Listeners of workloads, which a swap leaves alone. */
+  readonly #workloads = new Set<PublicServer>();
   /** Servers that a swap has removed and whose calls still run. */
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
@@ -193,13 +197,8 @@ export class Gateway {
   /** Applies new configurations. Sessions of remaining servers continue. Rejects with `ListenError`. */
   async swap(specs: readonly ServerSpec[]): Promise<void> {
     for (const [name, one] of [...this.#running]) {
-      if (specs.some((spec) => key(spec) === name)) continue;
-      this.#running.delete(name);
-      this.#metrics.forget(name);
-      this.#authentications.forget(name);
-      this.#authServerEvents.forget(name);
-      this.#budgetRefusals.forget(name);
-      this.#upstreamLatency.forget(name);
+      if (this.#workloads.has(one) || specs.some((spec) => key(spec) === name)) continue;
+      this.#forget(name);
       const stopped = one.stop(DRAIN_GRACE_MS).finally(() => this.#stopping.delete(stopped));
       this.#stopping.add(stopped);
     }
@@ -257,7 +256,7 @@ export class Gateway {
     return [...this.#running].every(([other, server]) => other === name || server.resourceOrigin !== origin);
   }
 
-  async #startServer(spec: ServerSpec): Promise<void> {
+  async #startServer(spec: ServerSpec, own: Partial<PublicServerDeps> = {}): Promise<PublicServer> {
     const { log, version, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
@@ -281,8 +280,38 @@ export class Gateway {
         leftOut: () => leftOut?.(namespace ?? '', spec.config.name ?? '') ?? [],
       },
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
+      ...own,
     });
     this.#running.set(key(spec), server);
+    return server;
+  }
+
+  /** Serves a workload on a listener of its own. Rejects with `ListenError` and `BoundaryImpossible`. */
+  async #serveWorkload({ config, host, port, ...request }: ServeRequest): Promise<Served> {
+    const { version, upstreamTokens } = this.#options;
+    const { log, launcher, readSecret, launchState, authenticator } = request;
+    const spec = { config, host, port, local: true };
+    const server = await this.#startServer(spec, {
+      log,
+      authenticator,
+      createTransport: createTransports({ log, version, launcher, now: Date.now }),
+      unserved: { launchState },
+      strategies: { now: Date.now, log, upstreamTokens, readSecret, postForm: this.#postForm },
+    });
+    this.#workloads.add(server);
+    return servedWorkload(server, () => {
+      this.#workloads.delete(server);
+      if (this.#running.get(key(spec)) === server) this.#forget(key(spec));
+    });
+  }
+
+  #forget(name: string): void {
+    this.#running.delete(name);
+    this.#metrics.forget(name);
+    this.#authentications.forget(name);
+    this.#authServerEvents.forget(name);
+    this.#budgetRefusals.forget(name);
+    this.#upstreamLatency.forget(name);
   }
 
   /** Starts to read the backends of a server from the cluster, if its configuration says so. */
