@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-config.ts';
+import { runConfigOf } from './run-config-of.ts';
 import { detailsOf, WorkloadDetails } from './details.ts';
 
 const details = (config: Partial<RunConfig>): WorkloadDetails =>
@@ -49,5 +50,38 @@ describe('details of a workload', () => {
     expect(members.oauth_config).toEqual({
       ...{ issuer: 'https://issuer.example', scopes: ['read'], use_pkce: true, callback_port: 8666 },
     });
+  });
+
+  it.each<Partial<RunConfig>>([
+    {
+      image: 'npx://server',
+      transport: 'stdio',
+      proxy_mode: 'sse',
+      secrets: ['github,target=TOKEN'],
+      cmd_args: ['-v'],
+    },
+    { image: 'server:1', isolate_network: true, permission_profile: { name: 'none' }, volumes: ['/a:/a'], port: 4000 },
+    { image: 'server:1', oidc_config: { issuer: 'https://issuer.example', clientSecret: 'a', allowPrivateIP: true } },
+    {
+      remote_url: 'https://mcp.example',
+      header_forward: { add_plaintext_headers: { 'X-A': 'b' } },
+      tools_filter: ['a'],
+    },
+    {
+      remote_url: 'https://mcp.example',
+      remote_auth_config: {
+        issuer: 'https://issuer.example',
+        client_secret: 'crm,target=SECRET',
+        headers: [{ name: 'A' }],
+      },
+      tools_override: { echo: { name: 'repeat' } },
+    },
+  ])('stay the same after an edit with them: %j', (config) => {
+    const stored = runConfigOf('a', {}, { schema_version: SCHEMA_VERSION, ...config });
+    const { permission_profile: profile, ...settings } = detailsOf(stored);
+    const edited = runConfigOf('a', { ...settings, ...(profile && { permission_profile: profile }) }, stored);
+    expect(detailsOf(edited)).toEqual(detailsOf(stored));
+    expect(edited.oidc_config).toEqual(stored.oidc_config);
+    expect(edited.remote_auth_config).toEqual(stored.remote_auth_config);
   });
 });
