@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
@@ -30,6 +31,9 @@ import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
+import { openPortBook } from './workloads/runner/ports.ts';
+import type { WorkloadServices } from './workloads/services.ts';
+import { LocalWorkloads } from './workloads/store/local/local-workloads.ts';
 import type { Workloads } from './workloads/workloads.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
@@ -59,7 +63,10 @@ export interface GatewayOptions {
   readonly routesMs?: number | undefined;
 }
 
-type ApiOptions = Pick<ManagementApiOptions, 'stateDir' | 'folders'>;
+interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> {
+  /** Runs the servers of workloads. */
+  readonly launcher: Launcher;
+}
 
 export interface ManagementOptions {
   readonly host: string;
@@ -88,9 +95,6 @@ export interface RunningServer {
 }
 
 const DRAIN_GRACE_MS = 30_000;
-
-/** Stand-in until the local and the cluster store exist: every call rejects. */
-const NOT_WIRED = new Proxy({}, { get: () => () => Promise.reject(new Error('workloads are not wired')) }) as Workloads;
 
 const OPEN_TO_OTHERS =
   'without a login the management API can only listen on a loopback address: configure "auth", or listen on 127.0.0.1';
@@ -142,6 +146,7 @@ export class Gateway {
   /** Aborted at the start of a drain. */
   readonly #draining = new AbortController();
   #management: Listener | undefined;
+  #store: LocalWorkloads | undefined;
   #connection: Connection | undefined;
   #links: readonly ClusterLink[] = [];
 
@@ -162,7 +167,8 @@ export class Gateway {
   }
 
   get servers(): readonly RunningServer[] {
-    return [...this.#running.values()].map(({ virtual: { config }, mcpUrl, address }) => ({
+    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
+    return configured.map(({ virtual: { config }, mcpUrl, address }) => ({
       name: config.name ?? '',
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
@@ -219,8 +225,9 @@ export class Gateway {
     const { routesMs } = this.#options;
     this.#draining.abort(new Error('the process drains'));
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
-    const stopped = [...this.#running.values()].map((one) => one.stop(graceMs, routesMs));
-    await Promise.all([unlinked, ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
+    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
+    const stopped = configured.map((one) => one.stop(graceMs, routesMs));
+    await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close()]);
     process.off('unhandledRejection', this.#onUnhandled);
   }
@@ -237,14 +244,26 @@ export class Gateway {
     const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    const host = { env, version, log, now: Date.now, endpoints };
-    const draining = this.#draining.signal;
-    return createManagementApi({ ...api, ...host, registry, secrets, workloads: NOT_WIRED, draining, allowPrivateIp });
+    const host = { env, version, log, now: Date.now, endpoints, draining: this.#draining.signal };
+    const workloads = (services: WorkloadServices): Workloads =>
+      (this.#store = new LocalWorkloads({
+        ...services,
+        stateDir: api.stateDir,
+        host: { serve: (request) => this.#serveWorkload(request) },
+        launcher: api.launcher,
+        ports: openPortBook(join(api.stateDir, 'server-ports.json')),
+        readFile: readSecretFile,
+        allowPrivateIps: env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
+        now: Date.now,
+        log,
+      }));
+    return createManagementApi({ ...api, ...host, registry, secrets, workloads, allowPrivateIp });
   }
 
-  /** Every virtual server belongs to the default group of the management API. */
+  /** Every virtual server belongs to the default group of the management API, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
-    return this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+    const configured = this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+    return [...configured, ...(this.#store?.endpoints() ?? [])];
   }
 
   #virtualServers(): VirtualServer[] {

@@ -40,7 +40,7 @@ describe('the workloads of a deleted group', () => {
   const start = async () => {
     const members = [workloadOf({ name: 'a', group: 'work' }), workloadOf({ name: 'b' })];
     const workloads = inMemoryWorkloads(members);
-    const { send } = await startManagementServer({ workloads });
+    const { send } = await startManagementServer({ workloads: () => workloads });
     await send('POST', `${P}/groups`, { name: 'work' });
     return { workloads, remove: (query = '') => send('DELETE', `${P}/groups/work${query}`) };
   };

@@ -5,7 +5,6 @@ import express from 'express';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../listener.ts';
 import { absentKeyring, fakeOnePassword } from '../secrets/testdata/fakes.ts';
-import type { Workloads } from '../../workloads/workloads.ts';
 import { inMemoryWorkloads } from '../workloads/testdata/in-memory-workloads.ts';
 import { createManagementApi, type ManagementApiOptions } from '../management-api.ts';
 
@@ -28,15 +27,8 @@ export interface ManagementServer {
   readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
-interface TestOptions extends Partial<Omit<ManagementApiOptions, 'workloads'>> {
-  readonly workloads?: Workloads;
-}
-
 /** Serves the management API with a state folder and a home folder of its own until the test ends. */
-export async function startManagementServer({
-  workloads = inMemoryWorkloads(),
-  ...options
-}: TestOptions = {}): Promise<ManagementServer> {
+export async function startManagementServer(options: Partial<ManagementApiOptions> = {}): Promise<ManagementServer> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
   const api = createManagementApi({
     stateDir: folder,
@@ -44,7 +36,7 @@ export async function startManagementServer({
     endpoints: () => [],
     registry: { isReadOnly: false, loginPorts: [0] },
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
-    workloads,
+    workloads: () => inMemoryWorkloads(),
     draining: new AbortController().signal,
     version: '1.2.3',
     env: {},

@@ -8,7 +8,7 @@ import { inMemoryWorkloads, workloadOf, type LineSource } from '../testdata/in-m
 /** Starts the API with one workload and follows its logs with a real client. */
 async function follow(source: LineSource, accept = '*/*', options: Partial<ManagementApiOptions> = {}) {
   const workloads = inMemoryWorkloads([workloadOf({ name: 'known' })], { follow: source });
-  const { base } = await startManagementServer({ workloads, ...options });
+  const { base } = await startManagementServer({ workloads: () => workloads, ...options });
   const reply = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = get(
       `${base}/api/v1beta/workloads/known/logs?follow=true`,

@@ -4,13 +4,15 @@ import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { statusOf } from '../../definition/status.ts';
 import { clientUrlOf } from '../../definition/client-url.ts';
-import type { Workload } from '../../workloads.ts';
+import type { LogOptions, Workload } from '../../workloads.ts';
+import { withCopy } from './log-copy.ts';
 import { OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
 import { isSameConfig, RunningWorkload, SwapFailed, type RunningDeps } from './running-workload.ts';
 
 interface LocalWorkloadDeps extends RunningDeps {
   readonly records: Records;
+  /** Path of its log files without their endings. */
   readonly logFile: string;
   readonly now: () => number;
   /** Called when nothing of the workload is left. */
@@ -27,7 +29,7 @@ const NEVER = '0001-01-01T00:00:00Z';
  * server to the record, so that any sequence of requests ends in the last desired state.
  */
 export class LocalWorkload {
-  readonly output: OutputLog;
+  readonly #outputs: Readonly<Record<LogOptions['source'], OutputLog>>;
   readonly #name: string;
   readonly #deps: LocalWorkloadDeps;
   #record: WorkloadRecord;
@@ -45,8 +47,14 @@ export class LocalWorkload {
   constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
     this.#name = name;
     this.#record = record;
-    this.#deps = deps;
-    this.output = new OutputLog(deps.logFile, deps.now);
+    const { logFile, now, log } = deps;
+    const proxy = new OutputLog(`${logFile}.proxy.log`, now);
+    this.#outputs = { server: new OutputLog(`${logFile}.log`, now), proxy };
+    this.#deps = { ...deps, log: withCopy(log, (line) => proxy.append(line)) };
+  }
+
+  outputOf(source: LogOptions['source']): OutputLog {
+    return this.#outputs[source];
   }
 
   get config(): RunConfig {
@@ -112,7 +120,7 @@ export class LocalWorkload {
   async replace(): Promise<void> {
     await this.close();
     this.#record = { ...this.#record, desired: 'removed' };
-    this.output.remove();
+    for (const output of Object.values(this.#outputs)) output.remove();
   }
 
   /** Stops the listener and the server. The record stays, for the next start of vmcp. */
@@ -121,7 +129,7 @@ export class LocalWorkload {
     await this.#loop;
     await this.#running?.stop();
     this.#running = undefined;
-    this.output.close();
+    for (const output of Object.values(this.#outputs)) output.close();
   }
 
   /** Starts the loop if it does not run. */
@@ -171,7 +179,7 @@ export class LocalWorkload {
     const unbuilt = unsupported(config);
     if (unbuilt !== undefined) throw new Error(unbuilt);
     this.#applied = this.#restarts;
-    this.#running = await RunningWorkload.start(config, this.output, this.#deps);
+    this.#running = await RunningWorkload.start(config, this.#outputs.server, this.#deps);
     const startedAt = new Date(this.#deps.now()).toISOString();
     await this.#update((record) => ({ ...record, started_at: startedAt }));
     await this.#confirm(config);
@@ -206,7 +214,7 @@ export class LocalWorkload {
   async #removeAll(): Promise<void> {
     await this.#running?.stop();
     this.#running = undefined;
-    this.output.remove();
+    for (const output of Object.values(this.#outputs)) output.remove();
     await this.#deps.secrets.forget(this.#name);
     for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);
     await this.#writes;

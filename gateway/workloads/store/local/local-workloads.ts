@@ -94,11 +94,11 @@ export class LocalWorkloads implements Workloads {
   }
 
   async logs(name: string, options: LogOptions): Promise<readonly string[]> {
-    return (await this.#find(name)).output.read(options);
+    return (await this.#find(name)).outputOf(options.source).read(options);
   }
 
   async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
-    return (await this.#find(name)).output.follow(options, signal);
+    return (await this.#find(name)).outputOf(options.source).follow(options, signal);
   }
 
   async close(): Promise<void> {
@@ -115,7 +115,7 @@ export class LocalWorkloads implements Workloads {
     const workload = new LocalWorkload(name, record, {
       ...this.#deps,
       records: this.#records,
-      logFile: join(this.#deps.stateDir, 'logs', `${name}.log`),
+      logFile: join(this.#deps.stateDir, 'logs', name),
       onGone: () => {
         if (this.#workloads.get(name) === workload) this.#workloads.delete(name);
       },
