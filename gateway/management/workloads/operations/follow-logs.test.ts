@@ -1,3 +1,4 @@
+import { once, setMaxListeners } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -31,21 +32,21 @@ async function textOf(reply: IncomingMessage): Promise<string> {
 /** Yields lines that a test adds, until the signal is aborted. */
 function liveLines(initial: readonly string[]) {
   const queue = [...initial];
-  let wake: () => void = () => undefined;
+  const added = new EventTarget();
+  setMaxListeners(0, added);
   const state = { ended: false, started: false };
   const source: LineSource = async function* (signal) {
     state.started = true;
-    signal.addEventListener('abort', () => wake());
     while (!signal.aborted) {
       const line = queue.shift();
       if (line !== undefined) yield line;
-      else await new Promise<void>((resolve) => (wake = resolve));
+      else await Promise.race([signal, added].map((target) => once(target, target === signal ? 'abort' : 'added')));
     }
     state.ended = true;
   };
   const add = (line: string): void => {
     queue.push(line);
-    wake();
+    added.dispatchEvent(new Event('added'));
   };
   return { source, add, state };
 }
@@ -139,4 +140,17 @@ it('reads on only when a slow client has read', { timeout: 30_000 }, async () =>
   const stalled = read;
   reply.resume();
   await expect.poll(() => read).toBeGreaterThan(stalled + 100);
+});
+
+it('answers 503 to a stream too many, and serves one again when another has ended', async () => {
+  const { source } = liveLines(['one']);
+  const workloads = inMemoryWorkloads([workloadOf({ name: 'known' })], { follow: source });
+  const { base } = await startManagementServer({ workloads: () => workloads });
+  const open = (): Promise<Response> => fetch(`${base}/api/v1beta/workloads/known/logs?follow=true`);
+  const replies = await Promise.all(Array.from({ length: 64 }, open));
+  expect(replies.every(({ status }) => status === 200)).toBe(true);
+  const refused = await open();
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('too many streams')]);
+  await replies[0]?.body?.cancel();
+  await expect.poll(async () => (await open()).status).toBe(200);
 });
