@@ -5,7 +5,7 @@ import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
 import type { InputSchemas } from './operation.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
 
-/** How an HTTP interface reads requests. */
+/** Rules by which an HTTP interface reads requests. */
 export interface InputRules {
   readonly maxBodyBytes: number;
   /** Reads a JSON body whatever its Content-Type is. */

@@ -137,10 +137,16 @@ function applyLogin(draft: Draft, { oauth_config: login, headers }: WorkloadSett
 function applyDefaults(draft: Draft, isNew: boolean): void {
   const isRemote = draft.remote_url !== undefined && draft.remote_url !== '';
   draft.transport ??= isRemote ? 'streamable-http' : 'stdio';
-  draft.proxy_mode = draft.transport === 'stdio' ? (draft.proxy_mode ?? 'streamable-http') : draft.transport;
+  draft.proxy_mode = effectiveMode(draft.transport, draft.proxy_mode);
   draft.host ??= DEFAULT_HOST;
   draft.group ??= DEFAULT_GROUP;
   if (isNew && !isRemote && draft.image !== undefined && !isPackage(draft.image)) draft.isolate_network ??= true;
+}
+
+/** The mode of an HTTP server is its transport. A word that is no mode stays, so that it is rejected. */
+function effectiveMode(transport: string, mode: string | undefined): string {
+  if (mode !== undefined && !(PROXY_MODES as readonly string[]).includes(mode)) return mode;
+  return transport === 'stdio' ? (mode ?? 'streamable-http') : transport;
 }
 
 const withoutEmpty = <T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } =>

@@ -27,10 +27,11 @@ export interface ValidationDeps {
 const BRIEFLY_MS = 10_000;
 const NOT_SUPPORTED = 'NotSupportedYet';
 
-/** Answers to launch failures that a retry does not mend. */
+/** Answers to launch failures. */
 const FAILURES: Partial<Record<LaunchReason, string>> = {
   PackageNotFound: 'image_not_found',
-  ImagePullFailed: 'image_not_found',
+  ImagePullFailed: 'image_unavailable',
+  InstallFailed: 'image_unavailable',
   InvalidImageReference: 'invalid_workload',
   PackageHasNoBin: 'invalid_workload',
   EnvironmentUnsupported: 'invalid_workload',
@@ -95,12 +96,12 @@ export class Validation {
 
   /** Installs the package or pulls the image. */
   async prepare(config: RunConfig, signal: AbortSignal): Promise<void> {
-    const prepared = await this.#preparation(config);
-    if (!prepared) return;
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
-    await Promise.race([prepared, aborted]).catch(asAnswer);
+    const { config: effective } = withoutMiddlewares(config);
+    const process = processOf(effective, await this.#deps.secrets.resolve(effective));
+    if (!process) return;
+    const port = effective.transport === 'stdio' ? {} : { port: ANY_PORT };
+    const prepared = this.#deps.launcher.prepare(process, config.name ?? '', port);
+    await Promise.race([prepared, abortion(signal)]).catch(asAnswer);
   }
 
   /** As `prepare`, but returns after some seconds: the start of the workload then continues with it. */
@@ -112,20 +113,6 @@ export class Validation {
     } finally {
       end.abort();
     }
-  }
-
-  /** Starts the preparation; a failure after `create` has answered belongs to the start of the workload. */
-  async #preparation(config: RunConfig): Promise<Promise<unknown> | undefined> {
-    const { config: effective } = withoutMiddlewares(config);
-    const process = processOf(effective, await this.#deps.secrets.resolve(effective));
-    if (!process) return undefined;
-    const preparation = this.#deps.launcher.prepare(
-      process,
-      config.name ?? '',
-      effective.transport === 'stdio' ? {} : { port: 1 },
-    );
-    preparation.catch(() => undefined);
-    return preparation;
   }
 
   async #entryOf(registry: string | undefined, server: string | undefined, image: string | undefined) {
@@ -147,7 +134,7 @@ export class Validation {
     if (all.length === 0) refuse(servingProblems(effective));
     const group = config.group ?? 'default';
     if (!(await this.#deps.hasGroup(group)))
-      throw new OperationError('invalid_workload', `group there is no group "${group}": create it first`);
+      throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
     if (mode === 'strict') await this.#deps.secrets.resolve(effective);
   }
 }
@@ -155,6 +142,15 @@ export class Validation {
 /** Range from which ports are chosen: below the ports that systems give to outgoing connections. */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
+
+/** Port of a command that is prepared and not started. */
+const ANY_PORT = 1;
+
+/** Rejects when the client has disconnected or the time is over. */
+const abortion = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
 
 function refuse(problems: readonly Problem[]): void {
   if (problems.length === 0) return;
@@ -182,7 +178,7 @@ function servingProblems(config: RunConfig): Problem[] {
   return 'problems' in read ? read.problems : [];
 }
 
-/** Turns a launch failure into an answer. Failures that may pass are left to the start of the workload. */
+/** Turns a launch failure into an answer. */
 function asAnswer(error: unknown): void {
   if (!(error instanceof LaunchError)) throw error;
   const code = FAILURES[error.reason];
