@@ -17,6 +17,13 @@ export interface ErrorAnswer {
   readonly isStructured: boolean;
 }
 
+/** Error of an operation that would open one stream too many. */
+export const STREAM_LIMIT_ERROR = {
+  code: 'too_many_streams',
+  status: 503,
+  message: 'too many streams are open: close one, or read without follow',
+};
+
 /** Answers an error that an operation, or the reading of its input, has thrown. */
 export function answerError(operation: ManagementOperation, log: Logger) {
   return (req: Request, res: Response, thrown: unknown): void => {

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import { STREAM_LIMIT_ERROR } from './error-answers.ts';
 import { TAGS, type ManagementError, type ManagementOperation, type Success } from '../operation.ts';
 
 /** Document in JSON. */
@@ -165,6 +166,7 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...(reads ? [{ code: 'bad_request', status: 400, message: 'the request does not fit its schema' }] : []),
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
+    ...(operation.success.hasLines === true ? [STREAM_LIMIT_ERROR] : []),
     { code: 'internal_error', status: 500, message: 'an error of vmcp; its log has the cause' },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];
