@@ -49,19 +49,28 @@ export const isPackage = (image: string): boolean => /^[a-z]+:\/\//u.test(image)
  * stored value, an empty one removes it. Values are checked by `runConfigProblems`.
  */
 export function runConfigOf(name: string, settings: WorkloadSettings, stored?: RunConfig): RunConfig {
-  const draft: Draft = { ...(stored ?? { schema_version: SCHEMA_VERSION }), name, base_name: name };
-  for (const [member, setting] of Object.entries(SAME)) {
-    const value = settings[setting];
-    if (value === undefined) continue;
-    if (hasNothing(value)) delete draft[member as keyof Draft];
-    else Object.assign(draft, { [member]: value });
-  }
+  const draft: Draft = {
+    ...sameMembers(stored ?? { schema_version: SCHEMA_VERSION }, settings),
+    name,
+    base_name: name,
+  };
   applyPlace(draft, settings);
   applySecrets(draft, settings);
   applyOidc(draft, settings, stored);
   applyLogin(draft, settings);
   applyDefaults(draft, stored === undefined);
   return draft;
+}
+
+/** Applies the settings that both documents have. */
+function sameMembers(base: RunConfig, settings: WorkloadSettings): RunConfig {
+  const given = Object.entries(SAME).flatMap(([member, setting]) => {
+    const value: unknown = settings[setting];
+    return value === undefined ? [] : [[member, value] as const];
+  });
+  const removed = new Set(given.filter(([, value]) => hasNothing(value)).map(([member]) => member));
+  const kept = Object.entries({ ...base, ...Object.fromEntries(given) }).filter(([member]) => !removed.has(member));
+  return Object.fromEntries(kept) as RunConfig;
 }
 
 /** Sets where the server runs and where clients reach it. An image replaces a remote URL, and the reverse. */

@@ -5,6 +5,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
+import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
 import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
@@ -50,33 +51,24 @@ export class Validation {
   }
 
   /** Returns the run configuration of a new workload. */
-  async newConfig(request: NewWorkload): Promise<RunConfig> {
+  async newConfig(request: NewWorkload): Promise<Extracted> {
     const { name, registry, server, ...settings } = request;
     if ((registry === undefined) !== (server === undefined))
       throw new OperationError('invalid_workload', 'registry and server belong together: set both or none');
     const entry = await this.#entryOf(registry, server, settings.image);
     const config = runConfigOf(name, entry ? withEntry(settings, entry) : settings);
     const named: RunConfig = entry ? { ...config, registry_server_name: entry.name } : config;
-    await this.#check(named, 'strict');
-    return named;
+    return this.#checked(named, 'strict');
   }
 
   /** Returns the run configuration after an edit. */
-  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<RunConfig> {
-    const config = runConfigOf(name, settings, before);
-    await this.#check(config, 'strict');
-    return config;
+  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<Extracted> {
+    return this.#checked(runConfigOf(name, settings, before), 'strict');
   }
 
   /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
-  async imported(config: RunConfig): Promise<RunConfig> {
-    const { name = '' } = config;
-    const complete = runConfigOf(name, {}, config);
-    await this.#check(complete, 'lenient');
-    return {
-      ...complete,
-      ...(config.isolate_network === undefined && { isolate_network: complete.isolate_network ?? false }),
-    };
+  async imported(config: RunConfig): Promise<Extracted> {
+    return this.#checked(runConfigOf(config.name ?? '', {}, config), 'lenient');
   }
 
   /** Returns the port of the configuration, or a free one. Throws `invalid_workload` for a port in use. */
@@ -100,9 +92,9 @@ export class Validation {
   }
 
   /** Installs the package or pulls the image. */
-  async prepare(config: RunConfig, signal: AbortSignal): Promise<void> {
+  async prepare({ config, values }: Extracted, signal: AbortSignal): Promise<void> {
     const { config: effective } = withoutMiddlewares(config);
-    const process = processOf(effective, await this.#deps.secrets.resolve(effective));
+    const process = processOf(effective, await this.#deps.secrets.resolve(effective, values));
     if (!process) return;
     const port = effective.transport === 'stdio' ? {} : { port: ANY_PORT };
     const prepared = this.#deps.launcher.prepare(process, config.name ?? '', port);
@@ -110,7 +102,7 @@ export class Validation {
   }
 
   /** As `prepare`, but returns after some seconds: the start of the workload then continues with it. */
-  async prepareBriefly(config: RunConfig, signal: AbortSignal): Promise<void> {
+  async prepareBriefly(config: Extracted, signal: AbortSignal): Promise<void> {
     const end = new AbortController();
     try {
       const pause = sleep(BRIEFLY_MS, undefined, { signal: end.signal }).catch(() => undefined);
@@ -131,7 +123,10 @@ export class Validation {
     return this.#deps.findServer('default', image).catch(() => undefined);
   }
 
-  async #check(config: RunConfig, mode: 'strict' | 'lenient'): Promise<void> {
+  /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */
+  async #checked(settings: RunConfig, mode: 'strict' | 'lenient'): Promise<Extracted> {
+    const extracted = extractSecrets(settings);
+    const { config, values } = extracted;
     const { config: effective, problems } = withoutMiddlewares(config);
     const all = [...problems, ...runConfigProblems(effective), ...imageProblems(effective)];
     const serious = mode === 'strict' ? all : all.filter(({ reason }) => reason !== NOT_SUPPORTED);
@@ -140,7 +135,8 @@ export class Validation {
     const group = config.group ?? 'default';
     if (!(await this.#deps.hasGroup(group)))
       throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
-    if (mode === 'strict') await this.#deps.secrets.resolve(effective);
+    if (mode === 'strict') await this.#deps.secrets.resolve(effective, values);
+    return extracted;
   }
 }
 
