@@ -255,6 +255,7 @@ export class Gateway {
         readFile: readSecretFile,
         allowPrivateIps: env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
         now: Date.now,
+        random: Math.random,
         log,
       }));
     return createManagementApi({ ...api, ...host, registry, secrets, workloads, allowPrivateIp });

@@ -29,6 +29,13 @@ it('names its URL, and refuses pages and host names that are not of this machine
   expect(await statusWith(port, { origin: 'https://evil.example' })).toBe(403);
   expect(await statusWith(port, { origin: 'null' })).toBe(403);
   expect(await statusWith(port, { origin: 'http://localhost:3000' })).toBe(200);
+  for (const init of [{ headers: { origin: 'https://evil.example' } }, {}]) {
+    const refused = await fetch(`${url}/api/nothing`, init);
+    expect([refused.status, refused.headers.get('x-content-type-options')]).toEqual([
+      'headers' in init ? 403 : 404,
+      'nosniff',
+    ]);
+  }
   const listed = await fetch(`${url}/api/openapi.json`);
   expect([listed.status, listed.headers.get('content-type')]).toEqual([200, 'application/json']);
 });

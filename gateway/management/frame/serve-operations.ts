@@ -4,13 +4,14 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext } from '../context.ts';
 import type { ManagementOperation } from '../operation.ts';
-import { answerError, logFailure, sendError, STREAM_LIMIT_ERROR } from './error-answers.ts';
+import { answerError, logFailure, sendError, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
 import { sendLines, streamLines } from './lines.ts';
 import { limitTime, type LimitedCall } from './time-limit.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
+const METHOD_NOT_ALLOWED = { status: 405, code: 'method_not_allowed', isStructured: false } as const;
 /** Most streams at once: they must leave connections of the listener to other requests. */
 const MOST_STREAMS = 64;
 const TOO_MANY_STREAMS = { ...STREAM_LIMIT_ERROR, isStructured: false };
@@ -41,8 +42,9 @@ export function serveOperations(
   const answer = route(
     [...endpoints.keys()],
     {
-      methodNotAllowed: (res) => {
-        res.status(405).end();
+      methodNotAllowed: (res, message) => {
+        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
@@ -91,7 +93,7 @@ function endpointOf(operation: ManagementOperation, paths: readonly string[], se
       try {
         const result = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
         if (isStream(result)) await sendStream(req, res, result, { ...server, call });
-        else sendResult(operation, res, result);
+        else sendResult(operation, context, res, result);
       } finally {
         call.end();
       }
@@ -132,8 +134,14 @@ async function sendStream(
   }
 }
 
-function sendResult({ success }: ManagementOperation, res: Response, result: unknown): void {
-  const { location, status } = success;
+function sendResult(
+  { success }: ManagementOperation,
+  context: ManagementContext,
+  res: Response,
+  result: unknown,
+): void {
+  const { location, status, headers = {} } = success;
+  for (const [name, { value }] of Object.entries(headers)) res.setHeader(name, value(context));
   if (location) res.setHeader('location', location(result as never));
   res.status(status);
   if (success.hasLines === true) sendLines(res, result as readonly string[]);

@@ -36,6 +36,16 @@ it.each([
   expect((await send(method, `${P}${path}`, body)).status).toBe(status);
 });
 
+it('says in plain words which names fit', async () => {
+  const { send } = await startManagementServer();
+  const rule = 'Name of the group: lower-case letters, digits, "_" and "-", with single spaces between words.';
+  expect((await send('POST', `${P}/groups`, { name: 'Upper' })).text).toBe(`body.name is not valid: ${rule}\n`);
+  expect((await send('GET', `${P}/groups/Upper`)).text).toBe(`path.name is not valid: ${rule}\n`);
+  expect((await send('POST', `${P}/groups`, '[]')).text).toBe('body must be a JSON object\n');
+  expect((await send('POST', `${P}/groups`, { name: 5 })).text).toBe('body.name must be a string\n');
+  expect((await send('POST', `${P}/clients/register`, { names: [] })).text).toBe('body.names must not be empty\n');
+});
+
 describe('the workloads of a deleted group', () => {
   const start = async () => {
     const members = [workloadOf({ name: 'a', group: 'work' }), workloadOf({ name: 'b' })];

@@ -18,6 +18,8 @@ import type { SecretValues } from './secret-values.ts';
 export interface ValidationDeps {
   readonly launcher: Launcher;
   readonly secrets: SecretValues;
+  /** Random number from 0 to 1, so that two processes rarely choose the same port. */
+  readonly random: () => number;
   readonly hasGroup: (name: string) => Promise<boolean>;
   /** Finds a server in a registry. Returns undefined when it has no such server. */
   readonly findServer: (registry: string, name: string) => Promise<RegistryEntry | undefined>;
@@ -83,7 +85,10 @@ export class Validation {
       await this.checkPort(config, taken);
       return config.port;
     }
-    for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
+    const { random } = this.#deps;
+    const start = Math.floor(random() * PORTS);
+    for (let step = 0; step < PORTS; step += 1) {
+      const port = FIRST_PORT + ((start + step) % PORTS);
       if (!taken.has(port) && (await isPortFree(port, config.host))) return port;
     }
     throw new OperationError('invalid_workload', 'proxy_port there is no free port: stop other programs');
@@ -141,7 +146,7 @@ export class Validation {
 
 /** Range from which ports are chosen: below the ports that systems give to outgoing connections. */
 const FIRST_PORT = 20_000;
-const LAST_PORT = 32_000;
+const PORTS = 12_000;
 
 /** Port of a command that is prepared and not started. */
 const ANY_PORT = 1;
