@@ -31,7 +31,7 @@ async function answersOf(requests: readonly (readonly [path: string, body: objec
     const ignore = () => undefined;
     const stateDir = mkdtempSync('state-');
     const log = { error: ignore, warn: ignore, info: ignore, debug: ignore };
-    const api = serveOperations(OPERATIONS, { groups: new Groups(stateDir) }, log);
+    const api = serveOperations(OPERATIONS, { groups: new Groups(stateDir) }, { log, draining: new AbortController().signal });
     const listener = await listen(express().use(api), '127.0.0.1', 0);
     const answers = [];
     for (const [path, body] of ${JSON.stringify(requests)}) {

@@ -98,7 +98,7 @@ export const SETTINGS_STATUSES: readonly StatusCase[] = [
   edit(400, 'known', { transport: 'carrier-pigeon' }, 'invalid_workload'),
   edit(400, 'known', { proxy_mode: 'udp' }, 'invalid_workload'),
   edit(400, 'known', { proxy_port: 70_000 }, 'invalid_workload'),
-  edit(400, 'known', { group: 'nobody' }, 'invalid_workload'),
+  edit(400, 'known', { group: 'nobody' }, 'group_not_found'),
   edit(400, 'known', { secrets: [{ name: 'no-such-secret', target: 'TOKEN' }] }, 'invalid_workload'),
   edit(400, 'known', { oauth_config: { callback_port: 80 } }, 'invalid_workload'),
   edit(404, 'known', { image: 'npx://@vmcp-example/no-such-package' }, 'image_not_found'),
