@@ -3,6 +3,7 @@ import { PROXY_MODES, TRANSPORTS, type WorkloadSettings } from './settings.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Draft = Mutable<RunConfig>;
+type Login = NonNullable<RunConfig['remote_auth_config']>;
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_GROUP = 'default';
@@ -50,7 +51,7 @@ export const isPackage = (image: string): boolean => /^[a-z]+:\/\//u.test(image)
  */
 export function runConfigOf(name: string, settings: WorkloadSettings, stored?: RunConfig): RunConfig {
   const draft: Draft = {
-    ...sameMembers(stored ?? { schema_version: SCHEMA_VERSION }, settings),
+    ...sameMembers(stored ?? { schema_version: SCHEMA_VERSION }, settings, stored === undefined),
     name,
     base_name: name,
   };
@@ -62,11 +63,16 @@ export function runConfigOf(name: string, settings: WorkloadSettings, stored?: R
   return draft;
 }
 
-/** Applies the settings that both documents have. */
-function sameMembers(base: RunConfig, settings: WorkloadSettings): RunConfig {
+/**
+ * Applies the settings that both documents have. The details of a workload never show the path of its policy, and show
+ * false for an absent flag: to send them back changes nothing.
+ */
+function sameMembers(base: RunConfig, settings: WorkloadSettings, isNew: boolean): RunConfig {
   const given = Object.entries(SAME).flatMap(([member, setting]) => {
     const value: unknown = settings[setting];
-    return value === undefined ? [] : [[member, value] as const];
+    const isAbsent = value === undefined || (setting === 'authz_config' && value === '');
+    const isDefault = value === false && !isNew && base[member as keyof RunConfig] === undefined;
+    return isAbsent || isDefault ? [] : [[member, value] as const];
   });
   const removed = new Set(given.filter(([, value]) => hasNothing(value)).map(([member]) => member));
   const kept = Object.entries({ ...base, ...Object.fromEntries(given) }).filter(([member]) => !removed.has(member));
@@ -124,23 +130,30 @@ function applyOidc(draft: Draft, { oidc }: WorkloadSettings, stored: RunConfig |
   draft.oidc_config = withoutEmpty(next);
 }
 
+/** Members of a login that the settings do not have, and that a change of the others keeps. */
+const UNNAMED = ['headers', 'bearer_token_file', 'client_secret_file', 'scope_param_name', 'timeout'] as const;
+
 function applyLogin(draft: Draft, { oauth_config: login, headers }: WorkloadSettings): void {
   if (headers !== undefined) draft.remote_auth_config = withoutEmpty({ ...draft.remote_auth_config, headers });
-  if (login === undefined) return;
-  const { headers: kept, ...before } = draft.remote_auth_config ?? {};
+  const before = draft.remote_auth_config;
+  if (login !== undefined) draft.remote_auth_config = mergedLogin(before ?? {}, login);
+  if (isEmpty(draft.remote_auth_config ?? {})) delete draft.remote_auth_config;
+}
+
+/** Replaces the members of a login that the settings have. What is cached belongs to one issuer and client. */
+function mergedLogin(before: Login, login: NonNullable<WorkloadSettings['oauth_config']>): Login {
   const { client_secret: secret, bearer_token: token, ...others } = login;
-  const cached = Object.fromEntries(Object.entries(before).filter(([member]) => member.startsWith('cached_')));
-  const isSameClient = before.issuer === login.issuer && (before.client_id ?? '') === (login.client_id ?? '');
-  const next = withoutEmpty({
-    ...before,
-    ...(!isSameClient && Object.fromEntries(Object.keys(cached).map((member) => [member, undefined]))),
+  const isSameClient =
+    (before.issuer ?? '') === (login.issuer ?? '') && (before.client_id ?? '') === (login.client_id ?? '');
+  const kept = Object.entries(before).filter(
+    ([member]) => (UNNAMED as readonly string[]).includes(member) || (isSameClient && member.startsWith('cached_')),
+  );
+  return withoutEmpty({
+    ...(Object.fromEntries(kept) as Login),
     ...others,
     client_secret: secret && !isEmpty(secret) ? reference(secret) : undefined,
     bearer_token: token && !isEmpty(token) ? reference(token) : undefined,
-    headers: kept,
   });
-  if (isEmpty(login) && !kept) delete draft.remote_auth_config;
-  else draft.remote_auth_config = isEmpty(login) ? withoutEmpty({ headers: kept }) : next;
 }
 
 function applyDefaults(draft: Draft, isNew: boolean): void {
