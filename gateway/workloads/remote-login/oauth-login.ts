@@ -36,6 +36,8 @@ export class OAuthLogin implements RemoteLogin {
   #attempt: LoginAttempt | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
+  /** Refresh token that this object has read or written last. */
+  #ownToken: string | undefined;
   #isClosed = false;
 
   constructor(options: RemoteLoginOptions) {
@@ -64,6 +66,7 @@ export class OAuthLogin implements RemoteLogin {
   async open(): Promise<void> {
     const stored = await this.#record.read(given(this.#options.config.cached_refresh_token_ref) !== undefined);
     if (stored && this.#isUsable(stored)) {
+      this.#ownToken = stored.refresh_token;
       this.authenticator.restore(loginOf(stored));
       return;
     }
@@ -143,8 +146,10 @@ export class OAuthLogin implements RemoteLogin {
     }
   }
 
-  async #refresh({ grant, facts }: CompletedLogin): Promise<UpstreamGrant> {
+  async #refresh(login: CompletedLogin): Promise<UpstreamGrant> {
     const { now } = this.#options;
+    const { grant, facts } = await this.#latest(login);
+    if (grant !== login.grant && (grant.expiresAt ?? Infinity) > now()) return grant;
     const { scopes, resource } = facts;
     const server = { metadata: await this.#metadata(facts.issuer), outbound: this.#discovery.outbound };
     try {
@@ -156,6 +161,16 @@ export class OAuthLogin implements RemoteLogin {
       if (error instanceof UpstreamError && CLIENT_ERRORS.has(error.providerError ?? '')) this.#clients.distrust();
       throw error;
     }
+  }
+
+  /**
+   * Returns the login as another object has stored it, such as the successor of an edited workload: the own refresh token
+   * is then used up.
+   */
+  async #latest(login: CompletedLogin): Promise<CompletedLogin> {
+    const stored = await this.#record.read(false);
+    const isForeign = stored !== undefined && stored.refresh_token !== this.#ownToken && this.#isUsable(stored);
+    return isForeign && stored.client_id === login.facts.client_id ? loginOf(stored) : login;
   }
 
   /** Returns the metadata of the issuer, at most an hour old while the issuer answers. */
@@ -176,6 +191,7 @@ export class OAuthLogin implements RemoteLogin {
   /** Writes the tokens first, then their name. */
   async #store({ grant, facts }: CompletedLogin): Promise<boolean> {
     const isStored = await this.#record.write(recordOf(grant, facts));
+    if (isStored) this.#ownToken = grant.refreshToken?.reveal();
     if (isStored) await this.#cache(withLogin(this.#cached, this.#options.name, grant.expiresAt));
     return isStored;
   }

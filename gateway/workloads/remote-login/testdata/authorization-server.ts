@@ -29,7 +29,7 @@ async function configuration(change: Omit<Configuration, 'features'>): Promise<C
     rotateRefreshToken: true,
     scopes: ['openid', 'offline_access', 'mcp:use'],
     pkce: { required: () => true },
-    ttl: { AccessToken: WEEK, Grant: WEEK, IdToken: WEEK, Interaction: WEEK, RefreshToken: WEEK, Session: WEEK },
+    ttl: { AccessToken: 3_600, Grant: WEEK, IdToken: WEEK, Interaction: WEEK, RefreshToken: WEEK, Session: WEEK },
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },
@@ -39,8 +39,7 @@ async function configuration(change: Omit<Configuration, 'features'>): Promise<C
         enabled: true,
         getResourceServerInfo: (_ctx, resource) => {
           if (URL.parse(resource)?.hostname !== '127.0.0.1') throw new errors.InvalidTarget();
-          const accessTokenTTL = 3_600;
-          return { audience: resource, scope: 'mcp:use', accessTokenTTL, accessTokenFormat: 'opaque' };
+          return { audience: resource, scope: 'mcp:use', accessTokenFormat: 'opaque' };
         },
         useGrantedResource: () => true,
       },

@@ -1,4 +1,7 @@
+import type { Configuration } from 'oidc-provider';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../../e2e/harness/free-port.ts';
+import { eventually } from '../../../../e2e/harness/poll.ts';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { HTTP_KINDS } from '../../../../e2e/harness/backends/http.ts';
@@ -10,11 +13,13 @@ import type { Cached } from '../cached.ts';
 import { openRemoteLogin } from '../open-remote-login.ts';
 import type { RemoteLogin, RemoteLoginOptions, RemoteLoginState } from '../remote-login.ts';
 import type { RemoteAuthConfig } from '../settings.ts';
-import type { AuthorizationServer } from './authorization-server.ts';
+import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.ts';
 
 /** MCP server of the SDK that accepts tokens of one authorization server. */
 export interface Remote {
   readonly url: string;
+  /** Accepts every request. */
+  isOpen: boolean;
   /** Chooses tokens that get 401 besides those that the authorization server does not know. */
   rejects: (token: string) => boolean;
   /** `Authorization` headers of its requests. */
@@ -24,7 +29,7 @@ export interface Remote {
 /** @param metadata false for a server without RFC 9728 metadata */
 export async function startRemote(server: AuthorizationServer, { metadata = true } = {}): Promise<Remote> {
   const handle = HTTP_KINDS['sdk-1-stateless'].create('remote');
-  const remote = { url: '', tokens: [] as (string | undefined)[], rejects: (_: string) => false };
+  const remote = { url: '', isOpen: false, tokens: [] as (string | undefined)[], rejects: (_: string) => false };
   const guarded: Handle = async (req, res, body) => {
     const { origin } = new URL(remote.url);
     const document = `${origin}/.well-known/oauth-protected-resource/mcp`;
@@ -41,7 +46,7 @@ export async function startRemote(server: AuthorizationServer, { metadata = true
     remote.tokens.push(authorization);
     const token = /^Bearer (.+)$/u.exec(authorization ?? '')?.[1] ?? '';
     const isAccepted = token !== '' && !remote.rejects(token) && (await server.accepts(token, remote.url));
-    if (isAccepted) await handle(req, res, body);
+    if (isAccepted || remote.isOpen) await handle(req, res, body);
     else res.writeHead(401, { 'www-authenticate': `Bearer error="invalid_token"${metadata ? `, resource_metadata="${document}"` : ''}` }).end(); // prettier-ignore
   };
   const backend = await hostBackend(testScope(), '/mcp', guarded);
@@ -62,6 +67,8 @@ export function manualTime() {
     },
     /** Delays until the next timers, in ms. */
     pending: () => timers.map(({ at }) => at - ms).toSorted((one, other) => one - other),
+    /** Drops all timers, as the end of the process does. */
+    kill: () => void (timers = []),
     /** Moves the clock, and runs the timers that are due. */
     advance: (by: number) => {
       ms += by;
@@ -136,4 +143,31 @@ export async function toolNames(login: RemoteLogin, remoteUrl: string): Promise<
   const { tools } = await client.listTools();
   await client.close();
   return tools.map(({ name }) => name);
+}
+
+/** Logs in at the pending login attempt. */
+export async function completeLogin(login: RemoteLogin, user = 'ann'): Promise<void> {
+  const state = login.state();
+  if (state.kind !== 'login_required') throw new Error(`no login attempt: ${JSON.stringify(state)}`);
+  await answer(state.loginUrl, user);
+  await eventually('it is logged in', () => login.state().kind === 'authenticated');
+}
+
+/** An authorization server, a remote server behind it, and a workload with a port of its own for redirects. */
+export async function startWorkload(
+  config: RemoteAuthConfig = {},
+  { change = {}, metadata = true }: { readonly change?: Omit<Configuration, 'features'>; readonly metadata?: boolean } = {},
+) {
+  const server = await startAuthorizationServer(testScope(), change);
+  const remote = await startRemote(server, { metadata });
+  const port = config.callback_port ?? (await freePort());
+  return { server, remote, port, ...workload(remote.url, { callback_port: port, ...config }) };
+}
+
+/** As `startWorkload`, with a completed login. */
+export async function startLoggedIn(...settings: Parameters<typeof startWorkload>) {
+  const started = await startWorkload(...settings);
+  const login = await started.open();
+  await completeLogin(login);
+  return { ...started, login };
 }
