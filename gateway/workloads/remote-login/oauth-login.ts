@@ -20,8 +20,11 @@ import { configuredSecret } from './static-token.ts';
 import { ClientRecord, LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
 
 const METADATA_MS = 3_600_000;
-/** Errors of a client that the authorization server does not know, or no longer. */
 const CLIENT_ERRORS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
+
+/** Returns true when the authorization server rejects the client, or when it sent no redirect: it then shows an error page. */
+const mayBeUnknownClient = (error: unknown): boolean =>
+  error instanceof UpstreamError ? CLIENT_ERRORS.has(error.providerError ?? '') : error instanceof RemoteLoginError;
 
 /** Login by the code flow, with refreshes. */
 export class OAuthLogin implements RemoteLogin {
@@ -137,7 +140,7 @@ export class OAuthLogin implements RemoteLogin {
       log.info('the login at the remote server succeeded', { workload: name });
     } catch (error) {
       if (isReplaced() || this.#isClosed) return;
-      this.#clients.distrust();
+      if (mayBeUnknownClient(error)) this.#clients.distrust();
       const reason = reasonOf(error);
       log.warn('the login at the remote server failed', { workload: name, cause: reason });
       this.#report({ kind: 'login_failed', reason });
@@ -158,7 +161,7 @@ export class OAuthLogin implements RemoteLogin {
       const token = grant.refreshToken?.reveal() ?? '';
       return completed((await client.refresh(provider, token, refreshScope({ scopes }, grant))).grant, grant);
     } catch (error) {
-      if (error instanceof UpstreamError && CLIENT_ERRORS.has(error.providerError ?? '')) this.#clients.distrust();
+      if (mayBeUnknownClient(error)) this.#clients.distrust();
       throw error;
     }
   }

@@ -113,7 +113,7 @@ describe('the login at a remote server', () => {
 });
 
 describe('a login attempt', () => {
-  it('ignores another state, and fails for another issuer, a missing issuer and a denial', async () => {
+  it('ignores another state, and fails for another issuer, a denial and a forged code', async () => {
     const { open, server, values } = await startWorkload();
     const login = await open();
     const start = login.state() as { loginUrl: string };
@@ -151,13 +151,16 @@ describe('a login attempt', () => {
     await completeLogin(login);
   });
 
-  it('uses the registered client again, and registers anew when a login with it has failed', async () => {
-    const { open, server } = await startWorkload();
+  it('uses the registered client again, and registers anew when no redirect came', async () => {
+    const { open, server } = await startWorkload({ timeout: '1s' });
     const registrations = () => server.seen.filter((line) => line === 'POST /reg').length;
     const login = await open();
     await login.logIn();
     expect(registrations()).toBe(1);
     await answer(await login.logIn(), 'ann', { error: 'access_denied' });
+    await ended(login);
+    await login.logIn();
+    expect(registrations()).toBe(1);
     await ended(login);
     await login.logIn();
     expect(registrations()).toBe(2);

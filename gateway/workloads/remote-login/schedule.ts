@@ -2,7 +2,7 @@
 export type Schedule = (ms: number, action: () => void) => () => void;
 
 /** Longest time that a timer of Node.js can hold. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Schedules with a timer that does not keep the process alive. */
 export const bySystemTimer: Schedule = (ms, action) => {

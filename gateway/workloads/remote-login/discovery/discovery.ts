@@ -8,7 +8,7 @@ import type { RemoteChallenge } from '../probe.ts';
 import { reasonOf } from '../remote-login-error.ts';
 import { given, type RemoteAuthConfig } from '../settings.ts';
 import { checked, defaultEndpoints, issuerMetadata, withoutSlash, type GuardedBy } from './authorization-server.ts';
-import { protectedResource, type ProtectedResource } from './protected-resource.ts';
+import { isPlainUrl, protectedResource, type ProtectedResource } from './protected-resource.ts';
 
 /** Authorization server of a remote server, and what to request there. */
 export interface Discovered {
@@ -86,7 +86,7 @@ export class Discovery {
       return await protectedResource(remoteUrl, challenge?.resourceMetadata, this.remote);
     } catch (error) {
       if (given(config.issuer) === undefined && !this.#hasOwnEndpoints) throw error;
-      log.debug('the protected resource metadata are not used', { remoteUrl, cause: reasonOf(error) });
+      log.debug('the protected resource metadata are not used', { cause: reasonOf(error) });
       return undefined;
     }
   }
@@ -104,7 +104,7 @@ export class Discovery {
     }
     if (listed.length > 0) return none(listed.join(', '));
     const realm = challenge?.realm;
-    const byRealm = realm !== undefined && /^https?:/u.test(realm) ? await this.#ofRealm(realm) : undefined;
+    const byRealm = realm !== undefined && isPlainUrl(realm) ? await this.#ofRealm(realm) : undefined;
     return byRealm ?? (await issuerMetadata(origin, this.#guard)) ?? defaultEndpoints(origin);
   }
 

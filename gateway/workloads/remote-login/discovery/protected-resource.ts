@@ -42,7 +42,7 @@ function resourceIn(document: JsonObject, remoteUrl: string): ProtectedResource 
     );
   return {
     resource,
-    authorizationServers: textsIn(document['authorization_servers']),
+    authorizationServers: textsIn(document['authorization_servers']).filter(isPlainUrl),
     scopes: textsIn(document['scopes_supported']),
   };
 }
@@ -54,6 +54,9 @@ function covers(resource: string, remoteUrl: string): boolean {
   const path = outer.pathname.endsWith('/') ? outer.pathname : `${outer.pathname}/`;
   return `${inner.pathname}/`.startsWith(path);
 }
+
+/** Returns true for a URL that messages and logs can quote. */
+export const isPlainUrl = (text: string): boolean => /^https?:\/\/[\x21-\x7E]{1,500}$/u.test(text);
 
 const textsIn = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
