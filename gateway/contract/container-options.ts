@@ -11,7 +11,7 @@ export const ContainerIsolation = Closed(
     ),
     allow_all: flag('Allow every host and port, except addresses of the container host.'),
     allow_container_gateway: flag('Allow addresses of the container host, on every port.'),
-    inbound_hosts: texts('Allowed values of the Host header, without port. Loopback names when absent.'),
+    inbound_hosts: texts('Allowed values of the Host header, without port, beside loopback names.'),
   },
   { description: 'Isolated network. Without a member that allows hosts or ports, all connections are refused.' },
 );

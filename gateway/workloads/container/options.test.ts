@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-config.ts';
 import { containerOptionsOf } from './options.ts';
 
 const config = (members: Partial<RunConfig> = {}): RunConfig => ({
-  schema_version: '0.1.0',
+  schema_version: SCHEMA_VERSION,
   name: 'demo',
   image: 'example.com/mcp/server:1',
   ...members,
