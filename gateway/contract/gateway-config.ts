@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { ContainerOptions } from './container-options.ts';
+import { ContainerOptions } from './container/options.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
 import { LOG_LEVELS } from './logger.ts';
 import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';

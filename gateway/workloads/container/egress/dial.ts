@@ -2,7 +2,7 @@ import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { ContainerIsolation } from '../../../contract/container-options.ts';
+import type { ContainerIsolation } from '../../../contract/container/options.ts';
 import { addressFault, canonical, isHostName, nameFault, type Destination } from './access.ts';
 
 export interface DialOptions {

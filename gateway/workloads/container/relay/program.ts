@@ -32,7 +32,7 @@ const dial = (to) => connect({ ...to, allowHalfOpen: true });
 const inbound = () => {
   const host = dial({ path: '${RELAY_PATHS.sockets}/${SOCKET_NAMES.inbound}' });
   host.on('error', (error) => { if (idle) { console.error(error.message); process.exit(1); } });
-  host.on('close', () => idle && process.exit(0));
+  for (const event of ['end', 'close']) host.on(event, () => idle && process.exit(0));
   let idle = true;
   if (port === 'probe') host.on('connect', end(0));
   host.once('data', (head) => {

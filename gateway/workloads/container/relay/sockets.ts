@@ -7,6 +7,8 @@ import { ACCEPTED, SOCKET_NAMES } from './program.ts';
 export interface RelaySockets {
   /** Resolves when the relay runs. */
   readonly ready: Promise<void>;
+  /** Resolves when the relay has ended. */
+  readonly lost: Promise<void>;
   /** Connects to a port in the isolated network. Rejects when nothing listens there. */
   connect(port: number): Promise<Socket>;
   close(): void;
@@ -41,7 +43,7 @@ export async function openRelaySockets(dir: string, egress?: Server): Promise<Re
   } finally {
     closeSync(folder);
   }
-  return { ready: idle.first, connect: async (port) => request(await idle.take(), port), close };
+  return { ready: idle.first, lost: idle.lost, connect: async (port) => request(await idle.take(), port), close };
 }
 
 /** Listens below an open folder: the path of a socket has at most 107 bytes, which the path of the folder could exceed. */
@@ -53,41 +55,52 @@ async function listen(server: Server, folder: number, name: string): Promise<voi
 /** Connections of the relay that wait for a port. */
 function createIdle() {
   const first = Promise.withResolvers<undefined>();
+  const lost = Promise.withResolvers<undefined>();
   const sockets: Socket[] = [];
   const waiting: ((socket: Socket) => void)[] = [];
   const all = new Set<Socket>();
   const add = (socket: Socket): void => {
     all.add(socket);
     socket.on('error', () => undefined);
+    socket.once('end', dropEnded);
+    socket.resume(); // to notice the end
     socket.once('close', () => {
       all.delete(socket);
       const at = sockets.indexOf(socket);
-      if (at !== -1) sockets.splice(at, 1);
+      if (at === -1) return;
+      sockets.splice(at, 1);
+      lost.resolve(undefined); // a running relay keeps one open
     });
     first.resolve(undefined);
-    const next = waiting.shift();
-    if (next) next(socket);
+    const use = waiting.shift();
+    if (use) use(socket);
     else sockets.push(socket);
   };
-  const take = async (): Promise<Socket> => {
-    const socket = sockets.shift();
-    if (socket) return socket;
-    return new Promise((resolve, reject) => {
-      const use = (next: Socket): void => {
-        clearTimeout(timer);
-        resolve(next);
-      };
-      const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(use), 1);
-        reject(new Error('the relay of the isolated network does not answer'));
-      }, ANSWER_TIMEOUT_MS);
-      waiting.push(use);
-    });
-  };
+  const take = async (): Promise<Socket> => sockets.shift() ?? next(waiting);
   const close = (): void => {
     for (const socket of all) socket.destroy();
   };
-  return { first: first.promise, add, take, close };
+  return { first: first.promise, lost: lost.promise, add, take, close };
+}
+
+/** Waits for the next connection of the relay. */
+function next(waiting: ((socket: Socket) => void)[]): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const use = (socket: Socket): void => {
+      clearTimeout(timer);
+      resolve(socket);
+    };
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(use), 1);
+      reject(new Error('the relay of the isolated network does not answer'));
+    }, ANSWER_TIMEOUT_MS);
+    waiting.push(use);
+  });
+}
+
+/** Closes a connection that the relay has ended before the server accepted it. */
+function dropEnded(this: Socket): void {
+  this.destroy();
 }
 
 /** Asks the relay to connect to `port`. The returned socket is paused. */
@@ -106,6 +119,7 @@ function request(socket: Socket, port: number): Promise<Socket> {
     socket.once('data', (answer: Buffer) => {
       socket.pause();
       socket.off('close', fail);
+      socket.off('end', dropEnded);
       if (answer[0] !== ACCEPTED) {
         fail();
         return;

@@ -61,7 +61,7 @@ export async function openNetwork(options: NetworkOptions, signal: AbortSignal):
     const opened = sockets;
     return {
       mode: `container:${relay.containerName ?? ''}`,
-      lost: relay.exited,
+      lost: Promise.race([opened.lost, relay.exited]),
       openPorts: (ended) => openPorts(network, opened, servers, ended),
       close,
     };

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { Closed } from './fields.ts';
-import { flag, text, textMap, texts } from './optional.ts';
+import { Closed } from '../fields.ts';
+import { flag, text, textMap, texts } from '../optional.ts';
 
 /** Network access of an isolated container. */
 export const ContainerIsolation = Closed(
