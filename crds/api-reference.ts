@@ -31,7 +31,7 @@ function section({ operation, errors }: DescribedOperation): string {
       ['Query', input.query],
       ['Body', input.body],
     ].map(([name, schema]) => fields(name as string, schema as never)),
-    `Answer: ${String(success.status)}${success.body ? '' : ', without a body'}`,
+    `Answer: ${String(success.status)}${success.hasLines === true ? ', lines of text' : success.body ? '' : ', without a body'}`,
     success.body ? fields('Answer', success.body) : '',
     errors.length > 0 ? errorTable(errors) : '',
   ];

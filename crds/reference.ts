@@ -23,7 +23,7 @@ function typeOf(shape: Shape): string {
   if (value) return `map of ${typeOf(value)}`;
   if (shape.items) return `list of ${typeOf(shape.items)}`;
   if (shape.pattern === DURATION_PATTERN) return 'duration';
-  return shape.type ?? 'any';
+  return [shape.type ?? 'any'].flat().join(' or ');
 }
 
 /** Returns one row for each field, parents before members. */

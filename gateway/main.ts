@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
@@ -21,7 +22,7 @@ import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { managementOrigins } from './origins-of.ts';
-import { PublicServer, type ServerSpec } from './public-server.ts';
+import { PublicServer, type PublicServerDeps, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
 import { CallMetrics } from './telemetry/call-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
@@ -30,8 +31,14 @@ import { CountsByServer } from './telemetry/counts-by-server.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
+import { openPortBook } from './workloads/runner/ports.ts';
+import type { WorkloadServices } from './workloads/services.ts';
+import { LocalWorkloads } from './workloads/store/local/local-workloads.ts';
+import type { Workloads } from './workloads/workloads.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
+import { servedWorkload } from './served-workload.ts';
+import type { Served, ServeRequest } from './workloads/host.ts';
 
 export type { ServerSpec } from './public-server.ts';
 
@@ -56,7 +63,10 @@ export interface GatewayOptions {
   readonly routesMs?: number | undefined;
 }
 
-type ApiOptions = Pick<ManagementApiOptions, 'stateDir' | 'folders'>;
+interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> {
+  /** Runs the servers of workloads. */
+  readonly launcher: Launcher;
+}
 
 export interface ManagementOptions {
   readonly host: string;
@@ -107,6 +117,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #running = new Map<string, PublicServer>();
+  /** Listeners of workloads, which a swap leaves alone. */
+  readonly #workloads = new Set<PublicServer>();
   /** Servers that a swap has removed and whose calls still run. */
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
@@ -131,7 +143,10 @@ export class Gateway {
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
+  /** Aborted at the start of a drain. */
+  readonly #draining = new AbortController();
   #management: Listener | undefined;
+  #store: LocalWorkloads | undefined;
   #connection: Connection | undefined;
   #links: readonly ClusterLink[] = [];
 
@@ -152,7 +167,8 @@ export class Gateway {
   }
 
   get servers(): readonly RunningServer[] {
-    return [...this.#running.values()].map(({ virtual: { config }, mcpUrl, address }) => ({
+    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
+    return configured.map(({ virtual: { config }, mcpUrl, address }) => ({
       name: config.name ?? '',
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
@@ -187,13 +203,8 @@ export class Gateway {
   /** Applies new configurations. Sessions of remaining servers continue. Rejects with `ListenError`. */
   async swap(specs: readonly ServerSpec[]): Promise<void> {
     for (const [name, one] of [...this.#running]) {
-      if (specs.some((spec) => key(spec) === name)) continue;
-      this.#running.delete(name);
-      this.#metrics.forget(name);
-      this.#authentications.forget(name);
-      this.#authServerEvents.forget(name);
-      this.#budgetRefusals.forget(name);
-      this.#upstreamLatency.forget(name);
+      if (this.#workloads.has(one) || specs.some((spec) => key(spec) === name)) continue;
+      this.#forget(name);
       const stopped = one.stop(DRAIN_GRACE_MS).finally(() => this.#stopping.delete(stopped));
       this.#stopping.add(stopped);
     }
@@ -212,9 +223,11 @@ export class Gateway {
   /** Drains: rejects new sessions, lets running calls finish within the grace period, then closes everything. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     const { routesMs } = this.#options;
+    this.#draining.abort(new Error('the process drains'));
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
-    const stopped = [...this.#running.values()].map((one) => one.stop(graceMs, routesMs));
-    await Promise.all([unlinked, ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
+    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
+    const stopped = configured.map((one) => one.stop(graceMs, routesMs));
+    await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close()]);
     process.off('unhandledRejection', this.#onUnhandled);
   }
@@ -231,13 +244,26 @@ export class Gateway {
     const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    const host = { env, version, log, now: Date.now, endpoints };
-    return createManagementApi({ ...api, ...host, registry, secrets, allowPrivateIp });
+    const host = { env, version, log, now: Date.now, endpoints, draining: this.#draining.signal };
+    const workloads = (services: WorkloadServices): Workloads =>
+      (this.#store = new LocalWorkloads({
+        ...services,
+        stateDir: api.stateDir,
+        host: { serve: (request) => this.#serveWorkload(request) },
+        launcher: api.launcher,
+        ports: openPortBook(join(api.stateDir, 'server-ports.json')),
+        readFile: readSecretFile,
+        allowPrivateIps: env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
+        now: Date.now,
+        log,
+      }));
+    return createManagementApi({ ...api, ...host, registry, secrets, workloads, allowPrivateIp });
   }
 
-  /** Every virtual server belongs to the default group of the management API. */
+  /** Every virtual server belongs to the default group of the management API, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
-    return this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+    const configured = this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+    return [...configured, ...(this.#store?.endpoints() ?? [])];
   }
 
   #virtualServers(): VirtualServer[] {
@@ -249,7 +275,7 @@ export class Gateway {
     return [...this.#running].every(([other, server]) => other === name || server.resourceOrigin !== origin);
   }
 
-  async #startServer(spec: ServerSpec): Promise<void> {
+  async #startServer(spec: ServerSpec, own: Partial<PublicServerDeps> = {}): Promise<PublicServer> {
     const { log, version, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
@@ -273,8 +299,38 @@ export class Gateway {
         leftOut: () => leftOut?.(namespace ?? '', spec.config.name ?? '') ?? [],
       },
       strategies: { now: Date.now, log, upstreamTokens, readSecret: readSecretFile, postForm: this.#postForm },
+      ...own,
     });
     this.#running.set(key(spec), server);
+    return server;
+  }
+
+  /** Serves a workload on a listener of its own. Rejects with `ListenError` and `BoundaryImpossible`. */
+  async #serveWorkload({ config, host, port, ...request }: ServeRequest): Promise<Served> {
+    const { version, upstreamTokens } = this.#options;
+    const { log, launcher, readSecret, launchState, authenticator } = request;
+    const spec = { config, host, port, local: true };
+    const server = await this.#startServer(spec, {
+      log,
+      authenticator,
+      createTransport: createTransports({ log, version, launcher, now: Date.now }),
+      unserved: { launchState },
+      strategies: { now: Date.now, log, upstreamTokens, readSecret, postForm: this.#postForm },
+    });
+    this.#workloads.add(server);
+    return servedWorkload(server, () => {
+      this.#workloads.delete(server);
+      if (this.#running.get(key(spec)) === server) this.#forget(key(spec));
+    });
+  }
+
+  #forget(name: string): void {
+    this.#running.delete(name);
+    this.#metrics.forget(name);
+    this.#authentications.forget(name);
+    this.#authServerEvents.forget(name);
+    this.#budgetRefusals.forget(name);
+    this.#upstreamLatency.forget(name);
   }
 
   /** Starts to read the backends of a server from the cluster, if its configuration says so. */

@@ -13,7 +13,7 @@ import { listen, type Listener } from './listener.ts';
 import { originsOf } from './origins-of.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
-import type { StrategyDeps } from './outgoing/authenticator.ts';
+import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
 import { createPolicies } from './policy/index.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
@@ -55,6 +55,8 @@ export interface PublicServerDeps {
   readonly unserved: Pick<VirtualServerDeps, 'launchState' | 'leftOut'>;
   /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
+  /** Credential of every backend, in place of the strategies of the configuration. */
+  readonly authenticator?: Authenticator | undefined;
   /** Dependencies of strategies except their backend. */
   readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
 }
@@ -136,6 +138,10 @@ export class PublicServer {
 
   get mcpUrl(): string {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
+  }
+
+  get port(): number {
+    return this.#listener.port;
   }
 
   /** Bound address and port: other machines may reach it although `mcpUrl` names the loopback address. */
@@ -221,6 +227,7 @@ export class PublicServer {
       apiServer,
       rootAlias,
       embedded: authServer,
+      readSecret: strategies.readSecret,
       onOutcome: onAuthentication,
     });
   }
@@ -294,9 +301,10 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 
 function virtualServer(
   config: GatewayConfig,
-  { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication }: PublicServerDeps,
+  deps: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
 ): VirtualServer {
+  const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
   return new VirtualServer(config, {
     log: withFields(log, { server: config.name }),
     now: strategies.now,
@@ -306,7 +314,7 @@ function virtualServer(
     ...unserved,
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
-        ? undefined
+        ? deps.authenticator
         : createAuthenticator(auth, {
             ...strategies,
             upstreamTokens: authServer.current?.upstreamTokens ?? strategies.upstreamTokens,

@@ -17,6 +17,8 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'container_labels',
   'group',
   'debug',
+  'endpoint_prefix',
+  'stateless',
   'oidc_config',
   'embedded_auth_server_config',
   'trust_proxy_headers',

@@ -17,6 +17,8 @@ export interface BoundaryDeps {
   readonly rootAlias?: (() => boolean) | undefined;
   /** API server; undefined outside of a cluster. */
   readonly apiServer?: ApiServer | undefined;
+  /** Reads a secret file; from the disk when absent. */
+  readonly readSecret?: ((file: string) => string) | undefined;
   /** The authorization server of this server, in this process. */
   readonly embedded?: EmbeddedIssuer | undefined;
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
@@ -40,7 +42,7 @@ export function boundaryOf(config: GatewayConfig, mcpUrl: string, deps: Boundary
     now,
     log,
     outbound: createOutbound,
-    readSecret: readSecretFile,
+    readSecret: deps.readSecret ?? readSecretFile,
     apiServer: deps.apiServer,
     embedded: deps.embedded,
   });

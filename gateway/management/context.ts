@@ -1,3 +1,4 @@
+import type { Workloads } from '../workloads/workloads.ts';
 import type { ClientRegistrations } from './clients/registrations/client-registrations.ts';
 import type { Groups } from './groups/groups.ts';
 import type { Registry } from './registry/service/registry.ts';
@@ -11,6 +12,9 @@ export interface ManagementContext {
   readonly registry: Registry;
   readonly secrets: Secrets;
   readonly skills: Skills;
+  readonly workloads: Workloads;
+  /** ms since the epoch. */
+  readonly now: () => number;
   /** Version of vmcp. */
   readonly version: string;
   /** Returns the OpenAPI document. */

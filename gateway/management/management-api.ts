@@ -1,11 +1,17 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from '../contract/logger.ts';
+import type { RegistryEntry as WorkloadEntry } from '../workloads/definition/registry-entry.ts';
+import type { WorkloadServices } from '../workloads/services.ts';
+import { SecretValues } from '../workloads/store/local/secret-values.ts';
+import type { Workloads } from '../workloads/workloads.ts';
 import type { UserFolders } from './clients/config-file.ts';
 import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
 import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
 import { Groups } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import { findServer } from './registry/lookup/find-server.ts';
+import type { ServerLookup } from './registry/schema/entries.ts';
 import { Registry, type RegistryOptions } from './registry/service/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
@@ -21,6 +27,10 @@ export interface ManagementApiOptions {
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir'>;
+  /** Creates the store of workloads. */
+  readonly workloads: (services: WorkloadServices) => Workloads;
+  /** Aborted when the process drains: streams end. */
+  readonly draining: AbortSignal;
   readonly version: string;
   /** Environment of the process: tokens, and the PATH on which programs are found. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,15 +41,29 @@ export interface ManagementApiOptions {
   readonly log: Logger;
 }
 
+const DEFAULT_REGISTRY = 'default';
+
+const entryOf = (found: ServerLookup | undefined): WorkloadEntry | undefined => {
+  const entry = found?.server ?? found?.remote_server;
+  return entry && { ...entry, name: entry.name ?? '' };
+};
+
 /** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, env, allowPrivateIp, now, version, log } = options;
+  const { stateDir, folders, endpoints, env, allowPrivateIp, draining, now, version, log } = options;
   const groups = new Groups(stateDir);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, ...options.secrets });
   const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
   const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
+  const workloads = options.workloads({
+    secrets: new SecretValues(secrets, secrets.system('workloads')),
+    hasGroup: (name) => groups.has(name),
+    findServer: async (name, server) =>
+      name === DEFAULT_REGISTRY ? entryOf(findServer(await registry.entries(), server)) : undefined,
+  });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  return serveOperations(OPERATIONS, { clients, groups, registry, secrets, skills, version, openApi }, log);
+  const services = { clients, groups, registry, secrets, skills, workloads };
+  return serveOperations(OPERATIONS, { ...services, now, version, openApi }, { log, draining });
 }

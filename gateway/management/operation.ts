@@ -6,7 +6,7 @@ import type { ManagementContext } from './context.ts';
 export const API_BASE = '/api/v1beta';
 
 /** Resources of the API, in the order of the documentation. */
-export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'server'] as const;
+export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'workloads', 'server'] as const;
 
 /** Error that an operation declares, by its code in `errors`. */
 export interface ManagementError extends DeclaredError {
@@ -19,13 +19,18 @@ export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   /** Schema of the body; absent for an empty one. */
   readonly body?: TSchema;
+  /**
+   * Sends lines of text in place of JSON: `run` returns them as an array or, for a stream without a time limit, as an
+   * `AsyncIterable` that ends when `signal` is aborted.
+   */
+  readonly hasLines?: boolean;
   /** Returns the path of the created resource, for the `Location` header. */
   readonly location?: (body: never) => string;
 }
 
 /** Context of one call of an operation. */
 export interface Call {
-  /** Aborted when the client disconnects, or when the operation exceeds its time limit. */
+  /** Aborted when the client disconnects, when the operation exceeds its time limit, or when the process drains during a stream. */
   readonly signal: AbortSignal;
 }
 

@@ -40,6 +40,23 @@ import { listSkills } from './skills/operations/list-skills.ts';
 import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
 import { upgradeSkills } from './skills/operations/upgrade-skills.ts';
 import { validateSkill } from './skills/operations/validate-skill.ts';
+import { createWorkload } from './workloads/operations/create-workload.ts';
+import { deleteWorkload } from './workloads/operations/delete-workload.ts';
+import { deleteWorkloads } from './workloads/operations/delete-workloads.ts';
+import { editWorkload } from './workloads/operations/edit-workload.ts';
+import { exportWorkload } from './workloads/operations/export-workload.ts';
+import { getWorkload } from './workloads/operations/get-workload.ts';
+import { getWorkloadLogs } from './workloads/operations/get-workload-logs.ts';
+import { getWorkloadProxyLogs } from './workloads/operations/get-workload-proxy-logs.ts';
+import { getWorkloadStatus } from './workloads/operations/get-workload-status.ts';
+import { importWorkload } from './workloads/operations/import-workload.ts';
+import { listWorkloads } from './workloads/operations/list-workloads.ts';
+import { restartWorkload } from './workloads/operations/restart-workload.ts';
+import { restartWorkloads } from './workloads/operations/restart-workloads.ts';
+import { startWorkload } from './workloads/operations/start-workload.ts';
+import { startWorkloads } from './workloads/operations/start-workloads.ts';
+import { stopWorkload } from './workloads/operations/stop-workload.ts';
+import { stopWorkloads } from './workloads/operations/stop-workloads.ts';
 
 /** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
 export const OPERATIONS: readonly ManagementOperation[] = [
@@ -81,6 +98,23 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   getSkillContent,
   getSkill,
   uninstallSkill,
+  listWorkloads,
+  createWorkload,
+  deleteWorkloads,
+  stopWorkloads,
+  startWorkloads,
+  restartWorkloads,
+  importWorkload,
+  getWorkload,
+  deleteWorkload,
+  editWorkload,
+  exportWorkload,
+  getWorkloadStatus,
+  getWorkloadLogs,
+  getWorkloadProxyLogs,
+  stopWorkload,
+  startWorkload,
+  restartWorkload,
   getHealth,
   getVersion,
   getOpenApi,

@@ -35,6 +35,8 @@ export interface Workload extends WorkloadStatus {
 }
 
 export interface LogOptions {
+  /** Output of the server, or log lines of vmcp about the workload. */
+  readonly source: 'server' | 'proxy';
   /** Number of the last lines to return. */
   readonly tail: number;
   /** Epoch ms of the oldest line to return. */
@@ -70,9 +72,9 @@ export interface Workloads {
   start(names: readonly string[]): Promise<void>;
   restart(names: readonly string[]): Promise<void>;
   remove(names: readonly string[]): Promise<void>;
-  /** Returns the last lines of the server's output. Throws `workload_not_found`. */
+  /** Returns the last lines. Throws `workload_not_found`. */
   logs(name: string, options: LogOptions): Promise<readonly string[]>;
-  /** Follows the output from the last lines on, until `signal` is aborted. Throws `workload_not_found`. */
+  /** Follows the lines from the last ones on, until `signal` is aborted. Throws `workload_not_found`. */
   follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>>;
   /** Resolves when background work has ended. Workloads that run stay `desired` for the next start. */
   close(): Promise<void>;

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-
-type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
+import { trustedProxies } from '../../http/trusted-proxies.ts';
 
 /** Returns the client address, or undefined if many clients may share the known address, so that it must not be limited. */
 export type AddressOf = (req: IncomingMessage) => string | undefined;
@@ -12,12 +11,7 @@ export type AddressOf = (req: IncomingMessage) => string | undefined;
  * `trusted` are CIDRs or addresses.
  */
 export function clientAddresses(trusted: readonly string[]): AddressOf {
-  const proxies = trusted.map(cidrOf);
-  const isProxy = (address: string): boolean => {
-    if (!ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
-    return proxies.some(([net, bits]) => net.kind() === parsed.kind() && parsed.match([net, bits] as never));
-  };
+  const isProxy = trustedProxies(trusted);
   return (req) => {
     const peer = req.socket.remoteAddress ?? '';
     const ownAddress = isLoopback(peer) ? peer : undefined;
@@ -33,9 +27,3 @@ export function clientAddresses(trusted: readonly string[]): AddressOf {
 
 const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
-
-const cidrOf = (text: string): Cidr => {
-  if (text.includes('/')) return ipaddr.parseCIDR(text);
-  const address = ipaddr.process(text);
-  return [address, address.kind() === 'ipv4' ? 32 : 128];
-};

@@ -41,6 +41,14 @@ export const remoteAuthConfig = block('Login at a remote MCP server.', {
   skip_browser: flag('Print the login URL instead of opening a browser.'),
   use_pkce: flag('Send an RFC 7636 challenge.'),
   timeout: duration('Timeout for the login.'),
+  headers: blocks('Headers that the server reads, as its registry entry lists them. For information only.', {
+    name: text('Name of the header.'),
+    description: text('Meaning of the value.'),
+    required: flag('Requests without it fail.'),
+    default: text('Value when none is given.'),
+    secret: flag('The value is a secret.'),
+    choices: texts('Allowed values.'),
+  }),
 });
 
 /** RFC 8693 exchange of the user's token. */

@@ -6,6 +6,7 @@ import { OperationError, RequestError, type RequestFault } from '../../http/endp
 import { refuseUnread } from '../../http/refuse-too-large.ts';
 import { stackOf } from '../../telemetry/log.ts';
 import type { ManagementOperation } from '../operation.ts';
+import { OperationTimeout } from './time-limit.ts';
 
 /** Error as the client receives it. */
 export interface ErrorAnswer {
@@ -14,14 +15,6 @@ export interface ErrorAnswer {
   readonly message: string;
   /** Sent as `{"code", "message"}` instead of plain text. */
   readonly isStructured: boolean;
-}
-
-/** An operation has exceeded its time limit. */
-export class OperationTimeout extends Error {
-  constructor() {
-    super('the operation took too long');
-    this.name = 'OperationTimeout';
-  }
 }
 
 /** Answers an error that an operation, or the reading of its input, has thrown. */
@@ -103,7 +96,8 @@ const internalError = ({ hasStructuredErrors = false }: ManagementOperation): Er
   isStructured: hasStructuredErrors,
 });
 
-function logFailure(log: Logger, error: unknown, req: Request, res: Response): void {
+/** Logs an error that no operation declares. */
+export function logFailure(log: Logger, error: unknown, req: Request, res: Response): void {
   log.error('request failed unexpectedly', {
     error: stackOf(error),
     path: loggedPath(req),

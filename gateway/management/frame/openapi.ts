@@ -42,6 +42,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<(typeof TAGS)[number], string>> = {
   registry: 'Catalogues of MCP servers and skills.',
   secrets: 'Secrets for workloads. No operation returns a value.',
   skills: 'Installed skills.',
+  workloads: 'MCP servers that vmcp runs, and remote ones that it forwards to.',
   server: 'vmcp itself.',
 };
 
@@ -55,7 +56,7 @@ export function openApiOf(operations: readonly ManagementOperation[], version: s
     info: {
       title: 'vmcp management API',
       version,
-      description: 'Manages clients, registries, secrets and skills of one vmcp process.',
+      description: 'Manages workloads, clients, registries, secrets and skills of one vmcp process.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8080', description: 'Default address of vmcp serve and vmcp up.' }],
@@ -125,13 +126,19 @@ function responsesOf(operation: ManagementOperation): Json {
   const answers = Map.groupBy(errorsOf(operation), ({ status }) => status);
   return {
     [String(success.status)]: {
-      description: success.body === undefined ? 'Done.' : 'The result.',
+      description: success.body === undefined && success.hasLines !== true ? 'Done.' : 'The result.',
       ...(success.body && { content: { 'application/json': { schema: success.body } } }),
+      ...(success.hasLines === true && { content: LINES }),
       ...(success.location && { headers: { Location: { schema: { type: 'string' } } } }),
     },
     ...Object.fromEntries([...answers].map(([status, errors]) => [String(status), errorResponse(operation, errors)])),
   };
 }
+
+const LINES = {
+  'text/plain': { schema: { type: 'string', description: 'Lines.' } },
+  'text/event-stream': { schema: { type: 'string', description: 'One event for each line.' } },
+};
 
 export type CodedError = ManagementError & { readonly code: string };
 

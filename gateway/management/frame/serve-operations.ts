@@ -1,11 +1,13 @@
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from '../../contract/logger.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext } from '../context.ts';
 import type { ManagementOperation } from '../operation.ts';
-import { answerError, OperationTimeout, sendError } from './error-answers.ts';
+import { answerError, logFailure, sendError } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
+import { sendLines, streamLines } from './lines.ts';
+import { limitTime, type LimitedCall } from './time-limit.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -14,13 +16,24 @@ const TIMEOUT_MS = 60_000;
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
 const SINGLE_PATHS = new Set(['/health', '/api/openapi.json']);
 
+export interface Process {
+  readonly log: Logger;
+  /** Aborted when the process drains: streams end. */
+  readonly draining: AbortSignal;
+}
+
 /** Creates the handler of all operations. Passes requests for other paths to the next handler. */
 export function serveOperations(
   operations: readonly ManagementOperation[],
   context: ManagementContext,
-  log: Logger,
+  { log, draining }: Process,
 ): RequestHandler {
-  const endpoints = new Map(operations.map((operation) => [endpointOf(operation, operations, context), operation]));
+  const endpoints = new Map(
+    operations.map((operation) => {
+      const paths = pathsOf(operation, operations);
+      return [endpointOf(operation, paths, { context, log, draining }), operation];
+    }),
+  );
   const answer = route(
     [...endpoints.keys()],
     {
@@ -58,19 +71,20 @@ function pathsOf({ method, path }: ManagementOperation, operations: readonly Man
 
 function endpointOf(
   operation: ManagementOperation,
-  operations: readonly ManagementOperation[],
-  context: ManagementContext,
+  paths: readonly string[],
+  { context, log, draining }: Process & { readonly context: ManagementContext },
 ): Operation {
-  const { method, input } = operation;
+  const { method, input, timeoutMs = TIMEOUT_MS } = operation;
   return {
     method,
-    paths: pathsOf(operation, operations),
+    paths,
     input,
-    handle: async (_req, res, parts) => {
-      const call = limitTime(res, operation.timeoutMs ?? TIMEOUT_MS);
+    handle: async (req, res, parts) => {
+      const call = limitTime(res, timeoutMs);
       try {
-        const body = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
-        sendResult(operation, res, body);
+        const result = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
+        if (isStream(result)) await sendStream(req, res, result, { call, log, draining });
+        else sendResult(operation, res, result);
       } finally {
         call.end();
       }
@@ -78,35 +92,37 @@ function endpointOf(
   };
 }
 
-/** Starts the time limit of an operation. `expired` rejects with `OperationTimeout`. */
-function limitTime(res: Response, ms: number) {
-  const abort = new AbortController();
-  const onClose = (): void => {
-    if (!res.writableFinished) abort.abort(new Error('the client has disconnected'));
+const isStream = (result: unknown): result is AsyncIterable<string> =>
+  typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
+
+/** Sends a stream until it ends, the client disconnects, or the process drains. */
+async function sendStream(
+  req: Request,
+  res: Response,
+  lines: AsyncIterable<string>,
+  { call, log, draining }: Process & { readonly call: LimitedCall },
+): Promise<void> {
+  call.removeLimit();
+  const end = (): void => {
+    call.abort(draining.reason);
   };
-  res.once('close', onClose);
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const timeout = new OperationTimeout();
-      abort.abort(timeout);
-      reject(timeout);
-    }, ms);
-  });
-  return {
-    signal: abort.signal,
-    expired,
-    end: () => {
-      clearTimeout(timer);
-      res.off('close', onClose);
-    },
-  };
+  draining.addEventListener('abort', end, { once: true });
+  if (draining.aborted) end();
+  try {
+    await streamLines(req, res, lines, call.signal);
+  } catch (error) {
+    logFailure(log, error, req, res);
+    throw error;
+  } finally {
+    draining.removeEventListener('abort', end);
+  }
 }
 
-function sendResult({ success }: ManagementOperation, res: Response, body: unknown): void {
+function sendResult({ success }: ManagementOperation, res: Response, result: unknown): void {
   const { location, status } = success;
-  if (location) res.setHeader('location', location(body as never));
+  if (location) res.setHeader('location', location(result as never));
   res.status(status);
-  if (success.body === undefined) res.end();
-  else res.setHeader('content-type', 'application/json').end(`${JSON.stringify(body)}\n`);
+  if (success.hasLines === true) sendLines(res, result as readonly string[]);
+  else if (success.body === undefined) res.end();
+  else res.setHeader('content-type', 'application/json').end(`${JSON.stringify(result)}\n`);
 }

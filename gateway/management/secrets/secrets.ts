@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { StateFile } from '../state/state-file.ts';
+import { StateFile } from '../../state/state-file.ts';
 import { environmentSecret, type Environment } from './environment-secrets.ts';
 import { isReserved, systemName, type SystemScope } from './names.ts';
 import type { ConnectOnePassword } from './one-password/one-password.ts';

@@ -5,6 +5,7 @@ import express from 'express';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../listener.ts';
 import { absentKeyring, fakeOnePassword } from '../secrets/testdata/fakes.ts';
+import { inMemoryWorkloads } from '../workloads/testdata/in-memory-workloads.ts';
 import { createManagementApi, type ManagementApiOptions } from '../management-api.ts';
 
 const silent = (): void => undefined;
@@ -21,6 +22,8 @@ export interface Answer {
 export interface ManagementServer {
   readonly home: string;
   readonly stateDir: string;
+  /** Address of the listener. */
+  readonly base: string;
   readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
@@ -33,6 +36,8 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     endpoints: () => [],
     registry: { isReadOnly: false, loginPorts: [0] },
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
+    workloads: () => inMemoryWorkloads(),
+    draining: new AbortController().signal,
     version: '1.2.3',
     env: {},
     now: Date.now,
@@ -48,6 +53,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
   return {
     home: folder,
     stateDir: folder,
+    base,
     send: async (method, path, body, headers = {}) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const init = { method, headers, ...(body !== undefined && { body: text }) };

@@ -10,6 +10,7 @@ import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer, CallRefusal } from '../answers/answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
+import { endpointPrefix } from './endpoint-prefix.ts';
 import { serveRequest, handleMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import {
@@ -59,7 +60,7 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
         'cache-control': 'no-cache',
         'x-accel-buffering': 'no',
       });
-      res.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
+      res.write(`event: endpoint\ndata: ${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}\n\n`);
       const unused = setTimeout(() => {
         if (!connection.session) res.end();
       }, INITIALIZE_WITHIN_MS);

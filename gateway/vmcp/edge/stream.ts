@@ -11,6 +11,11 @@ import { refuse } from './refuse.ts';
  */
 export function mcpGet(server: VirtualServer): RequestHandler {
   return (req, res) => {
+    if (server.config.stateless === true) {
+      res.setHeader('allow', 'POST, DELETE');
+      refuse(res, 405, CODE.invalidRequest, 'this server has no stream: use POST');
+      return;
+    }
     if (!(req.headers.accept ?? '').includes('text/event-stream')) {
       refuse(res, 406, CODE.invalidRequest, 'Accept must name text/event-stream');
       return;

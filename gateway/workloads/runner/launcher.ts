@@ -46,7 +46,8 @@ export function createLauncher(options: LauncherOptions): Launcher {
   return {
     prepare: async (process, name, request = {}) =>
       schemeOf(process.image).prepare(process, { ...request, name }, tools),
-    spawn: (command, spawnOptions) => children.start(command, spawnOptions, logLines(log, spawnOptions.name)),
+    spawn: (command, spawnOptions) =>
+      children.start(command, spawnOptions, logLines(log, spawnOptions.name, spawnOptions.onLine)),
     close: (graceMs) => children.close(graceMs),
   };
 }

@@ -17,9 +17,16 @@ export interface LineListener {
 
 export const LOG_LIMITS: LineLimits = { maxLength: 2_000, maxLines: 200, windowMs: 10_000 };
 
-/** Logs the lines that a workload writes outside of its protocol. */
-export const logLines = (log: Pick<Logger, 'warn' | 'info'>, workload: string): LineListener => ({
-  line: (line) => log.info('workload output', { workload, line }),
+/** Logs the lines that a workload writes outside of its protocol, and passes them to `onLine`. */
+export const logLines = (
+  log: Pick<Logger, 'warn' | 'info'>,
+  workload: string,
+  onLine?: (line: string) => void,
+): LineListener => ({
+  line: (line) => {
+    onLine?.(line);
+    log.info('workload output', { workload, line });
+  },
   dropped: (lines) => log.warn('workload output dropped', { workload, lines }),
 });
 

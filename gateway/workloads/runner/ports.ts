@@ -44,6 +44,8 @@ export interface PortBook {
    * another workload. Call it again only when the workload is stopped.
    */
   portFor(key: string, preferred?: number): Promise<number>;
+  /** Forgets the port of a workload that no longer exists. */
+  forget(key: string): void;
 }
 
 /** Stores the ports of HTTP workloads in a JSON file, so that they stay the same across restarts if possible. */
@@ -72,6 +74,9 @@ export function openPortBook(file: string): PortBook {
       const result = turn.then(() => portFor(key, preferred));
       turn = result.catch(() => undefined);
       return result;
+    },
+    forget(key) {
+      if (kept.delete(key)) writePorts(file, Object.fromEntries(kept));
     },
   };
 }

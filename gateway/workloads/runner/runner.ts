@@ -34,6 +34,8 @@ export interface SpawnOptions {
   readonly name: string;
   /** True for a pipe, false for /dev/null. */
   readonly stdin: boolean;
+  /** Gets each line of stderr, besides the log. */
+  readonly onLine?: ((line: string) => void) | undefined;
 }
 
 /** Command to execute. Plain data, which can be stored and spawned again. */
@@ -87,10 +89,16 @@ export type LaunchReason =
   | 'ImagePullFailed'
   | 'EnvironmentUnsupported'
   | 'EnvironmentFileUnreadable'
+  | 'CrashLoop'
   | 'LauncherClosed';
 
 /** Permanent failures, which need another image reference. All other failures are retried. */
-const PERMANENT: ReadonlySet<LaunchReason> = new Set(['InvalidImageReference', 'PackageNotFound', 'PackageHasNoBin']);
+const PERMANENT: ReadonlySet<LaunchReason> = new Set([
+  'InvalidImageReference',
+  'PackageNotFound',
+  'PackageHasNoBin',
+  'CrashLoop',
+]);
 
 /** Reasons whose messages quote a tool. Its output can contain credentials of a registry. */
 const QUOTES_TOOL: ReadonlySet<LaunchReason> = new Set(['InstallFailed', 'ImagePullFailed']);

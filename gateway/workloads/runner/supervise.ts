@@ -40,6 +40,12 @@ export interface SuperviseOptions {
   /** Monotonic clock in ms. */
   readonly now: () => number;
   readonly pauseMs?: (restarts: number) => number;
+  /** Restarts in a row after which the server counts as failed; without it there is no limit. */
+  readonly maxRestarts?: number;
+  /** Uptime that resets the number of restarts in a row; a minute when absent. */
+  readonly stableMs?: number;
+  /** Gets each line of the server's output, besides the log. */
+  readonly onLine?: (line: string) => void;
   /** Time until the log warns about a closed port. */
   readonly openWithinMs?: number;
 }
@@ -97,13 +103,25 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
       if (!over) log.warn(message, { workload: name, ...fields });
       return;
     }
+    inARow = countRestart(inARow, now() - startedAt, options.stableMs);
+    if (options.maxRestarts !== undefined && inARow > options.maxRestarts) {
+      end = { ...end, problem: crashLoop(options.maxRestarts) };
+      enter('failed');
+      log.warn('workload ends again and again: it is not restarted', { workload: name, ...fields });
+      return;
+    }
     enter('backoff');
-    inARow = countRestart(inARow, now() - startedAt);
     const restartInMs = pauseMs(inARow);
     log.warn(message, { workload: name, ...fields, restartInMs });
     await sleep(restartInMs, undefined, { signal }).catch(() => undefined);
   }
 }
+
+const crashLoop = (restarts: number): LaunchProblem => ({
+  reason: 'CrashLoop',
+  message: `it ended after each of ${String(restarts)} restarts: read its log, correct it, then restart it`,
+  permanent: true,
+});
 
 interface Outcome {
   readonly message: string;
@@ -122,10 +140,10 @@ async function runOnce(
   try {
     const command = await unlessStopped(launcher.prepare(options.process, name, { port, transport }), signal);
     if (command === undefined || signal.aborted) return { message: 'workload stopped', fields: {}, end: {} };
-    const child = launcher.spawn(command, { name, stdin: false });
+    const child = launcher.spawn(command, { name, stdin: false, onLine: options.onLine });
     started(child);
     enter('starting');
-    readLines(child.stdout, logLines(log, name));
+    readLines(child.stdout, logLines(log, name, options.onLine));
     void announceOpen(options, child, enter);
     const lastExit = await child.exited;
     return {

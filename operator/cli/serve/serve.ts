@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { boundaryOf, BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../../gateway/listener.ts';
+import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
+import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
@@ -9,7 +11,7 @@ import { userFolders } from '../../local/user-folders.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
-import { VERSION } from '../version.ts';
+import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { readServeConfig, type ServeConfig } from './serve-config.ts';
 
 export interface ServeFlags extends LogFlags {
@@ -40,15 +42,18 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
   const { host, port } = flags;
   const state = openState(resolve(flags.state ?? defaultStateDir(process.env)));
   const signalled = untilSignal(process.stderr);
+  await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
+  const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
   try {
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true });
-    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform) };
+    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher };
     const gateway = await startGateway({
       servers: [],
       management: { host, port, api, boundary },
       log,
       version: VERSION,
+      launcher,
     });
     process.stdout.write(`The management API listens at ${gateway.managementUrl}/api/v1beta\n`);
     process.stdout.write(`Its description:  ${gateway.managementUrl}/api/openapi.json\nStop with Ctrl-C.\n`);
@@ -57,6 +62,7 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
     boundary?.close();
     return 0;
   } finally {
+    await launcher.close();
     state.close();
   }
 }

@@ -154,7 +154,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       management: {
         host: '127.0.0.1',
         port: managementPort,
-        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform) },
+        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
       },
       log,
       version: VERSION,

@@ -5,7 +5,7 @@ import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { ServerRecord } from '../schema/server-json.ts';
 import { RegistrySkill } from '../schema/skill.ts';
-import { writeDurably } from '../../state/state-file.ts';
+import { writeDurably } from '../../../state/state-file.ts';
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;

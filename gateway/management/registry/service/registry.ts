@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import { StateFile } from '../../state/state-file.ts';
+import { StateFile } from '../../../state/state-file.ts';
 import { DiskCache } from '../cache/disk-cache.ts';
 import type { Catalog } from '../document/catalog.ts';
 import { entriesOf, type Entries } from '../document/server-entries.ts';

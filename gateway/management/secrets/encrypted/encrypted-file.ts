@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeDurably } from '../../state/state-file.ts';
+import { writeDurably } from '../../../state/state-file.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import {
   MAX_FILE_BYTES,

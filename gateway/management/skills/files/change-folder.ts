@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { syncFolder } from '../../state/state-file.ts';
+import { syncFolder } from '../../../state/state-file.ts';
 import { isThere, listFolder } from './read-folder.ts';
 
 /** Completed change of a folder that can still be undone. */

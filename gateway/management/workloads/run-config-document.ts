@@ -1,0 +1,83 @@
+import { Type, type Static } from 'typebox';
+import { exportRunConfig } from '../../contract/run-config/document.ts';
+import { DURATION_PATTERN } from '../../contract/fields.ts';
+import { isObject } from '../../contract/json.ts';
+import { PermissionProfile } from '../../contract/permission-profile.ts';
+import { RunConfig } from '../../contract/run-config/run-config.ts';
+
+/** The members of a JSON Schema that nest. */
+interface SchemaNode {
+  readonly type?: unknown;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+}
+
+const mapValues = <From, To>(map: Readonly<Record<string, From>>, change: (value: From) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value)]));
+
+/** Accepts durations as objects and as integer nanoseconds, too: `importRunConfig` converts them. */
+function withAnyDuration(schema: SchemaNode): SchemaNode {
+  const { pattern, properties, patternProperties, items } = schema;
+  if (pattern === DURATION_PATTERN) {
+    const { pattern: _text, ...rest } = schema;
+    return { ...rest, type: ['string', 'integer', 'object'] };
+  }
+  return {
+    ...schema,
+    ...(properties && { properties: mapValues(properties, withAnyDuration) }),
+    ...(patternProperties && { patternProperties: mapValues(patternProperties, withAnyDuration) }),
+    ...(items && { items: withAnyDuration(items) }),
+  };
+}
+
+/** Run configuration as clients send it. `schema_version` may be absent. */
+export const ImportedRunConfig = Type.Unsafe<Record<string, unknown>>({
+  ...withAnyDuration(RunConfig as object),
+  required: ['name'],
+});
+
+/** Members that an export always has. */
+const ALWAYS = { image: '', name: '', transport: '', host: '', port: 0, permission_profile: null };
+
+/** Exported run configuration. */
+export const ExportedRunConfig = Type.Object(
+  {
+    ...RunConfig.properties,
+    ...Type.Required(Type.Pick(RunConfig, ['image', 'name', 'transport', 'host', 'port'])).properties,
+    permission_profile: Type.Unsafe<PermissionProfile | null>({ ...PermissionProfile, type: ['object', 'null'] }),
+  },
+  { additionalProperties: false, description: 'Run configuration of one MCP server.' },
+);
+
+/** Returns a run configuration for export: without empty members, except the required ones, and without secret values. */
+export function exportedConfig(config: RunConfig): Static<typeof ExportedRunConfig> {
+  const exported: Record<string, unknown> = { ...ALWAYS, ...exportRunConfig(config) };
+  const { middleware_configs: middlewares } = exported;
+  if (middlewares) exported['middleware_configs'] = withoutSecrets(middlewares);
+  const names = Object.keys(ExportedRunConfig.properties);
+  const isSent = (name: string): boolean => Object.hasOwn(ALWAYS, name) || !isEmpty(exported[name]);
+  return Object.fromEntries(names.filter(isSent).map((name) => [name, exported[name]])) as never;
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isObject(value) && Object.keys(value).length === 0);
+
+const SECRET_MEMBER = /^(?:client_?secret|bearer_?token)$/iu;
+const REFERENCE = /^[^,\s]+,target=[^,\s]+$/u;
+
+/** Removes secret values, not references to secrets, from the parameters of middlewares. */
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (!isObject(value)) return value;
+  const isSecret = ([name, member]: [string, unknown]): boolean =>
+    SECRET_MEMBER.test(name) && typeof member === 'string' && !REFERENCE.test(member);
+  const kept = Object.entries(value).filter((entry) => !isSecret(entry));
+  return Object.fromEntries(kept.map(([name, member]) => [name, withoutSecrets(member)]));
+}

@@ -1,0 +1,29 @@
+import type { PublicServer } from './public-server.ts';
+import type { Served, ServedState } from './workloads/host.ts';
+
+/** Returns a workload's view of the listener that serves it. `onStopped` is called once. */
+export function servedWorkload(server: PublicServer, onStopped: () => void): Served {
+  return {
+    port: server.port,
+    state: () => stateOf(server),
+    swap: (config) => server.swap({ ...server.spec, config }),
+    checkNow: () => {
+      for (const { name } of server.virtual.config.vmcp.backends) server.virtual.fleet.checkNow(name);
+    },
+    stop: async (graceMs) => {
+      await server.stop(graceMs);
+      onStopped();
+    },
+  };
+}
+
+function stateOf({ virtual: { fleet, config } }: PublicServer): ServedState {
+  const name = config.vmcp.backends[0]?.name ?? '';
+  const health = fleet.health().backends[name];
+  const reason = health?.reason;
+  return {
+    status: health?.status ?? 'unknown',
+    ...(reason !== null && reason !== undefined && { reason }),
+    isPermanent: fleet.launchState(name).problem?.permanent === true,
+  };
+}

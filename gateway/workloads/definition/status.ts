@@ -1,0 +1,60 @@
+import type { ServedState } from '../host.ts';
+import type { WorkloadStatus } from '../workloads.ts';
+
+/** State of the login at a remote server, as far as it decides on the status. */
+export interface LoginState {
+  readonly kind: 'authenticated' | 'not_required' | 'login_required' | 'auth_retrying' | 'unauthenticated';
+  readonly reason?: string;
+  readonly loginUrl?: string;
+}
+
+/** Facts about a workload of this machine. */
+export interface Observed {
+  readonly desired: 'running' | 'stopped' | 'removed';
+  /** State of its listener and server; absent while there is none. */
+  readonly served?: ServedState;
+  readonly login?: LoginState;
+  /** Reason why it could not be started at all. */
+  readonly fault?: string;
+  /** Reason why the last edit was undone. */
+  readonly undone?: string;
+}
+
+/** Returns the status that users see. Pure. */
+export function statusOf({ desired, served, login, fault, undone }: Observed): WorkloadStatus {
+  if (desired === 'removed') return { status: 'removing' };
+  if (desired === 'stopped') {
+    if (served) return { status: 'stopping' };
+    return { status: 'stopped', ...context(fault) };
+  }
+  if (fault !== undefined) return { status: 'error', status_context: fault };
+  if (!served) return { status: 'starting', ...context(undone) };
+  return loginStatus(login) ?? servedStatus(served, undone);
+}
+
+function loginStatus(login: LoginState | undefined): WorkloadStatus | undefined {
+  if (!login || login.kind === 'authenticated' || login.kind === 'not_required') return undefined;
+  const { kind, reason, loginUrl } = login;
+  const advice = loginUrl === undefined ? reason : `${reason ?? 'a login is required'}: open ${loginUrl}`;
+  return { status: kind === 'auth_retrying' ? 'auth_retrying' : 'unauthenticated', ...context(advice) };
+}
+
+function servedStatus({ status, reason, isPermanent }: ServedState, undone: string | undefined): WorkloadStatus {
+  switch (status) {
+    case 'healthy':
+      return { status: 'running', ...context(undone) };
+    case 'degraded':
+      return { status: 'running', ...context(undone ?? reason) };
+    case 'unauthenticated':
+      return { status: 'unauthenticated', ...context(reason) };
+    case 'unhealthy':
+      return { status: isPermanent ? 'error' : 'unhealthy', ...context(reason) };
+    case 'installing':
+    case 'starting':
+    case 'unknown':
+      return isPermanent ? { status: 'error', ...context(reason) } : { status: 'starting', ...context(reason) };
+  }
+}
+
+const context = (text: string | undefined): { readonly status_context?: string } =>
+  text === undefined ? {} : { status_context: text };

@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { withoutMiddlewares } from '../../definition/middlewares.ts';
+import { runConfigProblems } from '../../definition/problems.ts';
+import { statusOf } from '../../definition/status.ts';
+import { clientUrlOf } from '../../definition/client-url.ts';
+import type { LogOptions, Workload } from '../../workloads.ts';
+import { withCopy } from './log-copy.ts';
+import { OutputLog } from './output-log.ts';
+import type { Records, WorkloadRecord } from './records.ts';
+import { isSameConfig, RunningWorkload, SwapFailed, type RunningDeps } from './running-workload.ts';
+
+interface LocalWorkloadDeps extends RunningDeps {
+  readonly records: Records;
+  /** Path of its log files without their endings. */
+  readonly logFile: string;
+  readonly now: () => number;
+  /** Called when nothing of the workload is left. */
+  readonly onGone: () => void;
+}
+
+/** Pause before the next try to stop or delete. */
+const RETRY_MS = 1_000;
+/** Time of a workload that never ran, and of remote servers. */
+const NEVER = '0001-01-01T00:00:00Z';
+
+/**
+ * One workload of this machine. Requests change its record; a single loop in the background brings the listener and the
+ * server to the record, so that any sequence of requests ends in the last desired state.
+ */
+export class LocalWorkload {
+  readonly #outputs: Readonly<Record<LogOptions['source'], OutputLog>>;
+  readonly #name: string;
+  readonly #deps: LocalWorkloadDeps;
+  #record: WorkloadRecord;
+  #running: RunningWorkload | undefined;
+  #fault: string | undefined;
+  #undone: string | undefined;
+  /** Number of restarts that were requested, and that of the running listener. */
+  #restarts = 0;
+  #applied = 0;
+  #loop: Promise<void> | undefined;
+  #closed = false;
+  #turn: Promise<unknown> = Promise.resolve();
+  #writes: Promise<unknown> = Promise.resolve();
+
+  constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
+    this.#name = name;
+    this.#record = record;
+    const { logFile, now, log } = deps;
+    const proxy = new OutputLog(`${logFile}.proxy.log`, now);
+    this.#outputs = { server: new OutputLog(`${logFile}.log`, now), proxy };
+    this.#deps = { ...deps, log: withCopy(log, (line) => proxy.append(line)) };
+  }
+
+  outputOf(source: LogOptions['source']): OutputLog {
+    return this.#outputs[source];
+  }
+
+  get config(): RunConfig {
+    return this.#record.run_config;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined && this.#record.desired === 'running';
+  }
+
+  get isRemoved(): boolean {
+    return this.#record.desired === 'removed';
+  }
+
+  view(): Workload {
+    const { run_config: config, desired, created_at, started_at } = this.#record;
+    const port = this.#running?.port ?? config.port ?? 0;
+    const login = this.#running?.login?.();
+    const status = statusOf({
+      desired,
+      ...(this.#running && { served: this.#running.state() }),
+      ...(login && { login }),
+      ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(this.#undone !== undefined && { undone: this.#undone }),
+    });
+    const startedAt = config.remote_url ? NEVER : (started_at ?? NEVER);
+    return { ...status, config, created_at, started_at: startedAt, port, url: clientUrlOf(config, port) };
+  }
+
+  /** Runs changes of the settings one after the other. */
+  exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(run);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Stores new settings. The old ones stay in the record until the new ones have run. */
+  async setConfig(config: RunConfig): Promise<void> {
+    if (isSameConfig(config, this.config)) return;
+    await this.#update((record) => ({ ...record, run_config: config, previous: record.previous ?? record.run_config }));
+    this.#undone = undefined;
+    this.#fault = undefined;
+    this.resume();
+  }
+
+  async setDesired(desired: WorkloadRecord['desired']): Promise<void> {
+    await this.#update((record) =>
+      record.desired === 'removed' || record.desired === desired ? record : { ...record, desired },
+    );
+    this.#fault = undefined;
+    this.resume();
+  }
+
+  async restart(): Promise<void> {
+    await this.setDesired('running');
+    if (this.isRemoved) return;
+    this.#restarts += 1;
+    this.#fault = undefined;
+    this.resume();
+  }
+
+  /** Ends everything of a workload that another one replaces under the same name. */
+  async replace(): Promise<void> {
+    await this.close();
+    this.#record = { ...this.#record, desired: 'removed' };
+    for (const output of Object.values(this.#outputs)) output.remove();
+  }
+
+  /** Stops the listener and the server. The record stays, for the next start of vmcp. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#loop;
+    await this.#running?.stop();
+    this.#running = undefined;
+    for (const output of Object.values(this.#outputs)) output.close();
+  }
+
+  /** Starts the loop if it does not run. */
+  resume(): void {
+    this.#loop ??= this.#converge().finally(() => {
+      this.#loop = undefined;
+    });
+  }
+
+  async #converge(): Promise<void> {
+    while (!this.#closed && !this.#isSettled()) {
+      try {
+        if (this.isRemoved) {
+          await this.#removeAll();
+          return;
+        }
+        await this.#step();
+      } catch (error) {
+        this.#fault = sentenceOf(error);
+        this.#deps.log.warn('workload not changed', { workload: this.#name, error: this.#fault });
+        if (this.#record.desired !== 'running') await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  #isSettled(): boolean {
+    const { desired, run_config } = this.#record;
+    if (desired === 'removed') return false;
+    if (desired === 'stopped') return this.#running === undefined;
+    if (this.#fault !== undefined) return true;
+    return (
+      this.#running !== undefined && this.#applied === this.#restarts && isSameConfig(this.#running.config, run_config)
+    );
+  }
+
+  async #step(): Promise<void> {
+    const running = this.#running;
+    if (this.#record.desired === 'stopped' || (running && this.#applied !== this.#restarts)) {
+      await running?.stop();
+      this.#running = undefined;
+    } else if (running) await this.#swap(running);
+    else await this.#start();
+  }
+
+  async #start(): Promise<void> {
+    const { run_config: config } = this.#record;
+    const unbuilt = unsupported(config);
+    if (unbuilt !== undefined) throw new Error(unbuilt);
+    this.#applied = this.#restarts;
+    this.#running = await RunningWorkload.start(config, this.#outputs.server, this.#deps);
+    const startedAt = new Date(this.#deps.now()).toISOString();
+    await this.#update((record) => ({ ...record, started_at: startedAt }));
+    await this.#confirm(config);
+  }
+
+  /** Forgets the settings before an edit, unless a later edit has replaced it. */
+  #confirm(config: RunConfig): Promise<void> {
+    return this.#update((record) => {
+      if (record.previous === undefined || !isSameConfig(record.run_config, config)) return record;
+      const { previous: _confirmed, ...confirmed } = record;
+      return confirmed;
+    });
+  }
+
+  async #swap(running: RunningWorkload): Promise<void> {
+    const { run_config: next } = this.#record;
+    try {
+      const unbuilt = unsupported(next);
+      if (unbuilt !== undefined) throw new SwapFailed(unbuilt);
+      await running.swap(next);
+      await this.#confirm(next);
+    } catch (error) {
+      if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
+      this.#undone = `the last edit was undone: ${sentenceOf(error)}`;
+      this.#deps.log.warn('edit of workload undone', { workload: this.#name, error: sentenceOf(error) });
+      await this.#update(({ previous, ...record }) =>
+        isSameConfig(record.run_config, next) ? { ...record, run_config: previous ?? running.config } : { ...record },
+      );
+    }
+  }
+
+  async #removeAll(): Promise<void> {
+    await this.#running?.stop();
+    this.#running = undefined;
+    for (const output of Object.values(this.#outputs)) output.remove();
+    await this.#deps.secrets.forget(this.#name);
+    for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);
+    await this.#writes;
+    await this.#deps.records.remove(this.#name);
+    this.#closed = true;
+    this.#deps.onGone();
+  }
+
+  /** Changes the record, one change after the other. It is stored before it takes effect. */
+  #update(change: (record: WorkloadRecord) => WorkloadRecord): Promise<void> {
+    const written = this.#writes.then(async () => {
+      const next = change(this.#record);
+      if (next === this.#record) return;
+      await this.#deps.records.write(this.#name, next);
+      this.#record = next;
+    });
+    this.#writes = written.catch(() => undefined);
+    return written;
+  }
+}
+
+/** Returns a sentence about members that vmcp cannot apply; undefined when there are none. */
+function unsupported(config: RunConfig): string | undefined {
+  const { config: effective, problems } = withoutMiddlewares(config);
+  const all = [...problems, ...runConfigProblems(effective)];
+  return all.length === 0 ? undefined : all.map(({ path, message }) => `${path}: ${message}`).join('; ');
+}
+
+const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
+import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
+import type { LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
+import { LocalWorkload } from './local-workload.ts';
+import { Records, type WorkloadRecord } from './records.ts';
+import type { RunningDeps } from './running-workload.ts';
+import { Validation, type ValidationDeps } from './validation.ts';
+
+export interface LocalWorkloadsDeps extends RunningDeps, Omit<ValidationDeps, 'log'> {
+  readonly stateDir: string;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** Workloads of this machine: processes and containers that vmcp starts, and remote servers. */
+export class LocalWorkloads implements Workloads {
+  readonly #deps: LocalWorkloadsDeps;
+  readonly #records: Records;
+  readonly #validation: Validation;
+  readonly #workloads = new Map<string, LocalWorkload>();
+  /** Names of workloads that are being created, and their ports. */
+  readonly #reserved = new Map<string, number>();
+  readonly #loaded: Promise<void>;
+
+  constructor(deps: LocalWorkloadsDeps) {
+    this.#deps = deps;
+    this.#records = new Records(deps.stateDir, deps.log);
+    this.#validation = new Validation(deps);
+    this.#loaded = this.#load();
+    this.#loaded.catch((error: unknown) => {
+      deps.log.error('workloads not loaded', { error: String(error) });
+    });
+  }
+
+  /** Lists the URLs of workloads that run, with their groups. */
+  endpoints(): { readonly name: string; readonly url: string; readonly group: string }[] {
+    return [...this.#workloads.values()].flatMap((workload) => {
+      const { config, url } = workload.view();
+      return workload.isRunning ? [{ name: config.name ?? '', url, group: config.group ?? '' }] : [];
+    });
+  }
+
+  async list(): Promise<readonly Workload[]> {
+    await this.#loaded;
+    return [...this.#workloads.values()].map((workload) => workload.view());
+  }
+
+  async get(name: string): Promise<Workload> {
+    return (await this.#find(name)).view();
+  }
+
+  async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
+    await this.#loaded;
+    this.#free(request.name);
+    const config = await this.#validation.newConfig(request);
+    return this.#add(config, signal, 'strict');
+  }
+
+  async import(config: RunConfig, signal: AbortSignal): Promise<Placed> {
+    await this.#loaded;
+    this.#free(config.name ?? '');
+    return this.#add(await this.#validation.imported(config), signal, 'lenient');
+  }
+
+  async edit(name: string, settings: WorkloadSettings, signal: AbortSignal): Promise<Placed> {
+    const workload = await this.#find(name);
+    return workload.exclusively(async () => {
+      const before = workload.config;
+      const config = await this.#validation.edited(name, settings, before);
+      if (config.port !== before.port || config.host !== before.host)
+        await this.#validation.checkPort(config, this.#ports(name));
+      await this.#validation.prepare(config, signal);
+      await workload.setConfig(await this.#deps.secrets.keep(config));
+      return { name, port: workload.config.port ?? 0 };
+    });
+  }
+
+  stop(names: readonly string[]): Promise<void> {
+    return this.#each(names, (workload) => workload.setDesired('stopped'));
+  }
+
+  start(names: readonly string[]): Promise<void> {
+    return this.#each(names, (workload) => workload.setDesired('running'));
+  }
+
+  restart(names: readonly string[]): Promise<void> {
+    return this.#each(names, (workload) => workload.restart());
+  }
+
+  remove(names: readonly string[]): Promise<void> {
+    return this.#each(names, (workload) => workload.setDesired('removed'));
+  }
+
+  async logs(name: string, options: LogOptions): Promise<readonly string[]> {
+    return (await this.#find(name)).outputOf(options.source).read(options);
+  }
+
+  async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
+    return (await this.#find(name)).outputOf(options.source).follow(options, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#loaded.catch(() => undefined);
+    await Promise.all([...this.#workloads.values()].map((workload) => workload.close()));
+  }
+
+  async #load(): Promise<void> {
+    for (const [name, record] of await this.#records.load()) this.#open(name, record);
+    for (const workload of this.#workloads.values()) workload.resume();
+  }
+
+  #open(name: string, record: WorkloadRecord): LocalWorkload {
+    const workload = new LocalWorkload(name, record, {
+      ...this.#deps,
+      records: this.#records,
+      logFile: join(this.#deps.stateDir, 'logs', name),
+      onGone: () => {
+        if (this.#workloads.get(name) === workload) this.#workloads.delete(name);
+      },
+    });
+    this.#workloads.set(name, workload);
+    return workload;
+  }
+
+  async #add(config: RunConfig, signal: AbortSignal, mode: 'strict' | 'lenient'): Promise<Placed> {
+    const name = config.name ?? '';
+    this.#free(name);
+    this.#reserved.set(name, 0);
+    try {
+      const port = await this.#validation.choosePort(config, this.#ports(name));
+      this.#reserved.set(name, port);
+      const placed: RunConfig = { ...config, port };
+      if (mode === 'strict') await this.#validation.prepareBriefly(placed, signal);
+      const kept = await this.#deps.secrets.keep(placed);
+      await this.#workloads.get(name)?.replace();
+      const record = { run_config: kept, desired: 'running' as const, created_at: this.#time() };
+      await this.#records.write(name, record);
+      this.#open(name, record).resume();
+      return { name, port };
+    } finally {
+      this.#reserved.delete(name);
+    }
+  }
+
+  /** Throws `workload_exists`. A workload with the status `error` can be replaced. */
+  #free(name: string): void {
+    const same = [...this.#workloads.keys(), ...this.#reserved.keys()].find(
+      (other) => other.toLowerCase() === name.toLowerCase(), // as file systems compare names
+    );
+    if (same === undefined) return;
+    const present = this.#workloads.get(same);
+    if (same !== name || present?.view().status !== 'error') throw new OperationError('workload_exists');
+  }
+
+  /** Ports of the other workloads, also of those that are stopped. */
+  #ports(name: string): ReadonlySet<number> {
+    const others = [...this.#workloads.entries()].filter(([other]) => other !== name);
+    return new Set([...others.map(([, { config }]) => config.port ?? 0), ...this.#reserved.values()]);
+  }
+
+  async #find(name: string): Promise<LocalWorkload> {
+    await this.#loaded;
+    const workload = this.#workloads.get(name);
+    if (!workload || workload.isRemoved) throw new OperationError('workload_not_found');
+    return workload;
+  }
+
+  async #each(names: readonly string[], apply: (workload: LocalWorkload) => Promise<void>): Promise<void> {
+    await this.#loaded;
+    const known = [...new Set(names)].flatMap((name) => this.#workloads.get(name) ?? []);
+    await Promise.all(known.map(apply));
+  }
+
+  #time(): string {
+    return new Date(this.#deps.now()).toISOString();
+  }
+}

@@ -1,0 +1,123 @@
+import { createWriteStream, mkdirSync, readFileSync, renameSync, rmSync, statSync, type WriteStream } from 'node:fs';
+import { dirname } from 'node:path';
+import type { LogOptions } from '../../workloads.ts';
+
+interface Line {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Lines kept in memory, which is also the most that a reader gets. */
+const KEPT_LINES = 1_000;
+/** Size at which the file is renamed to `FILE.1`, which replaces an older one. */
+const ROTATE_BYTES = 1024 * 1024;
+/** Lines that a slow follower may leave unread; then it gets a note instead of older lines. */
+const UNREAD_LINES = 1_000;
+
+/** Output of one workload: in memory for readers, and in a file that survives a restart. Each line starts with its time. */
+export class OutputLog {
+  readonly #path: string;
+  readonly #now: () => number;
+  readonly #lines: Line[];
+  readonly #followers = new Set<(line: Line) => void>();
+  #file: WriteStream | undefined;
+  #bytes = 0;
+
+  constructor(path: string, now: () => number) {
+    this.#path = path;
+    this.#now = now;
+    this.#lines = earlierLines(path);
+  }
+
+  append(text: string): void {
+    const line = { at: this.#now(), text };
+    this.#lines.push(line);
+    if (this.#lines.length > KEPT_LINES) this.#lines.shift();
+    for (const follow of this.#followers) follow(line);
+    const written = `${format(line)}\n`;
+    this.#bytes += Buffer.byteLength(written);
+    this.#open().write(written);
+    if (this.#bytes > ROTATE_BYTES) this.#rotate();
+  }
+
+  read({ tail, since = 0 }: LogOptions): string[] {
+    if (tail <= 0) return [];
+    return this.#lines
+      .filter(({ at }) => at >= since)
+      .slice(-tail)
+      .map(format);
+  }
+
+  /** Yields the last lines, then each new one, until `signal` is aborted. */
+  async *follow(options: LogOptions, signal: AbortSignal): AsyncGenerator<string> {
+    const queue: string[] = this.read(options);
+    let dropped = 0;
+    let wake: () => void = () => undefined;
+    const add = (line: Line): void => {
+      if (queue.length < UNREAD_LINES) queue.push(format(line));
+      else dropped += 1;
+      wake();
+    };
+    const onAbort = (): void => {
+      wake();
+    };
+    this.#followers.add(add);
+    signal.addEventListener('abort', onAbort);
+    try {
+      while (!signal.aborted) {
+        const next = queue.shift();
+        if (next !== undefined) yield next;
+        else if (dropped > 0) {
+          yield `[${String(dropped)} lines were dropped: the reader is too slow]`;
+          dropped = 0;
+        } else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      this.#followers.delete(add);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  close(): void {
+    this.#file?.end();
+    this.#file = undefined;
+  }
+
+  remove(): void {
+    this.close();
+    for (const path of [this.#path, `${this.#path}.1`]) rmSync(path, { force: true });
+  }
+
+  #open(): WriteStream {
+    if (this.#file) return this.#file;
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    this.#bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    this.#file = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
+    this.#file.on('error', () => undefined); // a full disk ends the file, not the workload
+    return this.#file;
+  }
+
+  #rotate(): void {
+    this.close();
+    this.#bytes = 0;
+    try {
+      renameSync(this.#path, `${this.#path}.1`);
+    } catch {
+      // the file could not be written before either
+    }
+  }
+}
+
+const format = ({ at, text }: Line): string => `${new Date(at).toISOString()} ${text}`;
+
+function earlierLines(path: string): Line[] {
+  try {
+    const lines = readFileSync(path, 'utf8')
+      .split('\n')
+      .slice(-KEPT_LINES - 1, -1);
+    return lines.map((line) => ({ at: Date.parse(line.slice(0, 24)) || 0, text: line.slice(25) }));
+  } catch {
+    return [];
+  }
+}

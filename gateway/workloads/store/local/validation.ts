@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Problem } from '../../../contract/problem.ts';
+import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
+import { checkGatewayConfig } from '../../../read-gateway-config.ts';
+import { withoutMiddlewares } from '../../definition/middlewares.ts';
+import { runConfigProblems } from '../../definition/problems.ts';
+import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
+import { runConfigOf } from '../../definition/run-config-of.ts';
+import { servingConfigOf } from '../../definition/serving-config.ts';
+import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
+import { checkImage } from '../../runner/launcher.ts';
+import { isPortFree } from '../../runner/ports.ts';
+import { LaunchError, type Launcher, type LaunchReason } from '../../runner/runner.ts';
+import { processOf } from './running-workload.ts';
+import type { SecretValues } from './secret-values.ts';
+
+export interface ValidationDeps {
+  readonly launcher: Launcher;
+  readonly secrets: SecretValues;
+  readonly hasGroup: (name: string) => Promise<boolean>;
+  /** Finds a server in a registry. Returns undefined when it has no such server. */
+  readonly findServer: (registry: string, name: string) => Promise<RegistryEntry | undefined>;
+}
+
+/** Time that `create` waits for an image that cannot be found: the failure is then its answer. */
+const BRIEFLY_MS = 10_000;
+const NOT_SUPPORTED = 'NotSupportedYet';
+
+/** Answers to launch failures that a retry does not mend. */
+const FAILURES: Partial<Record<LaunchReason, string>> = {
+  PackageNotFound: 'image_not_found',
+  ImagePullFailed: 'image_not_found',
+  InvalidImageReference: 'invalid_workload',
+  PackageHasNoBin: 'invalid_workload',
+  EnvironmentUnsupported: 'invalid_workload',
+  UvxUnavailable: 'engine_unavailable',
+  NoContainerEngine: 'engine_unavailable',
+};
+
+/** Checks settings before they are stored. All methods throw `OperationError`. */
+export class Validation {
+  readonly #deps: ValidationDeps;
+
+  constructor(deps: ValidationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns the run configuration of a new workload. */
+  async newConfig(request: NewWorkload): Promise<RunConfig> {
+    const { name, registry, server, ...settings } = request;
+    if ((registry === undefined) !== (server === undefined))
+      throw new OperationError('invalid_workload', 'registry and server belong together: set both or none');
+    const entry = await this.#entryOf(registry, server, settings.image);
+    const config = runConfigOf(name, entry ? withEntry(settings, entry) : settings);
+    const named: RunConfig = entry ? { ...config, registry_server_name: entry.name } : config;
+    await this.#check(named, 'strict');
+    return named;
+  }
+
+  /** Returns the run configuration after an edit. */
+  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<RunConfig> {
+    const config = runConfigOf(name, settings, before);
+    await this.#check(config, 'strict');
+    return config;
+  }
+
+  /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
+  async imported(config: RunConfig): Promise<RunConfig> {
+    const { name = '' } = config;
+    const complete = runConfigOf(name, {}, config);
+    await this.#check(complete, 'lenient');
+    return {
+      ...complete,
+      ...(config.isolate_network === undefined && { isolate_network: complete.isolate_network ?? false }),
+    };
+  }
+
+  /** Returns the port of the configuration, or a free one. Throws `invalid_workload` for a port in use. */
+  async choosePort(config: RunConfig, taken: ReadonlySet<number>): Promise<number> {
+    if (config.port !== undefined && config.port > 0) {
+      await this.checkPort(config, taken);
+      return config.port;
+    }
+    for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
+      if (!taken.has(port) && (await isPortFree(port, config.host))) return port;
+    }
+    throw new OperationError('invalid_workload', 'proxy_port there is no free port: stop other programs');
+  }
+
+  async checkPort({ port = 0, host }: RunConfig, taken: ReadonlySet<number>): Promise<void> {
+    if (!taken.has(port) && (await isPortFree(port, host))) return;
+    throw new OperationError('invalid_workload', `proxy_port ${String(port)} is in use: choose another, or 0 for any`);
+  }
+
+  /** Installs the package or pulls the image. */
+  async prepare(config: RunConfig, signal: AbortSignal): Promise<void> {
+    const prepared = await this.#preparation(config);
+    if (!prepared) return;
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    await Promise.race([prepared, aborted]).catch(asAnswer);
+  }
+
+  /** As `prepare`, but returns after some seconds: the start of the workload then continues with it. */
+  async prepareBriefly(config: RunConfig, signal: AbortSignal): Promise<void> {
+    const end = new AbortController();
+    try {
+      const pause = sleep(BRIEFLY_MS, undefined, { signal: end.signal }).catch(() => undefined);
+      await Promise.race([this.prepare(config, signal), pause]);
+    } finally {
+      end.abort();
+    }
+  }
+
+  /** Starts the preparation; a failure after `create` has answered belongs to the start of the workload. */
+  async #preparation(config: RunConfig): Promise<Promise<unknown> | undefined> {
+    const { config: effective } = withoutMiddlewares(config);
+    const process = processOf(effective, await this.#deps.secrets.resolve(effective));
+    if (!process) return undefined;
+    const preparation = this.#deps.launcher.prepare(
+      process,
+      config.name ?? '',
+      effective.transport === 'stdio' ? {} : { port: 1 },
+    );
+    preparation.catch(() => undefined);
+    return preparation;
+  }
+
+  async #entryOf(registry: string | undefined, server: string | undefined, image: string | undefined) {
+    if (registry !== undefined && server !== undefined) {
+      const entry = await this.#deps.findServer(registry, server);
+      if (!entry) throw new OperationError('server_not_found');
+      return entry;
+    }
+    // a word without a scheme, a tag and a host may be the name of a registry entry
+    if (image === undefined || !/^[\w.-]+(?:\/[\w.-]+)?$/u.test(image)) return undefined;
+    return this.#deps.findServer('default', image).catch(() => undefined);
+  }
+
+  async #check(config: RunConfig, mode: 'strict' | 'lenient'): Promise<void> {
+    const { config: effective, problems } = withoutMiddlewares(config);
+    const all = [...problems, ...runConfigProblems(effective), ...imageProblems(effective)];
+    const serious = mode === 'strict' ? all : all.filter(({ reason }) => reason !== NOT_SUPPORTED);
+    refuse(serious);
+    if (all.length === 0) refuse(servingProblems(effective));
+    const group = config.group ?? 'default';
+    if (!(await this.#deps.hasGroup(group)))
+      throw new OperationError('invalid_workload', `group there is no group "${group}": create it first`);
+    if (mode === 'strict') await this.#deps.secrets.resolve(effective);
+  }
+}
+
+/** Range from which ports are chosen: below the ports that systems give to outgoing connections. */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 32_000;
+
+function refuse(problems: readonly Problem[]): void {
+  if (problems.length === 0) return;
+  const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw new OperationError('invalid_workload', text);
+}
+
+function imageProblems({ image }: RunConfig): Problem[] {
+  if (!image) return [];
+  try {
+    checkImage(image);
+    return [];
+  } catch (error) {
+    return [{ reason: 'InvalidValue', path: 'image', message: (error as Error).message }];
+  }
+}
+
+/** Finds problems in the members that the gateway itself reads, such as the authorization server. */
+function servingProblems(config: RunConfig): Problem[] {
+  const process = config.image ? { image: config.image } : undefined;
+  const isStdio = config.transport === 'stdio';
+  const read = checkGatewayConfig(
+    servingConfigOf(config, { ...(process && (isStdio ? { process } : { serverUrl: 'http://127.0.0.1:1/mcp' })) }),
+  );
+  return 'problems' in read ? read.problems : [];
+}
+
+/** Turns a launch failure into an answer. Failures that may pass are left to the start of the workload. */
+function asAnswer(error: unknown): void {
+  if (!(error instanceof LaunchError)) throw error;
+  const code = FAILURES[error.reason];
+  if (code !== undefined) throw new OperationError(code, error.message);
+}
