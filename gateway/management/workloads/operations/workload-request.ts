@@ -13,16 +13,22 @@ const { invalid_name, workload_not_found, managed_by_files, changed_meanwhile, e
 const { image_not_found, server_not_found, group_not_found, invalid_workload, refused_by_policy } = WORKLOAD_ERRORS;
 
 /** Errors of operations that read one workload. */
-export const READ_ERRORS = { invalid_name, workload_not_found };
+export const READ_ERRORS = { invalid_name, workload_not_found, engine_unavailable };
 
 /** Errors of operations that change the state of workloads. */
-export const CHANGE_ERRORS = { managed_by_files, refused_by_policy, changed_meanwhile, engine_unavailable };
+export const CHANGE_ERRORS = {
+  managed_by_files,
+  invalid_workload,
+  refused_by_policy,
+  changed_meanwhile,
+  engine_unavailable,
+};
 
 /** A group in the body of a request: an absent one is an error of the body. */
 export const GROUP_IN_BODY = { group_not_found: { ...group_not_found, status: 400 } };
 
 /** Errors of operations that validate settings. */
-export const SETTINGS_ERRORS = { invalid_name, invalid_workload, image_not_found, ...GROUP_IN_BODY, ...CHANGE_ERRORS };
+export const SETTINGS_ERRORS = { invalid_name, image_not_found, ...GROUP_IN_BODY, ...CHANGE_ERRORS };
 
 /** Errors of settings that name an entry of the registry. */
 export const REGISTRY_ERRORS = { server_not_found };
