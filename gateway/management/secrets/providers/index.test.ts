@@ -5,7 +5,7 @@ import { temporaryFolder } from '../testdata/temporary-folder.ts';
 import { PROVIDERS, type ProviderType } from './index.ts';
 import type { ProviderDeps, SecretsProvider } from './provider.ts';
 
-/** The provider `cluster` is tested on an API server: `e2e/operator/management/secrets.test.ts`. */
+/** The provider `cluster` is tested on an API server: `e2e/operator/management/groups-and-secrets.test.ts`. */
 type TestedType = Exclude<ProviderType, 'cluster'>;
 const TESTED: readonly TestedType[] = ['encrypted', '1password', 'environment'];
 
