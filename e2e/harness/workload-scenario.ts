@@ -65,16 +65,24 @@ const post = (title: string, path: string, body: unknown, status: number, rest: 
 const remove = (title: string, path: string, status: number): Request => ({ title, method: 'DELETE', path, status });
 
 const namesIn = ({ workloads }: Json): unknown[] => (workloads as Json[]).map(({ name }) => name);
-const has = (answer: Json, member: string, value: unknown): boolean => isDeepStrictEqual(answer[member], value);
+/** Parts of the requests of one scenario. */
+interface Plan {
+  readonly name: string;
+  readonly group: string;
+  readonly secret: string;
+  readonly settings: Json & { readonly env_vars: Json };
+}
+
+const CALL: ToolCall = { title: 'a client calls a tool', call: true };
+const pathOf = ({ name }: Plan): string => `/workloads/${name}`;
+const becomes = (plan: Plan, status: string): Request =>
+  get(`becomes ${status}`, `${pathOf(plan)}/status`, { until: (answer) => answer['status'] === status });
+const isGone = (plan: Plan): Request => get('is gone', pathOf(plan), { status: 404, until: () => true });
 
 /** One life of a workload, as data: the same requests and answers in local mode and in a cluster. */
 export function workloadScenario(name: string, server: Json): Step[] {
-  const group = `${name}-group`;
   const secret = `${name}-token`;
-  const one = `/workloads/${name}`;
-  const becomes = (status: string): Request =>
-    get(`becomes ${status}`, `${one}/status`, { until: (answer) => answer['status'] === status });
-  const call: ToolCall = { title: 'a client calls a tool', call: true };
+  const group = `${name}-group`;
   const settings = {
     ...server,
     name,
@@ -83,6 +91,12 @@ export function workloadScenario(name: string, server: Json): Step[] {
     secrets: [{ name: secret, target: 'TOKEN' }],
     network_isolation: false,
   };
+  const plan = { name, group, secret, settings };
+  return [...creation(plan), ...changes(plan), ...stopAndStart(plan), ...copy(plan)];
+}
+
+const creation = (plan: Plan): Step[] => {
+  const { name, group, secret, settings } = plan;
   return [
     post('creates a secret', '/secrets/default/keys', { key: secret, value: 'value of the scenario' }, 201),
     post('rejects a secret that exists', '/secrets/default/keys', { key: secret, value: 'other' }, 409),
@@ -92,53 +106,66 @@ export function workloadScenario(name: string, server: Json): Step[] {
     post('rejects an unknown secret', '/workloads', { ...settings, secrets: [{ name: 'none', target: 'A' }] }, 400),
     post('creates a workload', '/workloads', settings, 201, { holds: (answer) => answer['name'] === name }),
     post('rejects a workload that exists', '/workloads', settings, 409),
-    becomes('running'),
+    becomes(plan, 'running'),
     get('lists it', '/workloads', { until: (answer) => namesIn(answer).includes(name) }),
     get('lists it in its group', `/workloads?all=true&group=${group}`, {
       holds: (answer) => isDeepStrictEqual(namesIn(answer), [name]),
     }),
-    call,
+    CALL,
+  ];
+};
+
+const changes = (plan: Plan): Step[] => {
+  const one = pathOf(plan);
+  const variables = { LEVEL: 'debug' };
+  return [
     get('returns its settings', one, {
       keepAs: 'details',
-      holds: (answer) => has(answer, 'env_vars', settings.env_vars),
+      holds: (answer) => isDeepStrictEqual(answer['env_vars'], plan.settings.env_vars),
     }),
     ({ details }) => post('accepts its own settings', `${one}/edit`, details, 200),
     get('has the same settings after that', one, {
       holds: (answer, { details }) => isDeepStrictEqual(answer, details),
     }),
-    post('changes a variable', `${one}/edit`, { env_vars: { LEVEL: 'debug' } }, 200),
+    post('changes its variables', `${one}/edit`, { env_vars: variables }, 200),
     get('has the change and keeps the rest', one, {
-      holds: (answer, { details = {} }) => isDeepStrictEqual(answer, { ...details, env_vars: { LEVEL: 'debug' } }),
+      holds: (answer, { details = {} }) => isDeepStrictEqual(answer, { ...details, env_vars: variables }),
     }),
-    becomes('running'),
-    call,
+    becomes(plan, 'running'),
+    CALL,
     post('rejects a change to an unknown group', `${one}/edit`, { group: 'nobody-has-this' }, 400),
-    get('keeps its group', one, { holds: (answer) => answer['group'] === group }),
+    get('keeps its group', one, { holds: (answer) => answer['group'] === plan.group }),
     post('finds no unknown workload', '/workloads/nobody-has-this/edit', { env_vars: {} }, 404),
-    post('restarts it', '/workloads/restart', { names: [name, 'nobody-has-this'] }, 202),
-    becomes('running'),
-    call,
-    post('stops it', `${one}/stop`, undefined, 202),
-    becomes('stopped'),
-    get('lists it only with all', '/workloads', { holds: (answer) => !namesIn(answer).includes(name) }),
-    post('starts it', `${one}/start`, undefined, 202),
-    becomes('running'),
-    call,
-    get('exports it', `${one}/export`, { keepAs: 'exported' }),
-    post('deletes it', '/workloads/delete', { group }, 202),
-    get('is gone', one, { status: 404, until: () => true }),
-    ({ exported }) => post('imports the export', '/workloads/import', exported, 201),
-    get('exports the same again', `${one}/export`, {
-      holds: (answer, { exported }) => isDeepStrictEqual(answer, exported),
-    }),
-    becomes('running'),
-    call,
-    remove('deletes it alone', one, 202),
-    get('is gone again', one, { status: 404, until: () => true }),
-    remove('deletes the group', `/groups/${group}`, 204),
-    remove('deletes the secret', `/secrets/default/keys/${secret}`, 204),
   ];
-}
+};
+
+const stopAndStart = (plan: Plan): Step[] => [
+  post('restarts it', '/workloads/restart', { names: [plan.name, 'nobody-has-this'] }, 202),
+  becomes(plan, 'running'),
+  CALL,
+  post('stops it', `${pathOf(plan)}/stop`, undefined, 202),
+  becomes(plan, 'stopped'),
+  get('lists it only with all', '/workloads', { holds: (answer) => !namesIn(answer).includes(plan.name) }),
+  post('starts it', `${pathOf(plan)}/start`, undefined, 202),
+  becomes(plan, 'running'),
+  CALL,
+];
+
+const copy = (plan: Plan): Step[] => [
+  get('exports it', `${pathOf(plan)}/export`, { keepAs: 'exported' }),
+  post('deletes it with its group', '/workloads/delete', { group: plan.group }, 202),
+  isGone(plan),
+  ({ exported }) => post('imports the export', '/workloads/import', exported, 201),
+  get('exports the same again', `${pathOf(plan)}/export`, {
+    holds: (answer, { exported }) => isDeepStrictEqual(answer, exported),
+  }),
+  becomes(plan, 'running'),
+  CALL,
+  remove('deletes it alone', pathOf(plan), 202),
+  isGone(plan),
+  remove('deletes the group', `/groups/${plan.group}`, 204),
+  remove('deletes the secret', `/secrets/default/keys/${plan.secret}`, 204),
+];
 
 /** Runs the scenario. Returns the titles of the steps. @throws Error that names the step and the answer */
 export async function runWorkloadScenario(target: ScenarioTarget): Promise<string[]> {

@@ -43,7 +43,7 @@ async function installManagement(
   });
   const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/serviceaccounts/${name}-management/token`;
   const { body } = await api.send('POST', path, { spec: { expirationSeconds: 7_200 } });
-  const { token } = (body as unknown as { status: { token: string } }).status;
+  const { token } = (body as { status: { token: string } }).status;
   const ca = await readFile(join(folder, 'pki', 'ca.crt'), 'utf8');
   return writeKubeconfig(join(folder, `${name}-management.kubeconfig`), { server, ca, namespace: name }, { token });
 }
