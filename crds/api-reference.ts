@@ -8,8 +8,8 @@ const INTRODUCTION = `# Management API
 \`/api/openapi.json\`, or [openapi.json](reference/openapi.json).
 
 A request body is one JSON object of at most 1 MiB. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
-\`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives every error as
-problem details (RFC 9457).
+\`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives it as problem
+details (RFC 9457). A request with a wrong \`Host\`, \`Origin\` or token gets 403 or 401 before that, as JSON with \`error\`.
 `;
 
 /** Returns the Markdown page of the management API. */

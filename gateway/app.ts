@@ -109,6 +109,7 @@ export function createManagementApp(
   const app = bareApp();
   logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix));
+  if (api) app.use(securityHeaders);
   if (boundary) app.use(boundary.metadata);
   app.use(hostGuard(options.origins), originGuard(options.origins));
   if (boundary) app.use(boundary.authenticate);
@@ -123,6 +124,12 @@ export function createManagementApp(
   app.use(fail(options.log));
   return app;
 }
+
+/** Set before the checks of Host, Origin and token, so that their refusals have them too. */
+const securityHeaders: RequestHandler = (_req, res, next) => {
+  res.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });
+  next();
+};
 
 function bareApp(): Express {
   const app = express();

@@ -270,6 +270,7 @@ export class Gateway {
       readFile: readSecretFile,
       allowPrivateIps: process.env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
       now: Date.now,
+      random: Math.random,
       log: this.#options.log,
     });
     return this.#localStore;

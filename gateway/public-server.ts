@@ -39,7 +39,7 @@ export interface PublicServerDeps {
   readonly requestIdPrefix: string;
   readonly refusals: RefusalLog;
   readonly metrics: CallObserver;
-  /** Of the process. */
+  /** Budgets of the whole process. */
   readonly budgets: ByteBudgets;
   readonly onOverBudget: OnBudgetRefusal;
   readonly onAuthentication: (outcome: string) => void;
@@ -154,7 +154,7 @@ export class PublicServer {
     return this.#gate.authServer.current?.registeredClients();
   }
 
-  /** Of the URL under which clients call. */
+  /** Origin of the URL that clients use. */
   get resourceOrigin(): string | undefined {
     return URL.parse(this.virtual.config.oidc_config?.resourceURL ?? this.mcpUrl)?.origin;
   }

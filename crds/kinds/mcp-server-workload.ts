@@ -34,7 +34,7 @@ const env = Type.Optional(
     Closed({
       name: envName,
       value: text(ENV_VALUE),
-      fromEnv: text('Local mode: name of the variable of the shell or of the file `.env` that holds the value.', {
+      fromEnv: text('Local mode only: variable of the shell or of the file `.env` that contains the value.', {
         pattern: HOST_VARIABLE_PATTERN,
         maxLength: 253,
       }),

@@ -134,7 +134,7 @@ describe('problems', () => {
     [{ name: null }, 'MissingField metadata.name'],
     [{ name: 'sample', labels: { a: null } }, 'InvalidType metadata.labels.a'],
     [{ name: 'sample', creationTimestmp: 1 }, 'UnknownField metadata.creationTimestmp'],
-  ])('of metadata %j remain', (metadata, expected) => {
+  ])('remain for metadata %j', (metadata, expected) => {
     const found = validateObject('MCPServer', server({ image: 'a' }, metadata));
     expect(found.map(({ reason, path }) => `${reason} ${path}`)).toEqual([expected]);
   });

@@ -3,20 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
-import { freePort } from '../harness/free-port.ts';
 import { startIssuer } from '../harness/issuer.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
-import type { Scope } from '../harness/scope.ts';
-
-async function startServe(scope: Scope, state: string, args: readonly string[] = []) {
-  const port = await freePort();
-  const run = await runVmcp(scope, ['serve', '--port', String(port), '--state', state, ...args]);
-  await eventually('vmcp serve listens', () => run.stdout().includes('Stop with Ctrl-C') || !run.running());
-  return { ...run, port, url: `http://127.0.0.1:${String(port)}`, api: `http://127.0.0.1:${String(port)}/api/v1beta` };
-}
+import { startServe } from '../harness/serve.ts';
+import { startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
 /** Returns the status of a GET with these headers, which `fetch` would not send. */
 const statusWith = (port: number, headers: Record<string, string>): Promise<number> =>
@@ -37,6 +29,13 @@ it('names its URL, and refuses pages and host names that are not of this machine
   expect(await statusWith(port, { origin: 'https://evil.example' })).toBe(403);
   expect(await statusWith(port, { origin: 'null' })).toBe(403);
   expect(await statusWith(port, { origin: 'http://localhost:3000' })).toBe(200);
+  for (const init of [{ headers: { origin: 'https://evil.example' } }, {}]) {
+    const refused = await fetch(`${url}/api/nothing`, init);
+    expect([refused.status, refused.headers.get('x-content-type-options')]).toEqual([
+      'headers' in init ? 403 : 404,
+      'nosniff',
+    ]);
+  }
   const listed = await fetch(`${url}/api/openapi.json`);
   expect([listed.status, listed.headers.get('content-type')]).toEqual([200, 'application/json']);
 });

@@ -30,7 +30,7 @@ const ask = (url: string, token?: string): Promise<RawResponse> =>
     body: rpc('tools/list'),
   });
 
-/** Starts the three servers of the examples of outgoing credentials; returns their ports by the port in the example. */
+/** Starts the three servers of the examples of outgoing credentials; maps the ports in the example to their real ports. */
 async function threeServers(scope: Scope, issuer: string): Promise<Record<number, number>> {
   return {
     4410: await startWhoami(scope, 'archive'),

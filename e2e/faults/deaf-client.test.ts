@@ -12,10 +12,10 @@ import { eventText, startMcpServer, type Exchange } from './mcp-server.ts';
 const MESSAGE = eventText({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(256 * 1024) } });
 /** Bytes that the bad backend tries to send: far more than the gateway may buffer. */
 const FLOOD_BYTES = 400 * 1024 * 1024;
-/** Buffer of the gateway for a client that does not read, with room for garbage collection. */
+/** Limit for the growth of memory: the buffer for a client that does not read, and garbage that is not collected yet. */
 const MOST_GROWN_MB = 220;
 
-/** Sends as fast as the gateway reads. */
+/** Sends `FLOOD_BYTES` as fast as the gateway reads them. */
 async function flood({ res }: Pick<Exchange, 'res'>): Promise<void> {
   for (let sent = 0; sent < FLOOD_BYTES && !res.destroyed; sent += MESSAGE.length) {
     if (res.write(MESSAGE)) continue;

@@ -15,13 +15,13 @@ const scope = { defer: (stop: () => unknown) => void stops.push(stop) };
 const CLONE = 'vmcp';
 const SLOW = { timeoutMs: 600_000 };
 
-/** Files of the folder `my-servers`, as in the README; `docs` does not answer. */
 const resource = (kind: string, name: string, ...settings: string[]): string =>
   ['apiVersion: vmcp.dev/v1alpha1', `kind: ${kind}`, `metadata: { name: ${name} }`, 'spec:', ...settings, ''].join(
     '\n',
   );
 const GROUP = '  groupRef: { name: my-servers }';
 const FILES = '  image: npx://@modelcontextprotocol/server-filesystem';
+/** Files of the folder `my-servers` of the README. The backend `docs` does not run, so that the pictures show a failure. */
 const OWN_SERVERS = {
   'files.yaml': resource('MCPServer', 'files', GROUP, FILES, '  args: [/tmp]'),
   'docs.yaml': resource(

@@ -33,7 +33,7 @@ const FIELD_MANAGER = 'vmcp-gateway';
 const LOOK_EVERY_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const FIRST_PROBES_MS = 30_000;
-/** Time in which servers that were applied with this one start. */
+/** Longest wait for the first report: servers that were applied together with this one start in this time. */
 const FIRST_REPORT_MS = 15_000;
 /** A view that is unchanged for this many intervals, plus up to half as many, is compared with the stored status. */
 const INTERVALS_BEFORE_COMPARING = 4;

@@ -32,7 +32,7 @@ export const blocks = <P extends Record<string, TSchema>>(description: string, p
 export const blockMap = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
   Type.Optional(Type.Record(Type.String(), Closed(properties), { description, ...options }));
 
-/** How server-side apply merges a list: replaced as a whole, or item by item under a key that is unique. */
+/** Rules by which server-side apply merges a list: as a whole, as a set, or item by item under a unique key. */
 export const ATOMIC = { 'x-kubernetes-list-type': 'atomic' };
 export const SET = { 'x-kubernetes-list-type': 'set' };
 export const mapBy = (...keys: string[]) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys });

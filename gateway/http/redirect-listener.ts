@@ -29,7 +29,7 @@ export interface RedirectListener {
 }
 
 /**
- * Listens on the first of these ports that is free; port 0 stands for any. `next` tells the user what to do after the login.
+ * Listens on the first of these ports that is free; port 0 means any free port. `next` tells the user what to do after the login.
  * Rejects when no port is free.
  */
 export async function openRedirectListener(ports: readonly number[], next: string): Promise<RedirectListener> {

@@ -44,7 +44,10 @@ export interface IncomingConfig {
 
 /** Checks whether the login behind an access token is still valid. */
 export interface LoginLiveness {
-  /** Returns synchronously after a recent look-up. Rejects with an Error that may be logged while the store is down. */
+  /**
+   * Answers from memory, without a promise, soon after a look-up in the store. Rejects while the store is down; the error
+   * contains no secret and may be logged.
+   */
   isLive(login: {
     readonly tsid: string;
     readonly userId: string;

@@ -166,7 +166,7 @@ export class Reflector<T extends KubeObject> {
       this.#options.onChange(previous, current);
     } catch (error) {
       const stack = error instanceof Error ? error.stack : String(error);
-      this.#options.log.error('a change could not be taken in', { kind: this.#options.type.kind, error: stack });
+      this.#options.log.error('a change could not be processed', { kind: this.#options.type.kind, error: stack });
     }
   }
 

@@ -17,6 +17,8 @@ export interface ManagementContext {
   readonly now: () => number;
   /** Version of vmcp. */
   readonly version: string;
+  /** Random text of this process. */
+  readonly nonce: string;
   /** Returns the OpenAPI document. */
   readonly openApi: () => unknown;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from '../contract/logger.ts';
 import type { RegistryEntry as WorkloadEntry } from '../workloads/definition/registry-entry.ts';
@@ -69,5 +70,6 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
   const services = { clients, groups, registry, secrets, skills, workloads };
-  return serveOperations(OPERATIONS, { ...services, now, version, openApi }, { log, draining });
+  const facts = { nonce: randomUUID(), now, version, openApi };
+  return serveOperations(OPERATIONS, { ...services, ...facts }, { log, draining });
 }

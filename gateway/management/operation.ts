@@ -26,6 +26,13 @@ export interface Success {
   readonly hasLines?: boolean;
   /** Returns the path of the created resource, for the `Location` header. */
   readonly location?: (body: never) => string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, SuccessHeader>>;
+}
+
+export interface SuccessHeader {
+  readonly description: string;
+  readonly value: (context: ManagementContext) => string;
 }
 
 /** Context of one call of an operation. */

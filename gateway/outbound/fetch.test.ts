@@ -130,7 +130,7 @@ describe('the size limit', () => {
 });
 
 describe('the time limit', () => {
-  /** A byte each 20 ms; one that was packed never ends. */
+  /** Sends one byte every 20 ms and never ends the reply. */
   const drip =
     (bytes: Buffer, encoding: string): RequestListener =>
     (_, res) => {

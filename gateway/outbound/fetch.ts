@@ -21,7 +21,7 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | undefined;
-  /** Of the body, unpacked. */
+  /** Limit of the body, unpacked. */
   readonly maxBytes: number;
   /** Time limit of the whole request: connections, redirects, body. */
   readonly timeoutMs: number;
@@ -55,7 +55,7 @@ export interface OutboundBytes extends ReplyHead {
 export interface Outbound {
   /** Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
   request(request: OutboundRequest): Promise<OutboundReply>;
-  /** As `request`, for a body that is not text. */
+  /** Does the same as `request` for a body that is not text. */
   requestBytes(request: OutboundRequest): Promise<OutboundBytes>;
   /** Running requests fail. */
   close(): Promise<void>;

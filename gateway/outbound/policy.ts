@@ -49,13 +49,13 @@ export function checkOutboundUrl(url: string | URL, policy: OutboundPolicy): Out
   return checkHost(parsed, policy);
 }
 
-/** Host name or literal address, and the protocol. */
+/** Checks the protocol, and the host name or literal address. */
 export function checkHost(
   { protocol, hostname }: { readonly protocol: string; readonly hostname: string },
   policy: OutboundPolicy,
 ): OutboundRefused | undefined {
   if (protocol !== 'https:' && protocol !== 'http:') {
-    return { reason: 'InvalidUrl', message: `"${protocol}" is not spoken here: write https://HOST/PATH` };
+    return { reason: 'InvalidUrl', message: `"${protocol}" is not supported: write https://HOST/PATH` };
   }
   const hostClass = classOfHost(hostname, policy);
   const refused = checkClass(hostClass, `"${hostname}" is`, policy);

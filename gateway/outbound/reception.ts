@@ -10,7 +10,7 @@ export interface RawReply {
 }
 
 export interface ReceptionOptions {
-  /** Of the body as it comes. */
+  /** Limit of the body as received, before it is unpacked. */
   readonly maxBytes: number;
   /** Returns true when the body of a reply with this status is not needed. */
   readonly isUnread: (status: number) => boolean;

@@ -4,7 +4,7 @@ const RECHECK_AFTER_MS = 1_000;
 
 /** A file cannot be read. `message` is `FILE cannot be read (CODE)`. */
 export class FileUnreadable extends Error {
-  /** Of the system, such as ENOENT. */
+  /** Error code of the system, such as ENOENT. */
   readonly code: string;
   constructor(path: string, cause: unknown) {
     const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown';

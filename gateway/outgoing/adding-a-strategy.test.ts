@@ -158,7 +158,7 @@ const withEntry = (config: GatewayConfig, entry: object) => ({
   vmcp: { ...config.vmcp, outgoing_auth: { 'right-shop': entry } },
 });
 
-/** What the gateway of the copy makes of each configuration: problems, or the headers for its backend. */
+/** Returns for each configuration the problems that the gateway of the copy finds, or its headers for the backend. */
 async function asRead(configs: readonly object[]): Promise<unknown> {
   const script = `
     import { readGatewayConfig } from './gateway/read-gateway-config.ts';

@@ -11,8 +11,8 @@ interface Series {
 }
 
 /**
- * Calls by server, backend and outcome. Plain numbers on the way, Prometheus text only when it is asked for: a labelled
- * prom-client histogram costs more per observation than the rest of the relay's bookkeeping.
+ * Histograms of calls by server, backend and outcome. Calls update plain numbers, which become Prometheus text when
+ * `/metrics` is requested: an observation in a labelled prom-client histogram is slower than all other bookkeeping of a call.
  */
 export class CallMetrics {
   readonly #servers = new Map<string, Map<string, Map<string, Series>>>();

@@ -104,6 +104,10 @@ export const WORKLOAD_ERRORS = {
     status: 409,
     message: 'the workload was changed by somebody else: read it again, then repeat the change',
   },
+  image_unavailable: {
+    status: 503,
+    message: 'the image or package cannot be installed now: the log has the reason; try again',
+  },
   engine_unavailable: {
     status: 503,
     message: 'neither docker nor podman responds: start one of them, or use an npx:// or uvx:// package',

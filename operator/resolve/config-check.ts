@@ -25,7 +25,7 @@ export function backendOf({ path }: Problem, { vmcp }: GatewayConfig): string | 
   return member === 'outgoing_auth' && typeof step === 'string' ? step : undefined;
 }
 
-/** Returns the configuration as it is after the start of its processes, each with a URL. */
+/** Returns the configuration with a placeholder URL for each backend that gets its URL when its process starts. */
 function started(config: GatewayConfig): unknown {
   if (!Array.isArray((config as Partial<GatewayConfig>).vmcp?.backends)) return config;
   const backends = config.vmcp.backends.map((backend) =>

@@ -11,7 +11,7 @@ const COUNT = { minimum: 1, maximum: 2147483647, format: 'int32' };
 /** Timeouts and failure handling for backends. */
 export const operational = block('Timeouts and failure handling for backends.', {
   logLevel: Type.Optional(
-    Type.Enum([...LOG_LEVELS], { description: 'Lowest level of the log lines; `info` without it.' }),
+    Type.Enum([...LOG_LEVELS], { description: 'Lowest level of log lines. Defaults to `info`.' }),
   ),
   timeouts: block('Timeouts.', {
     default: duration('Timeout for a response of a backend.', { default: '30s', ...BRIEF }),

@@ -31,7 +31,7 @@ interface VitestReport {
     /** Path of the file. */
     name: string;
     status: string;
-    /** Why the file did not load. */
+    /** Reason why the file did not load. */
     message: string;
     assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
   }[];
@@ -46,7 +46,7 @@ interface Failure {
 interface Result {
   tally: Tally;
   failures: Failure[];
-  /** What was not printed yet. */
+  /** Output that has not been printed yet. */
   output: string;
 }
 

@@ -17,10 +17,12 @@ it.each<[string, { path: string; headers: Record<string, string> }]>([
   async (_, { path, headers }) => {
     const { vmcp } = await startAuthServer(testScope());
     const started = performance.now();
-    const flood = Array.from({ length: REQUESTS }, () => raw(`${vmcp.origin}${path}`, { headers }));
+    const flood = Promise.allSettled(Array.from({ length: REQUESTS }, () => raw(`${vmcp.origin}${path}`, { headers })));
     const { status } = await raw(`${vmcp.origin}/health`);
-    expect(status).toBe(200);
-    for (const answer of await Promise.all(flood)) expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect([status, performance.now() - started < LIMIT_MS]).toEqual([200, true]);
+    for (const answer of await flood) {
+      expect(answer.status === 'fulfilled' && answer.value.status).toBeGreaterThanOrEqual(400);
+    }
     expect(performance.now() - started).toBeLessThan(LIMIT_MS);
   },
 );

@@ -9,7 +9,7 @@ import { failureBudget } from '../tokens/failure-budget.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
 import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
-/** Introspection endpoint: tells a confidential client about its own tokens. @see RFC 7662 §2 */
+/** Introspection endpoint: describes tokens to the confidential client that they were issued to. @see RFC 7662 §2 */
 export function introspectEndpoint(context: AuthServerContext): readonly Operation[] {
   const authenticate = clientOfRequest(context, 'introspect', failureBudget(context));
   return [

@@ -14,9 +14,9 @@ export interface HeldRow {
   /** The same object as long as its tokens are the same. */
   readonly token: UpstreamToken;
   readonly cachedUntil: number;
-  /** Usable tokens are not refreshed until then, because the last refresh failed or brought nothing better. */
+  /** Usable tokens are not refreshed until then, because the last refresh failed or returned a token that expires soon. */
   readonly quietUntil: number;
-  /** No ID token is requested until then, because the last refresh brought none. */
+  /** No ID token is requested until then, because the last refresh returned none. */
   readonly idTokenQuietUntil: number;
 }
 

@@ -59,7 +59,7 @@ export class RowRefresh {
   async #shared(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
     const key = rowKey(row.tsid, row.provider);
     const found = await this.#flights.get(key);
-    // the refresh that has just ended may have brought the tokens that must be replaced
+    // the refresh that has just ended may have stored the very tokens that must be replaced
     if (found && !(found.kind === 'row' && !isRenewed(found.row, row))) return found;
     const flying = this.#flights.get(key);
     if (flying) return flying;

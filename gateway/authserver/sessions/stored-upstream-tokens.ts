@@ -16,7 +16,7 @@ import { isOf } from './upstream-row.ts';
 
 /** Time without another refresh after a failed one, while the current token is usable. */
 const QUIET_MS = 5_000;
-/** Time without a request for an ID token after a refresh that brought none. */
+/** Time without a request for an ID token after a refresh that returned none. */
 const ID_TOKEN_QUIET_MS = 300_000;
 
 export interface StoredUpstreamTokensDeps {

@@ -299,7 +299,7 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     ['an internal error with 200', { ok: false, error: 'internal_error' }, 200, 'unavailable'],
     ['invalid_client', { error: 'invalid_client' }, 401, 'unavailable'],
     ['invalid_grant with 500', { error: 'invalid_grant' }, 500, 'unavailable'],
-  ])('have a refresh outcome according to the error of %s', async (_name, body, status, outcome) => {
+  ])('report the outcome of a failed refresh by the error of %s', async (_name, body, status, outcome) => {
     const { upstream } = await providing({ token: json(body, status) });
     expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome });
   });

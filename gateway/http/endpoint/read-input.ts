@@ -1,11 +1,12 @@
 import type { Request } from 'express';
 import type { TObject, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import type { TLocalizedValidationError } from 'typebox/error';
+import { Pointer, Value } from 'typebox/value';
 import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
 import type { InputSchemas } from './operation.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
 
-/** How an HTTP interface reads requests. */
+/** Rules by which an HTTP interface reads requests. */
 export interface InputRules {
   readonly maxBodyBytes: number;
   /** Reads a JSON body whatever its Content-Type is. */
@@ -120,9 +121,37 @@ function schemaProblems(part: string, schema: TSchema, value: unknown): InputPro
       case 'enum':
         return [{ path, reason: 'invalid', message: `must be one of ${error.params.allowedValues.join(', ')}` }];
       default:
-        return [{ path, reason: 'invalid', message: error.message }];
+        return [{ path, reason: 'invalid', message: sentenceOf(error, schema) }];
     }
   });
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+/** Says in plain words which values fit. */
+function sentenceOf(error: TLocalizedValidationError, schema: TSchema): string {
+  switch (error.keyword) {
+    case 'type': {
+      const types = [error.params.type].flat();
+      return `must be ${types.map((type) => TYPE_NAMES[type] ?? type).join(' or ')}`;
+    }
+    case 'minLength':
+    case 'minItems':
+      return error.params.limit === 1 ? 'must not be empty' : error.message;
+    case 'pattern': {
+      const { description } = (Pointer.Get(schema, error.schemaPath.slice(1)) ?? {}) as { description?: string };
+      return description === undefined ? error.message : `is not valid: ${description}`;
+    }
+    default:
+      return error.message;
+  }
 }
 
 /** Converts a JSON pointer: `/items/2/name` to `.items[2].name`. */

@@ -7,7 +7,7 @@ import { AUDIENCE, filesIn, requestsFor, validatorFor, verdictOn } from '../test
 
 const start = (path = '') => startIssuer(testScope(), { algorithms: ['ES256'], audience: AUDIENCE, path });
 
-/** A second server, which notes what it is asked. */
+/** Starts a second server, which records its requests. */
 async function watcher() {
   const state: EndpointsState = { behave: {}, delayMs: 0, redirectTo: undefined, seen: [] };
   const jwks = { name: 'jwks' as const, answer: () => ({ json: { keys: [] } }) };

@@ -30,7 +30,7 @@ export class FetchFailure extends Error {
 
 export interface JsonDocument {
   readonly document: unknown;
-  /** As received. */
+  /** Body as received. */
   readonly text: string;
   /** Time for which the reply may be cached. */
   readonly maxAgeMs: number;

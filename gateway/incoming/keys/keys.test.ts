@@ -53,7 +53,7 @@ describe('a cold start', () => {
     issuer.behave = { jwks: 'status-500' };
     expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
     expect(requestsFor(issuer, 'jwks')).toBe(3);
-    expect(await verdictOn(validator, issuer.token())).toBe('down: keys'); // at once, of the same failure
+    expect(await verdictOn(validator, issuer.token())).toBe('down: keys'); // without a request: the failure is cached for a second
     expect(requestsFor(issuer, 'jwks')).toBe(3);
     issuer.behave = {};
     elapse(1_000);

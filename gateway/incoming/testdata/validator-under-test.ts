@@ -32,7 +32,7 @@ type Incoming = Partial<IncomingConfig['vmcp']['incoming']>;
 export interface Setup {
   readonly oidc?: Oidc;
   readonly incoming?: Incoming;
-  /** Of the virtual server. */
+  /** Namespace of the virtual server. */
   readonly namespace?: string;
   readonly deps?: Partial<ValidatorDeps>;
 }

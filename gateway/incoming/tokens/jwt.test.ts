@@ -302,7 +302,7 @@ describe('token verification', () => {
     const long = issuer.token();
     const [first, second] = [await tested.validator.validate(short), await tested.validator.validate(long)];
     tested.elapse(6_000);
-    expect(tested.validator.validate(short)).toBeInstanceOf(Promise); // within the skew, but no longer remembered
+    expect(tested.validator.validate(short)).toBeInstanceOf(Promise); // still valid within the skew, but no longer cached
     expect(tested.validator.validate(long)).toBe(second);
     tested.elapse(55_000);
     expect(await tested.validator.validate(long)).not.toBe(second);

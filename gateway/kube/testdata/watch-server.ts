@@ -33,12 +33,11 @@ export interface OpenWatch {
 }
 
 /**
- * Speaks lists and watches as an API server does, and misbehaves when it is told to. It holds ConfigMaps only, and
- * serves every path.
+ * Serves lists and watches of ConfigMaps at every path, as an API server does. Tests can make it misbehave.
  */
 export class WatchServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
-  /** Answers for the next lists, and the next watches, instead of the right ones. */
+  /** Answers that replace the correct ones, for the next lists and the next watches. */
   readonly nextLists: Answer[] = [];
   readonly nextWatches: Answer[] = [];
   watches: OpenWatch[] = [];
@@ -65,7 +64,7 @@ export class WatchServer implements AsyncDisposable {
 
   lists = (): SeenRequest[] => this.requests.filter(({ query }) => !query.has('watch'));
 
-  /** Changes an object, and tells those who watch unless it is `quiet`. */
+  /** Changes an object, and sends the change to all watches unless it is `quiet`. */
   put(name: string, data: Record<string, string> = {}, { quiet = false } = {}): KubeObject {
     this.#version += 1;
     const known = this.#objects.has(name);

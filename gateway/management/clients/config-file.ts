@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 
 /** Folders of a user on this machine. */
 export interface UserFolders {
-  /** As `process.platform`. */
+  /** Value of `process.platform`. */
   readonly platform: string;
   readonly home: string;
   /** `$XDG_CONFIG_HOME`; a relative value counts as absent. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Client, Endpoint } from './client.ts';
 import { entryOf, urlOf } from './entry.ts';
 import { FORMATS } from './formats/index.ts';
@@ -9,7 +10,7 @@ export type Edit = { readonly text: string } | { readonly problem: EditProblem }
 export interface EditProblem {
   /** Line in the file, when the problem has one. */
   readonly line?: number;
-  /** A continuation of the name of the file. */
+  /** Text that follows the file name in a sentence, such as "is not valid JSON". */
   readonly message: string;
   /** True: the file has an entry of the same name that points elsewhere. */
   readonly isTaken?: boolean;
@@ -120,16 +121,16 @@ const taken = (name: string, url: string | undefined): Edit => ({
 function read(
   text: string,
   client: Client,
-): { readonly data: Members; readonly entries: Servers } | { readonly problem: EditProblem } {
+): { readonly data: JsonObject; readonly entries: Servers } | { readonly problem: EditProblem } {
   const parsed = FORMATS[client.format].parse(text);
   if (!('data' in parsed)) {
     return { problem: { line: parsed.line, message: `${parsed.message}: correct the file, then try again` } };
   }
   const { data } = parsed;
   const { key, isList } = placeOf(client);
-  if (!isMembers(data)) return { problem: { message: 'must hold an object: correct the file, then try again' } };
+  if (!isObject(data)) return { problem: { message: 'must hold an object: correct the file, then try again' } };
   const servers = data[key] ?? (isList ? [] : {});
-  if (isList ? !Array.isArray(servers) : !isMembers(servers)) {
+  if (isList ? !Array.isArray(servers) : !isObject(servers)) {
     const message = `must have ${isList ? 'a list' : 'an object'} in "${key}": correct the file, then try again`;
     return { problem: { message } };
   }
@@ -139,15 +140,10 @@ function read(
   return { data, entries: new Map(entries) };
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const nameOf = (entry: unknown): string => (isMembers(entry) ? String(entry['name']) : '');
+const nameOf = (entry: unknown): string => (isObject(entry) ? String(entry['name']) : '');
 
 /** Returns the data of a file without one server, and without an empty object of servers. */
-function othersOf(data: Members, client: Client, name: string): unknown {
+function othersOf(data: JsonObject, client: Client, name: string): unknown {
   const { key, isList } = placeOf(client);
   const { [key]: servers, ...rest } = data;
   const others: unknown = isList

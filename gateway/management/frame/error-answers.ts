@@ -17,6 +17,13 @@ export interface ErrorAnswer {
   readonly isStructured: boolean;
 }
 
+/** Error of an operation that would open one stream too many. */
+export const STREAM_LIMIT_ERROR = {
+  code: 'too_many_streams',
+  status: 503,
+  message: 'too many streams are open: close one, or read without follow',
+};
+
 /** Answers an error that an operation, or the reading of its input, has thrown. */
 export function answerError(operation: ManagementOperation, log: Logger) {
   return (req: Request, res: Response, thrown: unknown): void => {
@@ -41,11 +48,12 @@ export function sendError(req: Request, res: Response, answer: ErrorAnswer): voi
   res.status(answer.status).end(text);
 }
 
-function encode(
-  { headers }: Request,
-  { status, code, message, isStructured }: ErrorAnswer,
-): [type: string, text: string] {
-  if ((headers.accept ?? '').includes('application/problem+json')) {
+/** Returns true for a client that asks for problem details. */
+export const wantsProblem = ({ headers }: Request): boolean =>
+  (headers.accept ?? '').includes('application/problem+json');
+
+function encode(req: Request, { status, code, message, isStructured }: ErrorAnswer): [type: string, text: string] {
+  if (wantsProblem(req)) {
     const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: message, code };
     return ['application/problem+json', `${JSON.stringify(problem)}\n`];
   }

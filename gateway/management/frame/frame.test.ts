@@ -56,6 +56,11 @@ it('answers an error as problem details if the client asks for them', async () =
   const { headers, json } = await send('GET', `${P}/groups/nobody`, undefined, { accept: 'application/problem+json' });
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(json).toMatchObject({ status: 404, title: 'Not Found', code: 'group_not_found' });
+  const wrong = await send('PUT', `${P}/groups`, {}, { accept: 'application/problem+json' });
+  expect([wrong.headers.get('allow'), wrong.json]).toMatchObject([
+    'GET, POST',
+    { status: 405, title: 'Method Not Allowed', detail: 'use GET or POST', code: 'method_not_allowed' },
+  ]);
 });
 
 it('describes every operation in the OpenAPI document', async () => {
@@ -71,6 +76,16 @@ it('describes every operation in the OpenAPI document', async () => {
 
 it('answers /health with 204 and the version of vmcp', async () => {
   const { send } = await startManagementServer();
-  expect((await send('GET', '/health')).status).toBe(204);
+  const { status, headers } = await send('GET', '/health');
+  expect([status, headers.get('content-type')]).toEqual([204, null]);
   expect((await send('GET', `${P}/version`)).json).toEqual({ version: '1.2.3' });
+});
+
+it('names the process in /health', async () => {
+  const [first, second] = [await startManagementServer(), await startManagementServer()];
+  const nonceOf = async ({ send }: typeof first) => (await send('GET', '/health')).headers.get('x-server-nonce');
+  const nonce = await nonceOf(first);
+  expect(nonce).toMatch(/^[\w-]{36}$/u);
+  expect(await nonceOf(first)).toBe(nonce);
+  expect(await nonceOf(second)).not.toBe(nonce);
 });

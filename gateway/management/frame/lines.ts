@@ -23,8 +23,11 @@ export async function streamLines(
 ): Promise<void> {
   const isEvents = req.accepts(['text/plain', EVENTS]) === EVENTS;
   const encode = isEvents ? eventOf : (line: string): string => `${line}\n`;
-  res.status(200).set({ 'content-type': isEvents ? EVENTS : TEXT, 'x-accel-buffering': 'no' });
-  res.flushHeaders();
+  res
+    .status(200)
+    .setHeader('content-type', isEvents ? EVENTS : TEXT)
+    .setHeader('x-accel-buffering', 'no')
+    .flushHeaders();
   const beat = (): void => {
     if (!res.writableNeedDrain) res.write(':\n\n');
   };

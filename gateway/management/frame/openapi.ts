@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
-import { TAGS, type ManagementError, type ManagementOperation } from '../operation.ts';
+import { STREAM_LIMIT_ERROR } from './error-answers.ts';
+import { TAGS, type ManagementError, type ManagementOperation, type Success } from '../operation.ts';
 
 /** Document in JSON. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -123,13 +124,14 @@ function parametersOf(place: 'path' | 'query', schema: TObject | undefined): Jso
 
 function responsesOf(operation: ManagementOperation): Json {
   const { success } = operation;
+  const headers = headersOf(success);
   const answers = Map.groupBy(errorsOf(operation), ({ status }) => status);
   return {
     [String(success.status)]: {
       description: success.body === undefined && success.hasLines !== true ? 'Done.' : 'The result.',
       ...(success.body && { content: { 'application/json': { schema: success.body } } }),
       ...(success.hasLines === true && { content: LINES }),
-      ...(success.location && { headers: { Location: { schema: { type: 'string' } } } }),
+      ...(Object.keys(headers).length > 0 && { headers }),
     },
     ...Object.fromEntries([...answers].map(([status, errors]) => [String(status), errorResponse(operation, errors)])),
   };
@@ -139,6 +141,13 @@ const LINES = {
   'text/plain': { schema: { type: 'string', description: 'Lines.' } },
   'text/event-stream': { schema: { type: 'string', description: 'One event for each line.' } },
 };
+
+const headersOf = ({ location, headers = {} }: Success): Json => ({
+  ...(location && { Location: { schema: { type: 'string' } } }),
+  ...Object.fromEntries(
+    Object.entries(headers).map(([name, { description }]) => [name, { description, schema: { type: 'string' } }]),
+  ),
+});
 
 export type CodedError = ManagementError & { readonly code: string };
 
@@ -157,6 +166,7 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...(reads ? [{ code: 'bad_request', status: 400, message: 'the request does not fit its schema' }] : []),
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
+    ...(operation.success.hasLines === true ? [STREAM_LIMIT_ERROR] : []),
     { code: 'internal_error', status: 500, message: 'an error of vmcp; its log has the cause' },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];

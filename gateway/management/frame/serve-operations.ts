@@ -4,13 +4,17 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext } from '../context.ts';
 import type { ManagementOperation } from '../operation.ts';
-import { answerError, logFailure, sendError } from './error-answers.ts';
+import { answerError, logFailure, sendError, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
 import { sendLines, streamLines } from './lines.ts';
 import { limitTime, type LimitedCall } from './time-limit.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
+const METHOD_NOT_ALLOWED = { status: 405, code: 'method_not_allowed', isStructured: false } as const;
+/** Most streams at once: they must leave connections of the listener to other requests. */
+const MOST_STREAMS = 64;
+const TOO_MANY_STREAMS = { ...STREAM_LIMIT_ERROR, isStructured: false };
 
 /** First segments of the paths that belong to the API, so that unknown paths below them get its 404. */
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
@@ -28,17 +32,19 @@ export function serveOperations(
   context: ManagementContext,
   { log, draining }: Process,
 ): RequestHandler {
+  const streams = { open: 0 };
   const endpoints = new Map(
     operations.map((operation) => {
       const paths = pathsOf(operation, operations);
-      return [endpointOf(operation, paths, { context, log, draining }), operation];
+      return [endpointOf(operation, paths, { context, streams, log, draining }), operation];
     }),
   );
   const answer = route(
     [...endpoints.keys()],
     {
-      methodNotAllowed: (res) => {
-        res.status(405).end();
+      methodNotAllowed: (res, message) => {
+        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
@@ -69,12 +75,15 @@ function pathsOf({ method, path }: ManagementOperation, operations: readonly Man
   return method === 'GET' || isTaken ? [path] : [path, unnamed];
 }
 
-function endpointOf(
-  operation: ManagementOperation,
-  paths: readonly string[],
-  { context, log, draining }: Process & { readonly context: ManagementContext },
-): Operation {
+interface Server extends Process {
+  readonly context: ManagementContext;
+  /** Number of open streams. */
+  readonly streams: { open: number };
+}
+
+function endpointOf(operation: ManagementOperation, paths: readonly string[], server: Server): Operation {
   const { method, input, timeoutMs = TIMEOUT_MS } = operation;
+  const { context } = server;
   return {
     method,
     paths,
@@ -83,8 +92,8 @@ function endpointOf(
       const call = limitTime(res, timeoutMs);
       try {
         const result = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);
-        if (isStream(result)) await sendStream(req, res, result, { call, log, draining });
-        else sendResult(operation, res, result);
+        if (isStream(result)) await sendStream(req, res, result, { ...server, call });
+        else sendResult(operation, context, res, result);
       } finally {
         call.end();
       }
@@ -95,31 +104,44 @@ function endpointOf(
 const isStream = (result: unknown): result is AsyncIterable<string> =>
   typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 
-/** Sends a stream until it ends, the client disconnects, or the process drains. */
+/** Sends a stream until it ends, the client disconnects, or the process drains. Answers 503 when too many are open. */
 async function sendStream(
   req: Request,
   res: Response,
   lines: AsyncIterable<string>,
-  { call, log, draining }: Process & { readonly call: LimitedCall },
+  { call, streams, log, draining }: Server & { readonly call: LimitedCall },
 ): Promise<void> {
   call.removeLimit();
   const end = (): void => {
     call.abort(draining.reason);
   };
+  if (streams.open >= MOST_STREAMS) {
+    end();
+    sendError(req, res, TOO_MANY_STREAMS);
+    return;
+  }
   draining.addEventListener('abort', end, { once: true });
   if (draining.aborted) end();
+  streams.open += 1;
   try {
     await streamLines(req, res, lines, call.signal);
   } catch (error) {
     logFailure(log, error, req, res);
     throw error;
   } finally {
+    streams.open -= 1;
     draining.removeEventListener('abort', end);
   }
 }
 
-function sendResult({ success }: ManagementOperation, res: Response, result: unknown): void {
-  const { location, status } = success;
+function sendResult(
+  { success }: ManagementOperation,
+  context: ManagementContext,
+  res: Response,
+  result: unknown,
+): void {
+  const { location, status, headers = {} } = success;
+  for (const [name, { value }] of Object.entries(headers)) res.setHeader(name, value(context));
   if (location) res.setHeader('location', location(result as never));
   res.status(status);
   if (success.hasLines === true) sendLines(res, result as readonly string[]);

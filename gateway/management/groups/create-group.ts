@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { GROUP_NAME, MAX_GROUP_NAME } from './groups.ts';
+import { GroupName } from './group.ts';
 
 export const createGroup = defineManagementOperation({
   id: 'createGroup',
@@ -8,7 +8,7 @@ export const createGroup = defineManagementOperation({
   path: `${API_BASE}/groups`,
   tag: 'groups',
   summary: 'Create a group',
-  input: { body: Type.Object({ name: Type.String({ pattern: GROUP_NAME, maxLength: MAX_GROUP_NAME }) }) },
+  input: { body: Type.Object({ name: GroupName }) },
   success: { status: 201, body: Type.Object({ name: Type.String() }) },
   errors: {
     group_exists: { status: 409, message: 'there is already a group of this name: choose another one' },

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { OperationError } from '../../http/endpoint/request-error.ts';
 import { startManagementServer } from '../testdata/management-server.ts';
+import { inMemoryWorkloads, workloadOf } from '../workloads/testdata/in-memory-workloads.ts';
 
 const P = '/api/v1beta';
 
@@ -32,4 +34,44 @@ it.each([
 ])('answers %s %s with %j by %i', async (method, path, body, status) => {
   const { send } = await startManagementServer();
   expect((await send(method, `${P}${path}`, body)).status).toBe(status);
+});
+
+it('says in plain words which names fit', async () => {
+  const { send } = await startManagementServer();
+  const rule = 'Name of the group: lower-case letters, digits, "_" and "-", with single spaces between words.';
+  expect((await send('POST', `${P}/groups`, { name: 'Upper' })).text).toBe(`body.name is not valid: ${rule}\n`);
+  expect((await send('GET', `${P}/groups/Upper`)).text).toBe(`path.name is not valid: ${rule}\n`);
+  expect((await send('POST', `${P}/groups`, '[]')).text).toBe('body must be a JSON object\n');
+  expect((await send('POST', `${P}/groups`, { name: 5 })).text).toBe('body.name must be a string\n');
+  expect((await send('POST', `${P}/clients/register`, { names: [] })).text).toBe('body.names must not be empty\n');
+});
+
+describe('the workloads of a deleted group', () => {
+  const start = async () => {
+    const members = [workloadOf({ name: 'a', group: 'work' }), workloadOf({ name: 'b' })];
+    const workloads = inMemoryWorkloads(members);
+    const { send } = await startManagementServer({ workloads: () => workloads });
+    await send('POST', `${P}/groups`, { name: 'work' });
+    return { workloads, remove: (query = '') => send('DELETE', `${P}/groups/work${query}`) };
+  };
+
+  it('move to the default group', async () => {
+    const { workloads, remove } = await start();
+    expect((await remove()).status).toBe(204);
+    expect(workloads.calls).toEqual([['edit', { group: 'default' }]]);
+    expect((await workloads.get('a')).config.group).toBe('default');
+  });
+
+  it('are deleted with with-workloads=true', async () => {
+    const { workloads, remove } = await start();
+    expect((await remove('?with-workloads=true')).status).toBe(204);
+    expect(workloads.calls).toEqual([['remove', ['a']]]);
+  });
+
+  it('keep their group when one of them cannot move', async () => {
+    const { workloads, remove } = await start();
+    workloads.failure = new OperationError('managed_by_files', 'work.yaml:3 has the workload');
+    expect(await remove()).toMatchObject({ status: 400, text: 'work.yaml:3 has the workload\n' });
+    expect((await remove()).status).toBe(204);
+  });
 });

@@ -1,7 +1,18 @@
 import { Type, type Static } from 'typebox';
-import { GROUP_NAME, type GroupRecord } from './groups.ts';
+import { GROUP_NAME, MAX_GROUP_NAME, type GroupRecord } from './groups.ts';
 
-export const GroupPath = Type.Object({ name: Type.String({ pattern: GROUP_NAME, description: 'Name of the group.' }) });
+const NAME_RULE = 'lower-case letters, digits, "_" and "-", with single spaces between words.';
+
+export const GroupPath = Type.Object({
+  name: Type.String({ pattern: GROUP_NAME, description: `Name of the group: ${NAME_RULE}` }),
+});
+
+/** Name of a new group. */
+export const GroupName = Type.String({
+  pattern: GROUP_NAME,
+  maxLength: MAX_GROUP_NAME,
+  description: `Name of the group: ${NAME_RULE}`,
+});
 
 export const Group = Type.Object({
   name: Type.String(),

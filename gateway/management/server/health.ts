@@ -7,7 +7,15 @@ export const getHealth = defineManagementOperation({
   tag: 'server',
   summary: 'Check that the API answers',
   input: {},
-  success: { status: 204 },
+  success: {
+    status: 204,
+    headers: {
+      'X-Server-Nonce': {
+        description: 'Random text of this process. Another text means that vmcp has restarted.',
+        value: ({ nonce }) => nonce,
+      },
+    },
+  },
   errors: {},
   run: () => undefined,
 });

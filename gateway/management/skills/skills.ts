@@ -31,7 +31,7 @@ export interface SkillsOptions {
   readonly now: () => number;
   /** Lists the skills of registries; absent without registries. */
   readonly registrySkills?: RegistrySkills | undefined;
-  /** Allows sources on private and loopback addresses; http on loopback only. */
+  /** Allows sources on private and loopback addresses; http on loopback only. An OCI registry on loopback needs no permission. */
   readonly allowPrivateIp?: boolean | undefined;
 }
 
@@ -176,11 +176,20 @@ export class Skills {
     await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
     const workFolder = await mkdtemp(join(this.#workFolder, 'skill-'));
     const outbound = createOutbound({ policy: this.#policy });
-    const deps = { outbound, policy: this.#policy, lookup: systemLookup, env, home: folders.home, registrySkills };
+    const localOutbound = createOutbound({ policy: { ...this.#policy, allowLoopback: true } });
+    const deps = {
+      outbound,
+      localOutbound,
+      policy: this.#policy,
+      lookup: systemLookup,
+      env,
+      home: folders.home,
+      registrySkills,
+    };
     try {
       return await run((request) => downloadSkill({ ...request, workFolder, signal }, deps));
     } finally {
-      await outbound.close();
+      await Promise.all([outbound.close(), localOutbound.close()]);
       await rm(workFolder, { recursive: true, force: true });
     }
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '../../../e2e/harness/poll.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
-import { changeFiles, UserFileError } from './write-files.ts';
+import { changeFiles, translated, UserFileError } from './write-files.ts';
 
 async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'vmcp-write-'));
@@ -119,4 +119,17 @@ it('leaves the old or the new content when the process is killed', async () => {
     await once(child, 'exit');
     expect(await readFile(path, 'utf8')).toMatch(new RegExp(`^(?:a{${String(size)}}|b{${String(size)}})$`, 'u'));
   }
+});
+
+it.each([
+  ['ENOSPC', 'free some space on its disk'],
+  ['EDQUOT', 'free some space on its disk'],
+  ['EROFS', 'make it and its folder writable'],
+])('says what to do about %s', (code, advice) => {
+  const fail = () => {
+    throw Object.assign(new Error('failed'), { code });
+  };
+  expect(() => translated('/a/mcp.json', 'written', fail)).toThrow(
+    `/a/mcp.json cannot be written (${code}): ${advice}, then try again`,
+  );
 });

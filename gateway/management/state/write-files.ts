@@ -136,9 +136,13 @@ export function translated<Result>(path: string, action: 'read' | 'written', run
     if (error instanceof UserFileError) throw error;
     const code = codeOf(error);
     if (code === undefined) throw error;
-    const advice = action === 'read' ? 'make it readable' : 'make it and its folder writable';
-    throw new UserFileError(`${path} cannot be ${action} (${code}): ${advice}, then try again`, error);
+    throw new UserFileError(`${path} cannot be ${action} (${code}): ${adviceFor(code, action)}, then try again`, error);
   }
+}
+
+function adviceFor(code: string, action: 'read' | 'written'): string {
+  if (action === 'read') return 'make it readable';
+  return code === 'ENOSPC' || code === 'EDQUOT' ? 'free some space on its disk' : 'make it and its folder writable';
 }
 
 /** Returns true for a file, a folder or a symbolic link, even one without a target. */

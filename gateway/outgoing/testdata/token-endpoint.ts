@@ -40,7 +40,7 @@ export const numbered = (members: object = {}): TokenAnswer => {
   };
 };
 
-/** A token endpoint on a loopback port that answers as it is told. Ends with the test. */
+/** Starts a token endpoint on a loopback port that sends the answers of the test. It stops with the test. */
 export async function tokenEndpoint(answer: TokenAnswer = numbered()): Promise<TokenEndpoint> {
   const seen: TokenRequest[] = [];
   const server = createServer((req, res) => {

@@ -11,21 +11,21 @@ interface Grant {
   readonly idTokenExpiresIn?: number;
 }
 
-/** What a provider answers to the refresh tokens of one login, the last one again and again. */
+/** Answer of a provider to a refresh. The last answer of a list repeats. */
 type RefreshAnswer = Grant | 'dead' | 'unavailable';
 
-/** A store and the world around it. */
+/** A store of upstream tokens, with scripted providers and a clock. */
 export interface UpstreamTokensWorld {
   readonly tokens: UpstreamTokens;
-  /** A login at a provider; without `refreshes` it leaves no refresh token behind. */
+  /** Stores the tokens of a login at a provider, without a refresh token when `refreshes` is absent. */
   login(owner: UpstreamTokenOwner, provider: string, grant: Grant, refreshes?: readonly RefreshAnswer[]): Promise<void>;
-  /** As a logout does it. */
+  /** Deletes the tokens of a provider, as a logout does. */
   logout(owner: UpstreamTokenOwner, provider: string): Promise<void>;
-  /** How many refreshes the providers have seen. */
+  /** Number of refresh requests that the providers have received. */
   refreshCount(): number;
   advance(ms: number): void;
   setStoreDown(down: boolean): Promise<void>;
-  /** Which ID token a text is; absent: the text itself. */
+  /** Returns the ID token that stands for a name. When absent, the name itself is the token. */
   idTokenNamed?(text: string): string;
 }
 
@@ -36,7 +36,7 @@ const NEXT = { accessToken: 'second-access', expiresIn: 3_600 };
 
 const accessOf = (token: UpstreamToken): string => token.accessToken.reveal();
 
-/** What every `UpstreamTokens` does. `start` gives a new and empty world for each test. */
+/** Tests that every `UpstreamTokens` must pass. `start` returns a new, empty world for each test. */
 export function describeUpstreamTokens(name: string, start: () => Promise<UpstreamTokensWorld>): void {
   /** The fault and the provider of a `get` that gives nothing. */
   async function failure({ tokens }: UpstreamTokensWorld, ...args: Parameters<UpstreamTokens['get']>) {
@@ -52,7 +52,7 @@ export function describeUpstreamTokens(name: string, start: () => Promise<Upstre
   const loginNeeded: LoginNeeded = (provider = 'github') => ({ fault: 'reauthenticate', provider });
 
   describe(name, () => {
-    it('gives what a login left behind, and the same at the next call', async () => {
+    it('returns the token of a login, and the same token at the next call', async () => {
       const world = await start();
       await world.login(ALICE, 'github', GRANT);
       expect(accessOf(await world.tokens.get(ALICE, 'github'))).toBe('first-access');
@@ -60,7 +60,7 @@ export function describeUpstreamTokens(name: string, start: () => Promise<Upstre
       expect(world.refreshCount()).toBe(0);
     });
 
-    it('gives nothing for a provider or a login that it does not know, and names the provider', async () => {
+    it('requires a login for an unknown provider or login, and names the provider', async () => {
       const world = await start();
       expect(await failure(world, ALICE, 'github')).toEqual(loginNeeded());
       await world.login(ALICE, 'github', GRANT);
@@ -74,7 +74,7 @@ export function describeUpstreamTokens(name: string, start: () => Promise<Upstre
       ['no client', { clientId: undefined }],
       ['another login', { tsid: 'tsid-of-bob' }],
       ['a name that every object has', { tsid: '__proto__' }],
-    ])('gives nothing to %s, and the owner keeps it', async (_, difference) => {
+    ])('returns no token to %s, and the owner keeps it', async (_, difference) => {
       const world = await start();
       await world.login(ALICE, 'github', GRANT, [NEXT]);
       expect(await failure(world, { ...ALICE, ...difference }, 'github')).toEqual(loginNeeded());
@@ -84,21 +84,21 @@ export function describeUpstreamTokens(name: string, start: () => Promise<Upstre
       expect(world.refreshCount()).toBe(0);
     });
 
-    it('tells pairs of login and provider apart whatever their letters', async () => {
+    it('distinguishes pairs of login and provider with the same concatenation', async () => {
       const world = await start();
       await world.login({ ...ALICE, tsid: 'a' }, 'b-c', GRANT);
       expect(await failure(world, { ...ALICE, tsid: 'a-b' }, 'c')).toEqual(loginNeeded('c'));
       expect(await failure(world, { ...ALICE, tsid: 'a:b' }, 'c')).toEqual(loginNeeded('c'));
     });
 
-    it('gives nothing after a logout', async () => {
+    it('returns no token after a logout', async () => {
       const world = await start();
       await world.login(ALICE, 'github', GRANT, [NEXT]);
       await world.logout(ALICE, 'github');
       expect(await failure(world, ALICE, 'github')).toEqual(loginNeeded());
     });
 
-    it('gives what the latest of two logins left behind', async () => {
+    it('returns the token of the latest of two logins', async () => {
       const world = await start();
       await world.login(ALICE, 'github', GRANT, ['dead']);
       await world.login(ALICE, 'github', NEXT);
@@ -109,14 +109,14 @@ export function describeUpstreamTokens(name: string, start: () => Promise<Upstre
     describeRefusal(start, failure, loginNeeded);
     describeIdTokens(start);
 
-    it('shows no token to JSON, to a text or to an error', async () => {
+    it('hides the token in JSON, in texts and in errors', async () => {
       const world = await start();
       await world.login(ALICE, 'github', { ...GRANT, idToken: 'first-id', idTokenExpiresIn: 3_600 });
       const token = await world.tokens.get(ALICE, 'github', { idToken: true });
       expect(`${JSON.stringify(token)} ${String(token.accessToken)}`).not.toMatch(/first-/u);
     });
 
-    it('says that the store is down, and gives the token when it is up again', async () => {
+    it('reports that the store is down, and returns the token when it is up again', async () => {
       const world = await start();
       await world.login(ALICE, 'github', GRANT);
       await world.setStoreDown(true);
@@ -155,14 +155,14 @@ function describeExpiry(start: Start, failure: Failure, loginNeeded: LoginNeeded
     expect(world.refreshCount()).toBe(0);
   });
 
-  it('asks for a login when an expired token has no refresh token', async () => {
+  it('requires a login when an expired token has no refresh token', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT);
     world.advance(3_600_000);
     expect(await failure(world, ALICE, 'github')).toEqual(loginNeeded());
   });
 
-  it('asks for a login when the grant is dead, and asks the provider no second time', async () => {
+  it('requires a login when the grant is dead, and sends no second request to the provider', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, ['dead']);
     world.advance(3_600_000);
@@ -171,14 +171,14 @@ function describeExpiry(start: Start, failure: Failure, loginNeeded: LoginNeeded
     expect(world.refreshCount()).toBe(1);
   });
 
-  it('goes on with a token that is about to expire while the provider does not answer', async () => {
+  it('returns a token that is about to expire while the provider does not answer', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, ['unavailable']);
     world.advance(3_590_000);
     expect(accessOf(await world.tokens.get(ALICE, 'github'))).toBe('first-access');
   });
 
-  it('says that the provider does not answer once the token has expired, and recovers', async () => {
+  it('reports that the provider does not answer once the token has expired, and recovers', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, ['unavailable', NEXT]);
     world.advance(3_600_000);
@@ -186,7 +186,7 @@ function describeExpiry(start: Start, failure: Failure, loginNeeded: LoginNeeded
     expect(accessOf(await world.tokens.get(ALICE, 'github'))).toBe('second-access');
   });
 
-  it('refreshes once for 50 callers at the same time, and a dead grant fails each of them', async () => {
+  it('refreshes once for 50 concurrent callers, and a dead grant fails each of them', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, [NEXT]);
     await world.login(BOB, 'github', GRANT, ['dead']);
@@ -200,7 +200,7 @@ function describeExpiry(start: Start, failure: Failure, loginNeeded: LoginNeeded
     expect(world.refreshCount()).toBe(2);
   });
 
-  it('never gives one user the token of another, whoever refreshes when', async () => {
+  it('never returns the token of another user, in any order of refreshes', async () => {
     const world = await start();
     const users = Array.from({ length: 20 }, (_, n) => ({ ...ALICE, tsid: `t${String(n)}`, subject: `u${String(n)}` }));
     for (const user of users) {
@@ -217,7 +217,7 @@ function describeExpiry(start: Start, failure: Failure, loginNeeded: LoginNeeded
 }
 
 function describeRefusal(start: Start, failure: Failure, loginNeeded: LoginNeeded): void {
-  it('obtains another token in place of a refused one, once for 50 callers at the same time', async () => {
+  it('replaces a refused token once for 50 concurrent callers', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, [NEXT]);
     const refused = (await world.tokens.get(ALICE, 'github')).accessToken;
@@ -232,14 +232,14 @@ function describeRefusal(start: Start, failure: Failure, loginNeeded: LoginNeede
   it.each([
     ['without a refresh token', undefined],
     ['of a dead grant', ['dead' as const]],
-  ])('asks for a login in place of a refused token %s', async (_, refreshes) => {
+  ])('requires a login after a refused token %s', async (_, refreshes) => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, refreshes);
     const refused = (await world.tokens.get(ALICE, 'github')).accessToken;
     expect(await failure(world, ALICE, 'github', { refused })).toEqual(loginNeeded());
   });
 
-  it('knows a refused token by its text, and takes no other for it', async () => {
+  it('recognizes a refused token by its exact text only', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, [NEXT]);
     const get = async (text: string) => accessOf(await world.tokens.get(ALICE, 'github', { refused: new Secret(text) }));
@@ -248,7 +248,7 @@ function describeRefusal(start: Start, failure: Failure, loginNeeded: LoginNeede
     expect(await get('first-access')).toBe('second-access');
   });
 
-  it('never gives a refused token again while the provider does not answer', async () => {
+  it('never returns a refused token again while the provider does not answer', async () => {
     const world = await start();
     await world.login(ALICE, 'github', GRANT, ['unavailable', NEXT]);
     const refused = (await world.tokens.get(ALICE, 'github')).accessToken;
@@ -262,14 +262,14 @@ function describeIdTokens(start: Start): void {
   const idOf = ({ idTokenNamed = (text) => text }: UpstreamTokensWorld, { idToken }: UpstreamToken) =>
     idToken && idTokenNamed(idToken.reveal());
 
-  it('gives the ID token of the login while it is valid', async () => {
+  it('returns the ID token of the login while it is valid', async () => {
     const world = await start();
     await world.login(ALICE, 'corp', WITH_ID, [NEXT]);
     expect(idOf(world, await world.tokens.get(ALICE, 'corp', { idToken: true }))).toBe('first-id');
     expect(world.refreshCount()).toBe(0);
   });
 
-  it('refreshes for an ID token that has expired only when one is wanted', async () => {
+  it('refreshes for an expired ID token only when one is requested', async () => {
     const world = await start();
     await world.login(ALICE, 'corp', WITH_ID, [{ ...NEXT, idToken: 'second-id', idTokenExpiresIn: 300 }]);
     world.advance(300_000);
@@ -279,7 +279,7 @@ function describeIdTokens(start: Start): void {
     expect(world.refreshCount()).toBe(1);
   });
 
-  it('keeps the ID token of the login when a refresh brings none', async () => {
+  it('keeps the ID token of the login when a refresh returns none', async () => {
     const world = await start();
     await world.login(ALICE, 'corp', { ...WITH_ID, idTokenExpiresIn: 7_200 }, [NEXT]);
     world.advance(3_600_000);
@@ -287,7 +287,7 @@ function describeIdTokens(start: Start): void {
     expect([accessOf(token), idOf(world, token)]).toEqual(['second-access', 'first-id']);
   });
 
-  it('dates an ID token that has expired and cannot be renewed', async () => {
+  it('returns an expired ID token that cannot be renewed only together with its expiry', async () => {
     const world = await start();
     await world.login(ALICE, 'corp', WITH_ID, [NEXT]);
     world.advance(300_000);

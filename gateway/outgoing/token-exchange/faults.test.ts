@@ -5,7 +5,7 @@ import { callerOf } from '../testdata/callers.ts';
 import { credentialError, strategyWorld } from '../testdata/strategy-deps.ts';
 import { GOOD_REPLY, json, tokenEndpoint, type TokenAnswer } from '../testdata/token-endpoint.ts';
 
-/** What no error and no log line may repeat. */
+/** Secret that no error and no log line may contain. */
 const CANARY = 'CANARY';
 
 async function exchanging(answer: TokenAnswer, limits = {}, config = {}) {

@@ -407,7 +407,7 @@ describe('after a 401 of the backend', () => {
     expect(endpoint.seen).toHaveLength(2);
   });
 
-  it('to other headers, the call is not retried', async () => {
+  it('to headers that it did not create, the call is not retried', async () => {
     const { authenticator, alice } = await exchanging();
     expect(authenticator.refused(alice, { 'x-other': 'a' })).toBe(false);
   });

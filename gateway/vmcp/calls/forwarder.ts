@@ -99,7 +99,11 @@ export class Forwarder {
   /** Denies the call when a policy fails. */
   #fault(error: unknown): Decision {
     this.#deps.log.error('a policy failed', { error: stackOf(error) });
-    return { verdict: 'deny', reason: 'policy_failed', message: 'the gateway cannot decide on this call' };
+    return {
+      verdict: 'deny',
+      reason: 'policy_failed',
+      message: 'a policy of the gateway failed, so the call was not sent',
+    };
   }
 
   #send(
@@ -115,7 +119,7 @@ export class Forwarder {
   ): void {
     const { body, envelope } = request;
     const { params, method } = envelope;
-    if (params === undefined || method === undefined) throw new Error('routed without params');
+    if (params === undefined || method === undefined) throw new Error('a routed request has no params');
     const backend = this.#deps.fleet.runtime(route.backend);
     if (!backend) {
       // the list that stays in use during a conflict may name a removed backend

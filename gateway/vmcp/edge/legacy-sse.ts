@@ -8,10 +8,9 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import type { Answer, CallRefusal } from '../answers/answer.ts';
 import { errorMessage, resultMessage } from '../message.ts';
-import { endpointPrefix } from './endpoint-prefix.ts';
 import { serveRequest, handleMessage } from './dispatch.ts';
+import { endpointPrefix } from './endpoint-prefix.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import {
   answerBug,
@@ -23,6 +22,7 @@ import {
   type EdgeOptions,
 } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
+import { StreamAnswer } from './stream-answer.ts';
 
 /** Time that a client has for `initialize` before its stream is closed. */
 const INITIALIZE_WITHIN_MS = 30_000;
@@ -53,56 +53,69 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
         return;
       }
       const id = randomUUID();
-      const connection: Connection = { res, principal: principalOf(res), session: undefined };
-      connections.set(id, connection);
-      res.writeHead(200, {
-        'content-type': 'text/event-stream',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-      });
-      res.write(`event: endpoint\ndata: ${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}\n\n`);
-      const unused = setTimeout(() => {
-        if (!connection.session) res.end();
-      }, INITIALIZE_WITHIN_MS);
-      res.on('close', () => {
-        clearTimeout(unused);
-        connections.delete(id);
-        if (connection.session) server.sessions.end(connection.session);
-      });
+      const messagesUrl = `${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}`;
+      connections.set(id, openStream(server, res, messagesUrl));
+      res.on('close', () => connections.delete(id));
     },
     post: (req, res) => {
       const connection = connections.get(new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '');
-      if (connection?.principal !== principalOf(res)) {
-        refuseSession(res);
-        return;
-      }
-      const refusal = refuseType(req);
-      if (refusal) {
-        refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
-        return;
-      }
-      let held: HeldBytes | undefined;
-      const hold = (bytes: number): boolean =>
-        (held ??= server.accountOf(connection.principal).request()).resize(bytes);
-      readBody(
-        req,
-        { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE, hold },
-        (body) => {
-          onMessage(server, options, connection, req, res, body, held);
-          held?.release();
-        },
-        (reason) => {
-          held?.release();
-          if (reason === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
-          else if (reason === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
-          else if (reason === 'not_held') {
-            server.refused('request_bytes');
-            refuseBody(req, res);
-          }
-        },
-      );
+      if (connection?.principal === principalOf(res)) readMessage(server, options, connection, req, res);
+      else refuseSession(res);
     },
   };
+}
+
+/** Starts the event stream of a client. It ends its session when it closes, and closes when no session begins in time. */
+function openStream(server: VirtualServer, res: Response, messagesUrl: string): Connection {
+  const connection: Connection = { res, principal: principalOf(res), session: undefined };
+  res.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  });
+  res.write(`event: endpoint\ndata: ${messagesUrl}\n\n`);
+  const unused = setTimeout(() => {
+    if (!connection.session) res.end();
+  }, INITIALIZE_WITHIN_MS);
+  res.on('close', () => {
+    clearTimeout(unused);
+    if (connection.session) server.sessions.end(connection.session);
+  });
+  return connection;
+}
+
+/** Reads the body of a message within the budgets, and handles the message. */
+function readMessage(
+  server: VirtualServer,
+  options: EdgeOptions,
+  connection: Connection,
+  req: Request,
+  res: Response,
+): void {
+  const refusal = refuseType(req);
+  if (refusal) {
+    refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
+    return;
+  }
+  let held: HeldBytes | undefined;
+  const hold = (bytes: number): boolean => (held ??= server.accountOf(connection.principal).request()).resize(bytes);
+  readBody(
+    req,
+    { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE, hold },
+    (body) => {
+      onMessage(server, options, connection, req, res, body, held);
+      held?.release();
+    },
+    (reason) => {
+      held?.release();
+      if (reason === 'too_large') refuseTooLarge(req, res, 'the body is longer than the gateway accepts');
+      else if (reason === 'not_kept') refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
+      else if (reason === 'not_held') {
+        server.refused('request_bytes');
+        refuseBody(req, res);
+      }
+    },
+  );
 }
 
 function onMessage(
@@ -167,85 +180,4 @@ function initialize(
   session.streams.main.adopt(connection.res, identityOf(connection.res));
   session.streams.main.send(resultMessage(id, initializeResult(client.revision, options.version, resourcesSubscribe)));
   server.listen(session);
-}
-
-/** Answer on the only stream of the session. A long reply is collected first, so that no message interrupts it. */
-class StreamAnswer implements Answer {
-  readonly id: Buffer;
-  started = false;
-  readonly #session: Session;
-  readonly collects = true;
-  #parts: Buffer[] = [];
-
-  constructor(session: Session, id: Buffer) {
-    this.#session = session;
-    this.id = Buffer.from(id);
-  }
-
-  result(result: Buffer | string): void {
-    this.reply(resultMessage(this.id, result));
-  }
-
-  error(code: number, message: string, data?: unknown): void {
-    this.reply(errorMessage(this.id, code, message, data));
-  }
-
-  reply(message: Buffer): void {
-    this.started = true;
-    this.#session.streams.main.send(message);
-  }
-
-  part(piece: Buffer): boolean {
-    this.#parts.push(piece);
-    return true;
-  }
-
-  end(): void {
-    const reply = Buffer.concat(this.#parts);
-    this.drop();
-    this.reply(reply);
-  }
-
-  message(message: Buffer): void {
-    this.started = true;
-    this.#session.streams.main.send(message);
-  }
-
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    if (!scopes) this.#session.pendingChallenge = description;
-    return false;
-  }
-
-  refuse({ code, message, data }: CallRefusal): void {
-    this.error(code, message, data);
-  }
-
-  unavailable(): boolean {
-    return false;
-  }
-
-  busy(): boolean {
-    return false;
-  }
-
-  drop(): void {
-    this.#parts = [];
-  }
-
-  cut(): void {
-    this.drop();
-    this.error(CODE.internal, 'the reply of the backend is incomplete');
-  }
-
-  watchClient(): void {
-    // the session ends with its stream, and its calls with the session
-  }
-
-  unwatchClient(): void {
-    // see `watchClient`
-  }
-
-  onDrain(callback: () => void): void {
-    callback();
-  }
 }

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { PermissionProfile } from '../../contract/permission-profile.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { type SecretTarget, WorkloadSettings } from './settings.ts';
+import { readReference } from './run-config-of.ts';
+import { WorkloadSettings } from './settings.ts';
 
 /** Settings of a workload with all members; editing the workload with them changes nothing. */
 export const WorkloadDetails = Type.Object(
@@ -59,7 +60,7 @@ export function detailsOf(config: RunConfig): WorkloadDetails {
     target_port: config.target_port ?? 0,
     cmd_arguments: config.cmd_args ?? [],
     env_vars: config.env_vars ?? {},
-    secrets: (config.secrets ?? []).flatMap((text) => secretTarget(text) ?? []),
+    secrets: (config.secrets ?? []).flatMap((text) => readReference(text) ?? []),
     volumes: config.volumes ?? [],
     network_isolation: config.isolate_network ?? false,
     trust_proxy_headers: config.trust_proxy_headers ?? false,
@@ -95,16 +96,10 @@ function loginOf(login: RunConfig['remote_auth_config'] = {}): Login {
   const members = {
     ...pick(stored, ['issuer', 'authorize_url', 'token_url', 'client_id', 'scopes', 'resource']),
     ...pick(stored, ['use_pkce', 'skip_browser', 'callback_port', 'oauth_params']),
-    client_secret: secret === undefined ? undefined : secretTarget(secret),
-    bearer_token: token === undefined ? undefined : secretTarget(token),
+    client_secret: secret === undefined ? undefined : readReference(secret),
+    bearer_token: token === undefined ? undefined : readReference(token),
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
-
-/** Reads `NAME,target=TARGET`. Returns undefined for other text, which may be a secret itself. */
-function secretTarget(text: string): Static<typeof SecretTarget> | undefined {
-  const [, name, target] = /^([^,\s]+),target=([^,\s]+)$/u.exec(text) ?? [];
-  return name === undefined || target === undefined ? undefined : { name, target };
 }
 
 const pick = <T extends object, Key extends keyof T>(value: T, keys: readonly Key[]): Pick<T, Key> =>

@@ -3,6 +3,7 @@ import { PROXY_MODES, TRANSPORTS, type WorkloadSettings } from './settings.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Draft = Mutable<RunConfig>;
+type Login = NonNullable<RunConfig['remote_auth_config']>;
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_GROUP = 'default';
@@ -49,19 +50,33 @@ export const isPackage = (image: string): boolean => /^[a-z]+:\/\//u.test(image)
  * stored value, an empty one removes it. Values are checked by `runConfigProblems`.
  */
 export function runConfigOf(name: string, settings: WorkloadSettings, stored?: RunConfig): RunConfig {
-  const draft: Draft = { ...(stored ?? { schema_version: SCHEMA_VERSION }), name, base_name: name };
-  for (const [member, setting] of Object.entries(SAME)) {
-    const value = settings[setting];
-    if (value === undefined) continue;
-    if (hasNothing(value)) delete draft[member as keyof Draft];
-    else Object.assign(draft, { [member]: value });
-  }
+  const draft: Draft = {
+    ...sameMembers(stored ?? { schema_version: SCHEMA_VERSION }, settings, stored === undefined),
+    name,
+    base_name: name,
+  };
   applyPlace(draft, settings);
   applySecrets(draft, settings);
   applyOidc(draft, settings, stored);
   applyLogin(draft, settings);
   applyDefaults(draft, stored === undefined);
   return draft;
+}
+
+/**
+ * Applies the settings that both documents have. The details of a workload never show the path of its policy, and show
+ * false for an absent flag: to send them back changes nothing.
+ */
+function sameMembers(base: RunConfig, settings: WorkloadSettings, isNew: boolean): RunConfig {
+  const given = Object.entries(SAME).flatMap(([member, setting]) => {
+    const value: unknown = settings[setting];
+    const isAbsent = value === undefined || (setting === 'authz_config' && value === '');
+    const isDefault = value === false && !isNew && base[member as keyof RunConfig] === undefined;
+    return isAbsent || isDefault ? [] : [[member, value] as const];
+  });
+  const removed = new Set(given.filter(([, value]) => hasNothing(value)).map(([member]) => member));
+  const kept = Object.entries({ ...base, ...Object.fromEntries(given) }).filter(([member]) => !removed.has(member));
+  return Object.fromEntries(kept) as RunConfig;
 }
 
 /** Sets where the server runs and where clients reach it. An image replaces a remote URL, and the reverse. */
@@ -115,32 +130,45 @@ function applyOidc(draft: Draft, { oidc }: WorkloadSettings, stored: RunConfig |
   draft.oidc_config = withoutEmpty(next);
 }
 
+/** Members of a login that the settings do not have, and that a change of the others keeps. */
+const UNNAMED = ['headers', 'bearer_token_file', 'client_secret_file', 'scope_param_name', 'timeout'] as const;
+
 function applyLogin(draft: Draft, { oauth_config: login, headers }: WorkloadSettings): void {
   if (headers !== undefined) draft.remote_auth_config = withoutEmpty({ ...draft.remote_auth_config, headers });
-  if (login === undefined) return;
-  const { headers: kept, ...before } = draft.remote_auth_config ?? {};
+  const before = draft.remote_auth_config;
+  if (login !== undefined) draft.remote_auth_config = mergedLogin(before ?? {}, login);
+  if (isEmpty(draft.remote_auth_config ?? {})) delete draft.remote_auth_config;
+}
+
+/** Replaces the members of a login that the settings have. What is cached belongs to one issuer and client. */
+function mergedLogin(before: Login, login: NonNullable<WorkloadSettings['oauth_config']>): Login {
   const { client_secret: secret, bearer_token: token, ...others } = login;
-  const cached = Object.fromEntries(Object.entries(before).filter(([member]) => member.startsWith('cached_')));
-  const isSameClient = before.issuer === login.issuer && (before.client_id ?? '') === (login.client_id ?? '');
-  const next = withoutEmpty({
-    ...before,
-    ...(!isSameClient && Object.fromEntries(Object.keys(cached).map((member) => [member, undefined]))),
+  const isSameClient =
+    (before.issuer ?? '') === (login.issuer ?? '') && (before.client_id ?? '') === (login.client_id ?? '');
+  const kept = Object.entries(before).filter(
+    ([member]) => (UNNAMED as readonly string[]).includes(member) || (isSameClient && member.startsWith('cached_')),
+  );
+  return withoutEmpty({
+    ...(Object.fromEntries(kept) as Login),
     ...others,
     client_secret: secret && !isEmpty(secret) ? reference(secret) : undefined,
     bearer_token: token && !isEmpty(token) ? reference(token) : undefined,
-    headers: kept,
   });
-  if (isEmpty(login) && !kept) delete draft.remote_auth_config;
-  else draft.remote_auth_config = isEmpty(login) ? withoutEmpty({ headers: kept }) : next;
 }
 
 function applyDefaults(draft: Draft, isNew: boolean): void {
   const isRemote = draft.remote_url !== undefined && draft.remote_url !== '';
   draft.transport ??= isRemote ? 'streamable-http' : 'stdio';
-  draft.proxy_mode = draft.transport === 'stdio' ? (draft.proxy_mode ?? 'streamable-http') : draft.transport;
+  draft.proxy_mode = effectiveMode(draft.transport, draft.proxy_mode);
   draft.host ??= DEFAULT_HOST;
   draft.group ??= DEFAULT_GROUP;
   if (isNew && !isRemote && draft.image !== undefined && !isPackage(draft.image)) draft.isolate_network ??= true;
+}
+
+/** The mode of an HTTP server is its transport. A word that is no mode stays, so that it is rejected. */
+function effectiveMode(transport: string, mode: string | undefined): string {
+  if (mode !== undefined && !(PROXY_MODES as readonly string[]).includes(mode)) return mode;
+  return transport === 'stdio' ? (mode ?? 'streamable-http') : transport;
 }
 
 const withoutEmpty = <T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } =>

@@ -41,11 +41,11 @@ const secretPath = (name: string): string => `${SECRET_PATH}${name}`;
 
 /** Returns the backend name of a workload: its name as a DNS label. */
 export function backendNameOf(name: string): string {
-  const label = name
+  const words = name
     .toLowerCase()
-    .replaceAll(/[^a-z0-9-]/gu, '-')
-    .slice(0, 63)
-    .replaceAll(/^-+|-+$/gu, '');
+    .split(/[^a-z0-9]/u)
+    .filter((word) => word !== '');
+  const label = words.join('-').slice(0, 63).replace(/-$/u, '');
   return label === '' ? 'server' : label;
 }
 
@@ -64,7 +64,7 @@ export function servingConfigOf(config: RunConfig, facts: ServingFacts): Gateway
     ...(config.trust_proxy_headers && { trust_proxy_headers: true }),
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && {
-      embedded_auth_server_config: authServer as NonNullable<GatewayConfig['embedded_auth_server_config']>,
+      embedded_auth_server_config: authServer,
     }),
     vmcp: {
       incoming: {

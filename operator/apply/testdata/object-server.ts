@@ -19,7 +19,7 @@ export class ObjectServer implements Writer, Seen {
   readonly writes: string[] = [];
   /** Errors to return instead of writing, by kind. */
   readonly refusals = new Map<string, Refusal>();
-  /** Defaulting and admission. */
+  /** Stands for defaulting and admission: changes each object before it is stored. */
   normalize: (object: KubeObject) => KubeObject = (object) => object;
   #watched: Map<string, KubeObject> | undefined;
   #version = 100;

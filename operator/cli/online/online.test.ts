@@ -84,7 +84,7 @@ describe('a package of PyPI', () => {
     expect(await check('python', value, get)).toEqual(finding);
   });
 
-  it('comes from the configured index, of which only the name is checked without JSON', async () => {
+  it('is looked up in the configured index: only its name when the index does not serve JSON', async () => {
     const env = { UV_INDEX_URL: 'http://127.0.0.1:3141/simple' };
     expect(await check('python', 'uvx://mcp-server-time==3', get, env)).toBeUndefined();
     expect(seen.at(-1)).toBe('GET http://127.0.0.1:3141/simple/mcp-server-time/');

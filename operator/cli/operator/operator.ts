@@ -151,7 +151,10 @@ function createController(
   return { cache, controller };
 }
 
-/** Returns the operator's identity: its Lease, or without one also a digest of its version and settings. */
+/**
+ * Returns a name that replicas of one operator share and other operators do not have: its Lease. Without leader election
+ * a digest of version and settings follows.
+ */
 function identityOf({ leaderElect }: OperatorFlags, { settings, connection }: Parts): string {
   const lease = `${settings.podNamespace ?? connection.namespace}/${LEASE}`;
   if (leaderElect) return lease;

@@ -8,7 +8,7 @@ export async function readBackends(managementUrl: string | undefined): Promise<B
   return servers.flatMap(({ backends }) => backends);
 }
 
-/** What to do about a backend whose tools are missing, by its state. */
+/** Advice for a backend whose tools are missing, by its state. */
 const ADVICE: Readonly<Record<string, string>> = {
   installing: 'is being installed: try again soon',
   starting: 'is starting: try again soon',

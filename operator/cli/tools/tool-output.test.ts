@@ -57,6 +57,11 @@ web_fetch         web          Fetches a page. \uFFFD[31mRed.
 `);
   });
 
+  it('has complete descriptions without a terminal', () => {
+    const [, , line = ''] = toolTable(owned, undefined).split('\n');
+    expect(line).toBe('files_read        files        Reads a file and returns its text in one piece.');
+  });
+
   it('has readable descriptions on a narrow terminal', () => {
     const [, , line = ''] = toolTable(owned, 10).split('\n');
     expect(line).toBe('files_read        files        Reads a file and...');

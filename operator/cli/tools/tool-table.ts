@@ -23,11 +23,11 @@ export function ownedTools(tools: readonly Tool[], backends: readonly string[]):
 const hasPrefix = (tool: string, backend: string): boolean =>
   tool.startsWith(backend) && /^[_./-]/u.test(tool.slice(backend.length));
 
-/** Renders NAME, BACKEND and DESCRIPTION. Descriptions end where the terminal does. */
-export function toolTable(tools: readonly OwnedTool[], columns: number): string {
+/** Renders NAME, BACKEND and DESCRIPTION. Descriptions end where the terminal does; without a terminal they are complete. */
+export function toolTable(tools: readonly OwnedTool[], columns: number | undefined): string {
   const rows = tools.map(({ tool, backend }) => [printable(tool.name), backend ?? '-', description(tool)]);
   const [header = '', ...lines] = renderTable([['NAME', 'BACKEND', 'DESCRIPTION'], ...rows]);
-  const width = Math.max(columns, header.indexOf('DESCRIPTION') + LEAST_DESCRIPTION);
+  const width = Math.max(columns ?? Infinity, header.indexOf('DESCRIPTION') + LEAST_DESCRIPTION);
   return [header, ...lines].map((line) => `${cut(line, width)}\n`).join('');
 }
 

@@ -6,7 +6,7 @@ export interface ToolsFlags extends SessionFlags {
   readonly output?: 'json';
 }
 
-const WITHOUT_TERMINAL = 80;
+const DEFAULT_COLUMNS = 80;
 
 /** `vmcp tools [SERVER]`: exits with 0, or with 1 when the gateway or the server cannot be reached. */
 export const tools = (server: string | undefined, flags: ToolsFlags): Promise<number> =>
@@ -21,12 +21,14 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
       process.stderr.write(missing === '' ? `no tool belongs to "${server}"${known}\n` : missing);
       return 1;
     }
-    process.stdout.write(
-      flags.output === 'json' ? toJson(chosen) : toolTable(chosen, process.stdout.columns || WITHOUT_TERMINAL),
-    );
+    process.stdout.write(flags.output === 'json' ? toJson(chosen) : toolTable(chosen, columnsOf(process.stdout)));
     process.stderr.write(missing);
     return 0;
   });
+
+/** Returns undefined without a terminal. Some terminals report 0 columns. */
+const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream): number | undefined =>
+  isTTY ? columns || DEFAULT_COLUMNS : undefined;
 
 const toJson = (owned: readonly OwnedTool[]): string =>
   `${JSON.stringify({ tools: owned.map(({ tool, backend }) => ({ ...tool, ...(backend !== undefined && { backend }) })) }, null, 2)}\n`;

@@ -1,7 +1,7 @@
 import { headerNameProblems } from '../../../gateway/contract/header-names.ts';
 import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
 import { quoted } from './quoted.ts';
-import { hasSecret } from './secret-text.ts';
+import { hasSecret, STAYS_READABLE } from './secret-text.ts';
 import type { Reading, RemoteTransport, Setting } from './server-spec.ts';
 import { referencesIn } from './setting.ts';
 
@@ -31,7 +31,7 @@ export function remoteServer(
     warnings: [
       ...(refused.length > 0 ? [`${refused.map(quoted).join(', ')} cannot be set as a header and is left out`] : []),
       ...(hasSecret(url)
-        ? ['its URL looks like it contains a secret, which stays readable: use a header if the server accepts one']
+        ? [`its URL looks like it contains a secret, which ${STAYS_READABLE}: use a header if the server accepts one`]
         : []),
       ...(isEncrypted(text) ? [] : ['its URL is http: anyone on the network path can read the requests']),
     ],

@@ -21,6 +21,9 @@ export const isSecretName = (name: string): boolean =>
 export const looksLikeKey = (value: string): boolean =>
   KNOWN_KEY.test(value) || HAS_PASSWORD.test(value) || RANDOM.test(value);
 
+/** Part of each warning about a secret that the resource itself contains. */
+export const STAYS_READABLE = 'stays readable';
+
 const WINDOWS_PATH = /^(?:[A-Za-z]:[\\/]|\\\\)/u;
 const OPTION = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/su;
 /** Header as an argument, such as `Authorization: Bearer ...`. */
@@ -35,7 +38,7 @@ export function argumentWarnings(args: readonly string[]): string[] {
       return `${place} contains ${references.join(' and ')}, which vmcp does not replace: write the value`;
     const name = secretIn(arg, args[index - 1]);
     if (name !== undefined) {
-      return `${place}${name === '' ? '' : ` (${name})`} looks like a secret and stays readable, because an argument cannot come from a Secret: use an environment variable if the server reads one`;
+      return `${place}${name === '' ? '' : ` (${name})`} looks like a secret and ${STAYS_READABLE}, because an argument cannot come from a Secret: use an environment variable if the server reads one`;
     }
     return WINDOWS_PATH.test(arg) ? `${place} is a Windows path: write a path of this machine` : [];
   });

@@ -16,7 +16,7 @@ export interface ProcessSpec {
   readonly image: string;
   readonly transport: 'stdio' | RemoteTransport;
   readonly args: readonly string[];
-  /** Environment variables without a secret in the resource. */
+  /** Environment variables that the resource can show: plain values, and names of variables of the host. */
   readonly env: readonly ({ readonly name: string; readonly value: string } | HostVariable)[];
   /** Environment variables whose values belong in a Secret. */
   readonly secrets: readonly Setting[];

@@ -14,6 +14,8 @@ export interface NewFile {
 
 export const GATEWAY_FILE = 'gateway.yaml';
 export const SECRETS_FILE = 'secrets.yaml';
+/** Mode of a file that contains secrets. */
+export const OWNER_ONLY = 0o600;
 
 const SECRETS_COMMENT =
   '# Secrets of the servers in this folder. Keep this file private: do not commit or share it.\n\n';
@@ -45,5 +47,5 @@ export const secretsFile = (secrets: readonly { readonly name: string; readonly 
   name: SECRETS_FILE,
   text: `${SECRETS_COMMENT}${joinDocuments(...secrets.map(({ text }) => text))}`,
   objects: secrets.map(({ name }) => `Secret/${name}`),
-  mode: 0o600,
+  mode: OWNER_ONLY,
 });

@@ -180,6 +180,20 @@ describe('importFiles', () => {
     const readable = files.filter(({ mode }) => mode === undefined).map(({ text }) => text);
     expect(readable.join('')).not.toContain('value-of');
   });
+
+  it('lets only the owner read a resource with a secret in its arguments or URL', () => {
+    const { files } = filesOf({
+      args: { command: 'npx', args: ['x', '--token', 'ghp_0123456789'] },
+      url: { url: 'https://a.example/mcp?api_key=0123456789' },
+      plain: npx(),
+    });
+    expect(files.map(({ name, mode }) => [name, mode])).toEqual([
+      ['gateway.yaml', undefined],
+      ['args.yaml', 0o600],
+      ['url.yaml', 0o600],
+      ['plain.yaml', undefined],
+    ]);
+  });
 });
 
 it('starterFiles have a comment at the top of each', () => {

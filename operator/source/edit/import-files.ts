@@ -1,8 +1,9 @@
 import type { ImportedServer, ImportedServers } from '../clients/imported-servers.ts';
 import { freeName } from '../clients/names.ts';
 import { quoted } from '../clients/quoted.ts';
+import { STAYS_READABLE } from '../clients/secret-text.ts';
 import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
-import { GATEWAY_FILE, gatewayFile, SECRETS_FILE, secretsFile, type NewFile } from './folder-files.ts';
+import { GATEWAY_FILE, gatewayFile, OWNER_ONLY, SECRETS_FILE, secretsFile, type NewFile } from './folder-files.ts';
 import type { MissingValue } from './secret-text.ts';
 import { serverText, type ServerText } from './server-resource.ts';
 import { textProblems } from './text-problems.ts';
@@ -37,12 +38,19 @@ export function importFiles(imported: ImportedServers, name: string): ImportFile
     ],
     files: [
       gatewayFile(name),
-      ...texts.map(({ server, file, kind, text }) => ({ name: file, text, objects: [`${kind}/${server.name}`] })),
+      ...texts.map(({ server, file, kind, text }) => ({
+        ...{ name: file, text, objects: [`${kind}/${server.name}`] },
+        ...(containsSecret(server) && { mode: OWNER_ONLY }),
+      })),
       ...(secrets.length > 0 ? [secretsFile(secrets)] : []),
     ],
     missing: secrets.flatMap(({ missing }) => missing),
   };
 }
+
+/** Returns true for a secret in an argument or a URL, which cannot come from a Secret. */
+const containsSecret = ({ warnings }: ImportedServer): boolean =>
+  warnings.some((warning) => warning.includes(STAYS_READABLE));
 
 function textOf(
   { name, original, spec, warnings }: ImportedServer,

@@ -13,7 +13,7 @@ function expectation(file: string) {
 }
 
 describe('invalid samples', () => {
-  it('are at least sixty', () => {
+  it('number at least sixty', () => {
     expect(files('invalid').length).toBeGreaterThanOrEqual(60);
   });
 

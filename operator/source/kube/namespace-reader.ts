@@ -19,7 +19,7 @@ export interface NamespaceReaderOptions {
   readonly random: () => number;
 }
 
-/** Time for the lists before the permissions are checked again: one may have been revoked. */
+/** Timeout for the lists. Then the permissions are checked again, because one may have been revoked. */
 const LISTS_MS = 10_000;
 const ADVICE: Readonly<Record<number, string>> = {
   403: 'grant the Role in this namespace to the operator (chart: operator.rbac.allowedNamespaces), or stop watching the namespace',

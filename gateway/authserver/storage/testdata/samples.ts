@@ -27,7 +27,7 @@ export const attempt = (over: Partial<LoginAttempt> = {}): LoginAttempt => ({
   ...over,
 });
 
-/** As the authorization request leaves it: no browser has opened the consent page. */
+/** Returns a login attempt as the authorization request stores it: no browser has opened the consent page. */
 export const unboundAttempt = (): LoginAttempt => {
   const { cookieHash: _none, leg: _neither, ...begun } = attempt();
   return begun;

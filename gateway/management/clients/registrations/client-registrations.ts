@@ -98,7 +98,7 @@ export class ClientRegistrations {
     });
   }
 
-  /** As `unregister`, for a client that must be registered. Throws `not_registered` too. */
+  /** Does the same as `unregister` for a client that must be registered. Throws `not_registered` too. */
   async unregisterOne(name: string, requested?: readonly string[]): Promise<void> {
     supportedClient(name);
     await this.#deps.groups.update((document) => {

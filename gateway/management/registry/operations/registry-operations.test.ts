@@ -217,6 +217,12 @@ it.each([
   expect((await server.send('GET', BASE)).json).toMatchObject({ registries: [{ type: 'default' }] });
 });
 
+it('names the status of an answer that holds no registry', async () => {
+  const registry = await startRegistry({ status: 500, body: 'Internal Server Error' });
+  const answer = await put(await startManagementServer(), documentAt(registry.url));
+  expect([answer.status, answer.text]).toEqual([502, `the answer of ${registry.url} (status 500) is not JSON\n`]);
+});
+
 it('answers 504 for a port that is closed', async () => {
   const closed = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => closed.once('listening', resolve));

@@ -14,6 +14,8 @@ export const url: RegistrySource = {
     const reply = await request(location, { timeoutMs: TIMEOUT_MS, headers });
     requireAccess(reply);
     if (reply.status === 304 && known) return known;
-    return { catalog: catalogIn(reply.body, placeOf(location), readAt), etag: reply.headers['etag'] };
+    const { status, body } = reply;
+    const place = status < 400 ? placeOf(location) : `the answer of ${placeOf(location)} (status ${String(status)})`;
+    return { catalog: catalogIn(body, place, readAt), etag: reply.headers['etag'] };
   },
 };

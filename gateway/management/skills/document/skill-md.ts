@@ -1,4 +1,5 @@
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
+import { isObject } from '../../../contract/json.ts';
 import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
@@ -85,8 +86,7 @@ function parseFields(source: string): FrontMatter | string {
   if (hasDuplicateKeys(yaml)) return 'has front matter that is not valid YAML (DUPLICATE_KEY)';
   try {
     const value: unknown = yaml.toJS({ maxAliasCount: 0 });
-    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isMap ? (value as FrontMatter) : 'has front matter that is not a map of fields';
+    return isObject(value) ? value : 'has front matter that is not a map of fields';
   } catch {
     return 'has front matter with YAML aliases: write the values out';
   }

@@ -330,9 +330,21 @@ describe('installing', () => {
     expect((await install(oci('plain'))).status).toBe(400);
   });
 
-  it('refuses sources on this machine without the option', async () => {
-    const { install } = await start({ allowPrivateIp: false });
-    expect((await install(oci('plain'))).status).toBe(400);
+  it('refuses sources on this machine without the option, except an OCI registry that the user names', async () => {
+    const { install, send, home } = await start({ allowPrivateIp: false });
+    expect((await install(oci('plain'))).status).toBe(201);
+    const git = await install(pdf());
+    const dependency = await install(oci('ocr'));
+    for (const { status, text } of [git, dependency]) {
+      expect([status, text]).toEqual([400, expect.stringContaining('is not on a public host with https')]);
+    }
+    const local_path = join(home, 'local.json');
+    const packages = [{ registryType: 'oci', identifier: oci('plain') }];
+    const skills = [{ namespace: 'io.github.a', name: 'listed', description: 'A skill.', version: '1.0.0', packages }];
+    const meta = { last_updated: '2026-01-01T00:00:00Z' };
+    writeFileSync(local_path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [], skills } }));
+    expect(await send('PUT', '/api/v1beta/registry/default', { local_path })).toMatchObject({ status: 200 });
+    expect((await install('listed')).status).toBe(400);
   });
 });
 

@@ -1,3 +1,5 @@
+import { classifyHost } from '../../../outbound/address-class.ts';
+
 /** Artifact in an OCI registry. */
 export interface OciReference {
   readonly kind: 'oci';
@@ -44,3 +46,7 @@ export function parseOciReference(text: string): OciReference | undefined {
 /** Returns the reference in full: with its host, and its tag or digest. */
 export const formatOciReference = ({ host, repository, tag, digest }: OciReference): string =>
   `${host}/${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
+
+/** Returns true for a registry on this machine, which container engines call with http. */
+export const isOnLoopback = ({ host }: OciReference): boolean =>
+  classifyHost(host.replace(/:\d+$/u, '')) === 'loopback';

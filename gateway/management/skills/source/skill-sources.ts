@@ -6,9 +6,10 @@ import { isSkillName, SKILL_NAME_RULE } from '../document/skill-name.ts';
 import { contentDigest } from '../files/read-folder.ts';
 import { readSkillFile } from '../files/read-skill-file.ts';
 import type { DownloadedSkill } from '../install/collect-skills.ts';
+import type { Outbound } from '../../../outbound/fetch.ts';
 import type { GitReference } from '../reference/git-reference.ts';
 import { installSource, type RegistryName } from '../reference/install-source.ts';
-import type { OciReference } from '../reference/oci-reference.ts';
+import { isOnLoopback, type OciReference } from '../reference/oci-reference.ts';
 import { SkillError } from '../skill-error.ts';
 import type { Download, DownloadDeps, DownloadRequest } from './download.ts';
 import { downloadFromGit } from './git/download-git.ts';
@@ -27,6 +28,8 @@ export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
 }
 
 export interface SkillSourcesDeps extends DownloadDeps {
+  /** Reaches loopback as well. */
+  readonly localOutbound: Outbound;
   /** Absent without registries. */
   readonly registrySkills?: RegistrySkills | undefined;
 }
@@ -37,14 +40,21 @@ export async function downloadSkill(request: SourceRequest, deps: SkillSourcesDe
   const place = installSource(source, version);
   if (!place) throw new SkillError('invalid_skill_request', invalidName(source));
   if (place.kind === 'registry') return read(await inRegistry(place, deps), request, deps);
-  if (place.kind === 'git' || place.orElse === undefined) return read(place, request, deps);
+  const direct = depsFor(place, request, deps);
+  if (place.kind === 'git' || place.orElse === undefined) return read(place, request, direct);
   try {
-    return await read(place, request, deps);
+    return await read(place, request, direct);
   } catch (error) {
     const entry = error instanceof SkillError ? await find(place.orElse, deps) : undefined;
     if (!entry) throw error;
     return read(packageOf(entry), request, deps);
   }
+}
+
+/** Allows a loopback registry that the user names, as container engines do. No other skill and no registry entry can name one. */
+function depsFor(place: GitReference | OciReference, { isNamedByUser }: SourceRequest, deps: SkillSourcesDeps) {
+  const isLocal = place.kind === 'oci' && isNamedByUser && isOnLoopback(place);
+  return isLocal ? { ...deps, outbound: deps.localOutbound } : deps;
 }
 
 const invalidName = (source: string): string =>

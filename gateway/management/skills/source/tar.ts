@@ -11,7 +11,7 @@ export interface ArchivedFile {
 export interface ArchiveLimits {
   readonly maxFiles: number;
   readonly maxFileBytes: number;
-  /** Of the whole archive, unpacked. */
+  /** Limit of the whole archive, unpacked. */
   readonly maxBytes: number;
 }
 

@@ -11,7 +11,7 @@ const P = '/api/v1beta';
 const PROBLEM = { accept: 'application/problem+json' };
 
 async function start(initial = [workloadOf({ name: 'known', group: 'work' })], lines: readonly string[] = []) {
-  const workloads = inMemoryWorkloads(initial, lines);
+  const workloads = inMemoryWorkloads(initial, { lines });
   const now = (): number => Date.parse('2026-01-31T12:00:00Z');
   const { send } = await startManagementServer({ workloads: () => workloads, now });
   for (const name of ['work', 'empty']) await send('POST', `${P}/groups`, { name });

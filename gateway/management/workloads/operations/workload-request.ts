@@ -10,7 +10,8 @@ export const WorkloadPath = Type.Object({
 export const PATH_ERRORS = { name: 'invalid_name' };
 
 const { invalid_name, workload_not_found, managed_by_files, changed_meanwhile, engine_unavailable } = WORKLOAD_ERRORS;
-const { image_not_found, server_not_found, group_not_found, invalid_workload, refused_by_policy } = WORKLOAD_ERRORS;
+const { image_not_found, image_unavailable, server_not_found, group_not_found, invalid_workload, refused_by_policy } =
+  WORKLOAD_ERRORS;
 
 /** Errors of operations that read one workload. */
 export const READ_ERRORS = { invalid_name, workload_not_found, engine_unavailable };
@@ -28,7 +29,13 @@ export const CHANGE_ERRORS = {
 export const GROUP_IN_BODY = { group_not_found: { ...group_not_found, status: 400 } };
 
 /** Errors of operations that validate settings. */
-export const SETTINGS_ERRORS = { invalid_name, image_not_found, ...GROUP_IN_BODY, ...CHANGE_ERRORS };
+export const SETTINGS_ERRORS = {
+  invalid_name,
+  image_not_found,
+  image_unavailable,
+  ...GROUP_IN_BODY,
+  ...CHANGE_ERRORS,
+};
 
 /** Errors of settings that name an entry of the registry. */
 export const REGISTRY_ERRORS = { server_not_found };

@@ -20,8 +20,14 @@ export interface InMemoryWorkloads extends Workloads {
   failure: OperationError | undefined;
 }
 
+/** Source of the lines that `follow` returns. */
+export type LineSource = (signal: AbortSignal) => AsyncIterable<string>;
+
 /** Stores workloads, and records calls. Nothing runs. For tests of statuses and bodies. */
-export function inMemoryWorkloads(initial: readonly Workload[] = [], lines: AsyncIterable<string> | readonly string[] = []) {
+export function inMemoryWorkloads(
+  initial: readonly Workload[] = [],
+  { lines = [], follow }: { readonly lines?: readonly string[]; readonly follow?: LineSource } = {},
+): InMemoryWorkloads {
   const stored = new Map(initial.map((workload) => [workload.config.name ?? '', workload]));
   const get = async (name: string): Promise<Workload> => {
     const workload = stored.get(name);
@@ -66,12 +72,13 @@ export function inMemoryWorkloads(initial: readonly Workload[] = [], lines: Asyn
     logs: async (name, options) => {
       await get(name);
       called('logs', options);
-      return lines as readonly string[];
+      return lines;
     },
-    follow: async (name, options) => {
+    follow: async (name, options, signal) => {
       await get(name);
       called('follow', options);
-      return lines as AsyncIterable<string>;
+      if (!follow) throw new Error('the test has no lines to follow');
+      return follow(signal);
     },
     close: async () => undefined,
   };

@@ -21,7 +21,7 @@ export interface ExchangeHost {
 /** Request on the wire: flat list of header names and values, and the body, which carries `ownId`. */
 export interface Outgoing {
   readonly headers: string[];
-  /** In pieces for a large body; each piece is released when it is sent. */
+  /** A large body is sent in pieces, and each piece is released once it is sent. */
   readonly body: Buffer | BodyPieces;
   readonly ownId: string;
 }

@@ -187,7 +187,11 @@ class SseChannel implements Channel {
       for await (const chunk of body) {
         parser.push(chunk as Buffer);
         if (collected?.fits(parser.pending()) !== false) continue;
-        throw new BackendError({ kind: 'overloaded', detail: 'a message does not fit', budget: 'reply_bytes' });
+        throw new BackendError({
+          kind: 'overloaded',
+          detail: 'a message exceeds the budget of reply bytes',
+          budget: 'reply_bytes',
+        });
       }
       this.#fail({ kind: 'unavailable', detail: 'the backend ended the event stream' });
     } catch (error) {

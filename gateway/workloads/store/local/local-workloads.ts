@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
+import type { Extracted } from '../../definition/kept-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import type { LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
 import { LocalWorkload } from './local-workload.ts';
@@ -54,8 +55,7 @@ export class LocalWorkloads implements Workloads {
   async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
     await this.#loaded;
     this.#free(request.name);
-    const config = await this.#validation.newConfig(request);
-    return this.#add(config, signal, 'strict');
+    return this.#add(await this.#validation.newConfig(request), signal, 'strict');
   }
 
   async import(config: RunConfig, signal: AbortSignal): Promise<Placed> {
@@ -68,11 +68,13 @@ export class LocalWorkloads implements Workloads {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
-      const config = await this.#validation.edited(name, settings, before);
+      const edited = await this.#validation.edited(name, settings, before);
+      const { config, values } = edited;
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
-      await this.#validation.prepare(config, signal);
-      await workload.setConfig(await this.#deps.secrets.keep(config));
+      await this.#validation.prepare(edited, signal);
+      await this.#deps.secrets.keep(name, values);
+      await workload.setConfig(config);
       return { name, port: workload.config.port ?? 0 };
     });
   }
@@ -124,7 +126,7 @@ export class LocalWorkloads implements Workloads {
     return workload;
   }
 
-  async #add(config: RunConfig, signal: AbortSignal, mode: 'strict' | 'lenient'): Promise<Placed> {
+  async #add({ config, values }: Extracted, signal: AbortSignal, mode: 'strict' | 'lenient'): Promise<Placed> {
     const name = config.name ?? '';
     this.#free(name);
     this.#reserved.set(name, 0);
@@ -132,10 +134,10 @@ export class LocalWorkloads implements Workloads {
       const port = await this.#validation.choosePort(config, this.#ports(name));
       this.#reserved.set(name, port);
       const placed: RunConfig = { ...config, port };
-      if (mode === 'strict') await this.#validation.prepareBriefly(placed, signal);
-      const kept = await this.#deps.secrets.keep(placed);
+      if (mode === 'strict') await this.#validation.prepareBriefly({ config: placed, values }, signal);
+      await this.#deps.secrets.keep(name, values);
       await this.#workloads.get(name)?.replace();
-      const record = { run_config: kept, desired: 'running' as const, created_at: this.#time() };
+      const record = { run_config: placed, desired: 'running' as const, created_at: this.#time() };
       await this.#records.write(name, record);
       this.#open(name, record).resume();
       return { name, port };

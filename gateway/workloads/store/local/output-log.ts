@@ -22,7 +22,9 @@ export class OutputLog {
   readonly #lines: Line[];
   readonly #followers = new Set<(line: Line) => void>();
   #file: WriteStream | undefined;
+  readonly #onClose = new Set<() => void>();
   #bytes = 0;
+  #isClosed = false;
 
   constructor(path: string, now: () => number) {
     this.#path = path;
@@ -49,7 +51,7 @@ export class OutputLog {
       .map(format);
   }
 
-  /** Yields the last lines, then each new one, until `signal` is aborted. */
+  /** Yields the last lines, then each new one, until `signal` is aborted or the log is closed. */
   async *follow(options: LogOptions, signal: AbortSignal): AsyncGenerator<string> {
     const queue: string[] = this.read(options);
     let dropped = 0;
@@ -63,9 +65,10 @@ export class OutputLog {
       wake();
     };
     this.#followers.add(add);
+    this.#onClose.add(onAbort);
     signal.addEventListener('abort', onAbort);
     try {
-      while (!signal.aborted) {
+      while (!signal.aborted && !this.#isClosed) {
         const next = queue.shift();
         if (next !== undefined) yield next;
         else if (dropped > 0) {
@@ -75,13 +78,16 @@ export class OutputLog {
       }
     } finally {
       this.#followers.delete(add);
+      this.#onClose.delete(onAbort);
       signal.removeEventListener('abort', onAbort);
     }
   }
 
+  /** Ends the file and all followers. */
   close(): void {
-    this.#file?.end();
-    this.#file = undefined;
+    this.#isClosed = true;
+    for (const end of this.#onClose) end();
+    this.#endFile();
   }
 
   remove(): void {
@@ -98,8 +104,13 @@ export class OutputLog {
     return this.#file;
   }
 
+  #endFile(): void {
+    this.#file?.end();
+    this.#file = undefined;
+  }
+
   #rotate(): void {
-    this.close();
+    this.#endFile();
     this.#bytes = 0;
     try {
       renameSync(this.#path, `${this.#path}.1`);

@@ -30,11 +30,12 @@ export class Records {
     this.#log = log;
   }
 
-  /** Reads all records by name. A damaged file is logged and left alone. */
+  /** Reads all records by name, and deletes unfinished drafts. A damaged file is logged and left alone. */
   async load(): Promise<Map<string, WorkloadRecord>> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     const records = new Map<string, WorkloadRecord>();
     for (const file of (await readdir(this.#dir)).toSorted()) {
+      if (file.endsWith('.draft')) await rm(join(this.#dir, file), { force: true });
       if (!file.endsWith(SUFFIX)) continue;
       const record = await this.#read(join(this.#dir, file));
       if (record) records.set(file.slice(0, -SUFFIX.length), record);

@@ -1,6 +1,6 @@
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { readReference } from '../../definition/run-config-of.ts';
+import { KEPT_SECRETS, type Extracted } from '../../definition/kept-secrets.ts';
 import { secretOfPath, secretsOf } from '../../definition/serving-config.ts';
 
 /** Reads the secrets of the user. */
@@ -15,11 +15,8 @@ export interface WorkloadSecrets extends UserSecrets {
   delete(name: string): Promise<boolean>;
 }
 
-/** Name that stands in a run configuration for the client secret that came with the settings. */
-const OIDC_SECRET = '@oidc-client-secret';
-const OIDC_REFERENCE = `${OIDC_SECRET},target=client_secret`;
-
-const keptName = (workload: string): string => `${workload}_oidc_client_secret`;
+/** Name in the secrets provider of a secret that came as a value. */
+const keptName = (workload: string, name: string): string => `${workload}_${name.slice(1)}`;
 
 /** Secrets of workloads: those that users name, and those that came with their settings. */
 export class SecretValues {
@@ -32,33 +29,32 @@ export class SecretValues {
   }
 
   get(workload: string, name: string): Promise<string | undefined> {
-    return name === OIDC_SECRET ? this.#kept.get(keptName(workload)) : this.#user.get(name);
+    return KEPT_SECRETS.includes(name) ? this.#kept.get(keptName(workload, name)) : this.#user.get(name);
   }
 
-  /** Moves a client secret out of a run configuration. Throws `invalid_workload` without a secrets provider. */
-  async keep(config: RunConfig): Promise<RunConfig> {
-    const { oidc_config: oidc, name = '' } = config;
-    const secret = oidc?.clientSecret;
-    if (secret === undefined || readReference(secret) !== undefined) return config;
-    try {
-      await this.#kept.set(keptName(name), secret);
-    } catch (error) {
-      throw this.#cannotKeep(error);
+  /** Stores the secrets that came as values. Throws `invalid_workload` without a writable secrets provider. */
+  async keep(workload: string, values: Extracted['values']): Promise<void> {
+    for (const [name, value] of values) {
+      await this.#kept.set(keptName(workload, name), value).catch((error: unknown) => {
+        if (!(error instanceof OperationError)) throw error;
+        const message =
+          'the settings hold a secret, and there is no writable secrets provider to keep it: set one up first';
+        throw new OperationError('invalid_workload', message);
+      });
     }
-    return { ...config, oidc_config: { ...oidc, clientSecret: OIDC_REFERENCE } };
   }
 
   /** Deletes what was kept for a workload. */
   async forget(workload: string): Promise<void> {
-    await this.#kept.delete(keptName(workload)).catch(() => false); // without a provider nothing was kept
+    for (const name of KEPT_SECRETS) await this.#kept.delete(keptName(workload, name)).catch(() => false); // without a provider nothing was kept
   }
 
   /**
-   * Returns the values of all secrets of a workload, by name. Throws `invalid_workload` with the paths of those that do not
+   * Returns the values of all secrets of a workload, by name; `given` are not stored yet. Throws `invalid_workload` with the paths of those that do not
    * exist.
    */
-  async resolve(config: RunConfig): Promise<ReadonlyMap<string, string>> {
-    const values = new Map<string, string>();
+  async resolve(config: RunConfig, given: Extracted['values'] = new Map()): Promise<ReadonlyMap<string, string>> {
+    const values = new Map(given);
     const missing: string[] = [];
     for (const { name, path } of secretsOf(config)) {
       if (values.has(name)) continue;
@@ -78,13 +74,6 @@ export class SecretValues {
       'invalid_workload',
       `${path} needs a secret, but there is no secrets provider: set one up first`,
     );
-  }
-
-  #cannotKeep(error: unknown): Error {
-    if (!(error instanceof OperationError)) return error as Error;
-    const message =
-      'oidc.client_secret is stored as a secret, but there is no writable secrets provider: set one up first';
-    return new OperationError('invalid_workload', message);
   }
 }
 

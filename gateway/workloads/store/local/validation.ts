@@ -5,6 +5,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
+import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
 import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
@@ -18,6 +19,8 @@ import type { SecretValues } from './secret-values.ts';
 export interface ValidationDeps {
   readonly launcher: Launcher;
   readonly secrets: SecretValues;
+  /** Random number from 0 to 1, so that two processes rarely choose the same port. */
+  readonly random: () => number;
   readonly hasGroup: (name: string) => Promise<boolean>;
   /** Finds a server in a registry. Returns undefined when it has no such server. */
   readonly findServer: (registry: string, name: string) => Promise<RegistryEntry | undefined>;
@@ -27,10 +30,11 @@ export interface ValidationDeps {
 const BRIEFLY_MS = 10_000;
 const NOT_SUPPORTED = 'NotSupportedYet';
 
-/** Answers to launch failures that a retry does not mend. */
+/** Answers to launch failures. */
 const FAILURES: Partial<Record<LaunchReason, string>> = {
   PackageNotFound: 'image_not_found',
-  ImagePullFailed: 'image_not_found',
+  ImagePullFailed: 'image_unavailable',
+  InstallFailed: 'image_unavailable',
   InvalidImageReference: 'invalid_workload',
   PackageHasNoBin: 'invalid_workload',
   EnvironmentUnsupported: 'invalid_workload',
@@ -47,33 +51,24 @@ export class Validation {
   }
 
   /** Returns the run configuration of a new workload. */
-  async newConfig(request: NewWorkload): Promise<RunConfig> {
+  async newConfig(request: NewWorkload): Promise<Extracted> {
     const { name, registry, server, ...settings } = request;
     if ((registry === undefined) !== (server === undefined))
       throw new OperationError('invalid_workload', 'registry and server belong together: set both or none');
     const entry = await this.#entryOf(registry, server, settings.image);
     const config = runConfigOf(name, entry ? withEntry(settings, entry) : settings);
     const named: RunConfig = entry ? { ...config, registry_server_name: entry.name } : config;
-    await this.#check(named, 'strict');
-    return named;
+    return this.#checked(named, 'strict');
   }
 
   /** Returns the run configuration after an edit. */
-  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<RunConfig> {
-    const config = runConfigOf(name, settings, before);
-    await this.#check(config, 'strict');
-    return config;
+  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<Extracted> {
+    return this.#checked(runConfigOf(name, settings, before), 'strict');
   }
 
   /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
-  async imported(config: RunConfig): Promise<RunConfig> {
-    const { name = '' } = config;
-    const complete = runConfigOf(name, {}, config);
-    await this.#check(complete, 'lenient');
-    return {
-      ...complete,
-      ...(config.isolate_network === undefined && { isolate_network: complete.isolate_network ?? false }),
-    };
+  async imported(config: RunConfig): Promise<Extracted> {
+    return this.#checked(runConfigOf(config.name ?? '', {}, config), 'lenient');
   }
 
   /** Returns the port of the configuration, or a free one. Throws `invalid_workload` for a port in use. */
@@ -82,7 +77,10 @@ export class Validation {
       await this.checkPort(config, taken);
       return config.port;
     }
-    for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
+    const { random } = this.#deps;
+    const start = Math.floor(random() * PORTS);
+    for (let step = 0; step < PORTS; step += 1) {
+      const port = FIRST_PORT + ((start + step) % PORTS);
       if (!taken.has(port) && (await isPortFree(port, config.host))) return port;
     }
     throw new OperationError('invalid_workload', 'proxy_port there is no free port: stop other programs');
@@ -94,17 +92,17 @@ export class Validation {
   }
 
   /** Installs the package or pulls the image. */
-  async prepare(config: RunConfig, signal: AbortSignal): Promise<void> {
-    const prepared = await this.#preparation(config);
-    if (!prepared) return;
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
-    await Promise.race([prepared, aborted]).catch(asAnswer);
+  async prepare({ config, values }: Extracted, signal: AbortSignal): Promise<void> {
+    const { config: effective } = withoutMiddlewares(config);
+    const process = processOf(effective, await this.#deps.secrets.resolve(effective, values));
+    if (!process) return;
+    const port = effective.transport === 'stdio' ? {} : { port: ANY_PORT };
+    const prepared = this.#deps.launcher.prepare(process, config.name ?? '', port);
+    await Promise.race([prepared, abortion(signal)]).catch(asAnswer);
   }
 
   /** As `prepare`, but returns after some seconds: the start of the workload then continues with it. */
-  async prepareBriefly(config: RunConfig, signal: AbortSignal): Promise<void> {
+  async prepareBriefly(config: Extracted, signal: AbortSignal): Promise<void> {
     const end = new AbortController();
     try {
       const pause = sleep(BRIEFLY_MS, undefined, { signal: end.signal }).catch(() => undefined);
@@ -112,20 +110,6 @@ export class Validation {
     } finally {
       end.abort();
     }
-  }
-
-  /** Starts the preparation; a failure after `create` has answered belongs to the start of the workload. */
-  async #preparation(config: RunConfig): Promise<Promise<unknown> | undefined> {
-    const { config: effective } = withoutMiddlewares(config);
-    const process = processOf(effective, await this.#deps.secrets.resolve(effective));
-    if (!process) return undefined;
-    const preparation = this.#deps.launcher.prepare(
-      process,
-      config.name ?? '',
-      effective.transport === 'stdio' ? {} : { port: 1 },
-    );
-    preparation.catch(() => undefined);
-    return preparation;
   }
 
   async #entryOf(registry: string | undefined, server: string | undefined, image: string | undefined) {
@@ -139,7 +123,10 @@ export class Validation {
     return this.#deps.findServer('default', image).catch(() => undefined);
   }
 
-  async #check(config: RunConfig, mode: 'strict' | 'lenient'): Promise<void> {
+  /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */
+  async #checked(settings: RunConfig, mode: 'strict' | 'lenient'): Promise<Extracted> {
+    const extracted = extractSecrets(settings);
+    const { config, values } = extracted;
     const { config: effective, problems } = withoutMiddlewares(config);
     const all = [...problems, ...runConfigProblems(effective), ...imageProblems(effective)];
     const serious = mode === 'strict' ? all : all.filter(({ reason }) => reason !== NOT_SUPPORTED);
@@ -147,14 +134,24 @@ export class Validation {
     if (all.length === 0) refuse(servingProblems(effective));
     const group = config.group ?? 'default';
     if (!(await this.#deps.hasGroup(group)))
-      throw new OperationError('invalid_workload', `group there is no group "${group}": create it first`);
-    if (mode === 'strict') await this.#deps.secrets.resolve(effective);
+      throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
+    if (mode === 'strict') await this.#deps.secrets.resolve(effective, values);
+    return extracted;
   }
 }
 
 /** Range from which ports are chosen: below the ports that systems give to outgoing connections. */
 const FIRST_PORT = 20_000;
-const LAST_PORT = 32_000;
+const PORTS = 12_000;
+
+/** Port of a command that is prepared and not started. */
+const ANY_PORT = 1;
+
+/** Rejects when the client has disconnected or the time is over. */
+const abortion = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
 
 function refuse(problems: readonly Problem[]): void {
   if (problems.length === 0) return;
@@ -182,7 +179,7 @@ function servingProblems(config: RunConfig): Problem[] {
   return 'problems' in read ? read.problems : [];
 }
 
-/** Turns a launch failure into an answer. Failures that may pass are left to the start of the workload. */
+/** Turns a launch failure into an answer. */
 function asAnswer(error: unknown): void {
   if (!(error instanceof LaunchError)) throw error;
   const code = FAILURES[error.reason];

@@ -1,3 +1,4 @@
+import { isObject } from '../../../../contract/json.ts';
 import { isSkillName } from '../../document/skill-name.ts';
 
 /** Blob that a manifest names. */
@@ -21,14 +22,13 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/u;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Returns the members of a JSON object; none for another value. */
-const membersOf = (value: unknown): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+const membersOf = (value: unknown): JsonObject => (isObject(value) ? { ...value } : {});
 
 /** Parses a JSON object. Returns undefined for another text. */
 export function parseObject(bytes: Buffer): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isObject(value) ? { ...value } : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { classifyHost } from '../../../../outbound/address-class.ts';
 import type { Outbound, OutboundBytes } from '../../../../outbound/fetch.ts';
-import { formatOciReference, type OciReference } from '../../reference/oci-reference.ts';
+import { formatOciReference, isOnLoopback, type OciReference } from '../../reference/oci-reference.ts';
 import { SkillError } from '../../skill-error.ts';
 import { statusError } from '../source-error.ts';
 import { parseChallenge, tokenUrl, type BearerChallenge } from './challenge.ts';
@@ -29,7 +28,7 @@ export class RegistryClient {
   constructor(options: RegistryClientOptions) {
     const { host } = options.reference;
     const api = host === 'docker.io' ? HUB_API : host;
-    const scheme = classifyHost(api.replace(/:\d+$/u, '')) === 'loopback' ? 'http' : 'https';
+    const scheme = isOnLoopback(options.reference) ? 'http' : 'https';
     this.#options = options;
     this.#origin = `${scheme}://${api}`;
   }
