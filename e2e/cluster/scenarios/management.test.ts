@@ -3,7 +3,7 @@ import { openSession, textOf } from '../../harness/clients/raw.ts';
 import { sdkV1 } from '../../harness/clients/sdk-v1.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope } from '../../harness/scope.ts';
-import { runWorkloadScenario } from '../../harness/workload-scenario.ts';
+import { runWorkloadScenario } from '../../harness/management/workload-scenario.ts';
 import { VERSION } from '../../../operator/cli/version.ts';
 import { backendImage, connectCluster, OPERATOR_NAMESPACE } from '../harness/cluster.ts';
 

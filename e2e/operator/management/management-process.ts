@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClusterApi, KubeManifest } from '../../harness/control-plane/api.ts';
+import type { ClusterApi } from '../../harness/control-plane/api.ts';
 import { writeKubeconfig, type ControlPlaneAddress } from '../../harness/control-plane/control-plane.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { eventually } from '../../harness/poll.ts';
@@ -79,7 +79,3 @@ async function request(base: string, method: string, path: string, body: unknown
   const text = await reply.text();
   return { status: reply.status, text, json: text.startsWith('{') ? (JSON.parse(text) as Reply['json']) : {} };
 }
-
-/** Returns the names of the field managers of an object. */
-export const managersOf = (object: KubeManifest): string[] =>
-  (object.metadata.managedFields ?? []).map(({ manager }) => manager);

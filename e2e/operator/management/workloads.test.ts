@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope } from '../../harness/scope.ts';
-import { runWorkloadScenario } from '../../harness/workload-scenario.ts';
+import { runWorkloadScenario } from '../../harness/management/workload-scenario.ts';
 import { runPods } from '../kubelet.ts';
 import { at, newPlayground, type Playground } from '../playground.ts';
 import { sharedOperator } from '../shared.ts';

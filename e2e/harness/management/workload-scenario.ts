@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { eventually } from './poll.ts';
+import { eventually } from '../poll.ts';
 
 /** Management API that a scenario runs against: local mode, or a cluster. */
 export interface ScenarioTarget {
@@ -77,7 +77,10 @@ const CALL: ToolCall = { title: 'a client calls a tool', call: true };
 const pathOf = ({ name }: Plan): string => `/workloads/${name}`;
 const becomes = (plan: Plan, status: string): Request =>
   get(`becomes ${status}`, `${pathOf(plan)}/status`, { until: (answer) => answer['status'] === status });
-const isGone = (plan: Plan): Request => get('is gone', pathOf(plan), { status: 404, until: () => true });
+/** A workload that is being removed is listed, and its name stays in use. */
+const leavesList = (plan: Plan): Request =>
+  get('leaves the list', '/workloads?all=true', { until: (answer) => !namesIn(answer).includes(plan.name) });
+const isGone = (plan: Plan): Request => get('is gone', pathOf(plan), { status: 404 });
 
 /** One life of a workload, as data: the same requests and answers in local mode and in a cluster. */
 export function workloadScenario(name: string, server: Json): Step[] {
@@ -154,6 +157,7 @@ const stopAndStart = (plan: Plan): Step[] => [
 const copy = (plan: Plan): Step[] => [
   get('exports it', `${pathOf(plan)}/export`, { keepAs: 'exported' }),
   post('deletes it with its group', '/workloads/delete', { group: plan.group }, 202),
+  leavesList(plan),
   isGone(plan),
   ({ exported }) => post('imports the export', '/workloads/import', exported, 201),
   get('exports the same again', `${pathOf(plan)}/export`, {
@@ -162,6 +166,7 @@ const copy = (plan: Plan): Step[] => [
   becomes(plan, 'running'),
   CALL,
   remove('deletes it alone', pathOf(plan), 202),
+  leavesList(plan),
   isGone(plan),
   remove('deletes the group', `/groups/${plan.group}`, 204),
   remove('deletes the secret', `/secrets/default/keys/${plan.secret}`, 204),
