@@ -58,7 +58,9 @@ export class ClusterGroups implements GroupDocuments {
 
   async #list(): Promise<KubeObject[]> {
     const { client, namespace } = this.#cluster;
-    const { items } = await client.list<KubeObject>(GROUP, { namespace });
+    const { items } = await client.list<KubeObject>(GROUP, { namespace }).catch((error: unknown) => {
+      throw answerOf(error);
+    });
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
@@ -127,5 +129,11 @@ function documentOf(objects: readonly KubeObject[]): GroupsDocument {
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
 
-const answerOf = (error: unknown): unknown =>
-  error instanceof ApiError && error.reason === 'Invalid' ? new OperationError('invalid_group') : error;
+const NO_SERVER = 'the API server of the cluster does not respond: repeat the request later';
+
+/** Returns the error of an operation for a failed request to the API server. */
+function answerOf(error: unknown): unknown {
+  if (!(error instanceof ApiError)) return error;
+  if (error.status === 0 || error.status >= 500) return new OperationError('engine_unavailable', NO_SERVER);
+  return error.reason === 'Invalid' ? new OperationError('invalid_group') : error;
+}
