@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { GroupName } from './group.ts';
+import { CLUSTER_UNAVAILABLE, GroupName } from './group.ts';
 
 export const createGroup = defineManagementOperation({
   id: 'createGroup',
