@@ -34,12 +34,13 @@ import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import { openPortBook } from './workloads/runner/ports.ts';
+import { statusOf } from './workloads/definition/status.ts';
 import type { WorkloadServices } from './workloads/services.ts';
 import { LocalWorkloads } from './workloads/store/local/local-workloads.ts';
-import type { Workloads } from './workloads/workloads.ts';
+import type { FileWorkload, Workloads, WorkloadStatus } from './workloads/workloads.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
-import { servedWorkload } from './served-workload.ts';
+import { servedState, servedWorkload } from './served-workload.ts';
 import type { Served, ServeRequest } from './workloads/host.ts';
 
 export type { ManagedCluster } from './managed-cluster.ts';
@@ -66,9 +67,14 @@ export interface GatewayOptions {
   readonly routesMs?: number | undefined;
 }
 
+/** Returns the state of a backend, by namespace and name. */
+export type BackendStatus = (namespace: string, name: string) => WorkloadStatus;
+
 interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> {
   /** Runs the servers of workloads. */
   readonly launcher: Launcher;
+  /** Lists the workloads of files. `statusOf` returns the state of a backend. */
+  readonly fromFiles?: ((statusOf: BackendStatus) => readonly FileWorkload[]) | undefined;
   /** Cluster whose workloads are managed, in place of those of this machine. */
   readonly cluster?: ManagedCluster | undefined;
 }
@@ -268,12 +274,23 @@ export class Gateway {
       launcher: api.launcher,
       ports: openPortBook(join(api.stateDir, 'server-ports.json')),
       readFile: readSecretFile,
+      fromFiles: () => api.fromFiles?.((...backend) => this.#backendStatus(...backend)) ?? [],
       allowPrivateIps: process.env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
       now: Date.now,
       random: Math.random,
       log: this.#options.log,
     });
     return this.#localStore;
+  }
+
+  /** Returns the state of a backend in the first virtual server that has it. */
+  #backendStatus(namespace: string, name: string): WorkloadStatus {
+    for (const server of this.#running.values()) {
+      const { config } = server.virtual;
+      if (config.vmcp.namespace !== namespace || !config.vmcp.backends.some((one) => one.name === name)) continue;
+      return statusOf({ desired: 'running', served: servedState(server, name) });
+    }
+    return { status: 'stopped', status_context: 'no virtual server uses it' };
   }
 
   /** Every virtual server belongs to the default group of the management API, a workload to its own. */

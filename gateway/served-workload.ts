@@ -5,7 +5,7 @@ import type { Served, ServedState } from './workloads/host.ts';
 export function servedWorkload(server: PublicServer, onStopped: () => void): Served {
   return {
     port: server.port,
-    state: () => stateOf(server),
+    state: () => servedState(server, server.virtual.config.vmcp.backends[0]?.name ?? ''),
     swap: (config) => server.swap({ ...server.spec, config }),
     checkNow: () => {
       for (const { name } of server.virtual.config.vmcp.backends) server.virtual.fleet.checkNow(name);
@@ -17,8 +17,8 @@ export function servedWorkload(server: PublicServer, onStopped: () => void): Ser
   };
 }
 
-function stateOf({ virtual: { fleet, config } }: PublicServer): ServedState {
-  const name = config.vmcp.backends[0]?.name ?? '';
+/** Returns the state of a backend. */
+export function servedState({ virtual: { fleet } }: PublicServer, name: string): ServedState {
   const health = fleet.health().backends[name];
   const reason = health?.reason;
   return {

@@ -64,6 +64,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const workloads = options.workloads({
     secrets: new SecretValues(secrets, secrets.system('workloads')),
+    directory: clients,
     hasGroup: (name) => groups.has(name),
     findServer: async (name, server) =>
       name === DEFAULT_REGISTRY ? entryOf(findServer(await registry.entries(), server)) : undefined,

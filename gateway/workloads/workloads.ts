@@ -34,6 +34,13 @@ export interface Workload extends WorkloadStatus {
   readonly url: string;
 }
 
+/** Workload that a file of `vmcp up` describes: the API shows it and cannot change it. */
+export interface FileWorkload {
+  readonly workload: Workload;
+  /** `file:line`. */
+  readonly place: string;
+}
+
 export interface LogOptions {
   /** Output of the server, or log lines of vmcp about the workload. */
   readonly source: 'server' | 'proxy';

@@ -21,6 +21,7 @@ import { examine, type Examination } from '../validate/examine.ts';
 import { describeChanges, hasSameServers } from './changes.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { leftOutLines, leftOutProblems } from './left-out.ts';
+import { fileWorkloads } from './file-workloads.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
@@ -138,7 +139,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   let watcher: PathsWatcher | undefined;
   try {
     const plan = planServers(first, []);
-    const site = { paths, options, state, workloads, running: plan.servers };
+    const site: Site = { paths, options, state, workloads, running: plan.servers, manifests: first.manifests };
     stderr.write(leftOutLines(plan.servers));
     const specs = await place(plan, first, options, state, workloads, []);
     const publicPorts = specs.map(({ port }) => port);
@@ -154,7 +155,10 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       management: {
         host: '127.0.0.1',
         port: managementPort,
-        api: { stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
+        api: {
+          ...{ stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
+          fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, statusOf),
+        },
       },
       log,
       version: VERSION,
@@ -256,6 +260,8 @@ interface Site {
   readonly state: State;
   readonly workloads: HttpWorkloads;
   running: readonly RunnableServer[];
+  /** Files that were applied last. */
+  manifests: Examination['manifests'];
 }
 
 /** Applies the changed files by the rules of the start. An invalid server keeps its previous configuration. */
@@ -276,6 +282,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
     const specs = await place(plan, seen, options, state, workloads, open);
     const before = site.running;
     site.running = plan.servers;
+    site.manifests = seen.manifests;
     await gateway.swap(specs);
     await record(gateway, state);
     await pruneMounts(mountsOf(plan.servers), state.dir);

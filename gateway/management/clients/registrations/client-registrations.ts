@@ -109,6 +109,34 @@ export class ClientRegistrations {
     });
   }
 
+  /** Writes the entry of a new endpoint into the files of the clients of its group. Returns a sentence for each unusable file. */
+  publish(endpoint: GroupEndpoint): Promise<string[]> {
+    return this.#editGroup(endpoint, (text, client) => register(text, client, endpoint));
+  }
+
+  /** Reverts `publish`. */
+  withdraw(endpoint: GroupEndpoint): Promise<string[]> {
+    return this.#editGroup(endpoint, (text, client) => unregisterOwn(text, client, endpoint));
+  }
+
+  async #editGroup(endpoint: GroupEndpoint, change: (text: string, client: Client) => Edit): Promise<string[]> {
+    const problems: string[] = [];
+    await this.#deps.groups.update((document) => {
+      const names = document.groups[endpoint.group]?.registered_clients ?? [];
+      for (const name of names) {
+        try {
+          const client = supportedClient(name);
+          this.#write([this.#edited(client, [endpoint], (text) => change(text, client))]);
+        } catch (error) {
+          if (!(error instanceof OperationError)) throw error;
+          problems.push(error.message);
+        }
+      }
+      return document;
+    });
+    return problems;
+  }
+
   /** Returns the document without the registrations, and removes their entries from the configuration files. */
   withoutClients(document: GroupsDocument, names: readonly string[], requested?: readonly string[]): GroupsDocument {
     const after = removed(document, names, requested);
@@ -117,19 +145,24 @@ export class ClientRegistrations {
       const before = groupsOf(document, name);
       const left = groupsOf(after, name);
       const gone = before.filter((group) => !left.includes(group));
-      return this.#plan(client, gone, (text, endpoint) => {
-        const change = unregister(text, client, endpoint);
-        return 'problem' in change ? { text } : change; // an entry that the user has changed is the user's
-      });
+      return this.#plan(client, gone, (text, endpoint) => unregisterOwn(text, client, endpoint));
     });
     this.#write(edits);
     return after;
   }
 
   #plan(client: Client, groups: readonly string[], change: (text: string, endpoint: Endpoint) => Edit): PlannedEdit {
+    const endpoints = this.#deps.endpoints().filter(({ group }) => groups.includes(group));
+    return this.#edited(client, endpoints, change);
+  }
+
+  #edited(
+    client: Client,
+    endpoints: readonly Endpoint[],
+    change: (text: string, endpoint: Endpoint) => Edit,
+  ): PlannedEdit {
     const path = configFileOf(client, this.#deps.folders);
     const file = usable(() => readUserFile(path));
-    const endpoints = this.#deps.endpoints().filter(({ group }) => groups.includes(group));
     const text = endpoints.reduce((before, { name, url }) => {
       const edit = change(before, { name, url });
       if ('text' in edit) return edit.text;
@@ -156,6 +189,12 @@ export class ClientRegistrations {
       throw error;
     }
   }
+}
+
+/** Removes an entry, except one that the user has changed. */
+function unregisterOwn(text: string, client: Client, endpoint: Endpoint): Edit {
+  const change = unregister(text, client, endpoint);
+  return 'problem' in change ? { text } : change;
 }
 
 function supportedClient(name: string): Client {

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { statusOf } from '../../definition/status.ts';
@@ -17,6 +19,7 @@ interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   /** Path of its log files without their endings. */
   readonly logFile: string;
   readonly now: () => number;
+  readonly directory: EndpointDirectory;
   /** Called when nothing of the workload is left. */
   readonly onGone: () => void;
 }
@@ -36,6 +39,8 @@ export class LocalWorkload {
   readonly #deps: LocalWorkloadDeps & RunningDeps;
   #record: WorkloadRecord;
   #running: RunningWorkload | undefined;
+  /** Endpoint in the configuration files of clients. */
+  #published: WorkloadEndpoint | undefined;
   #fault: string | undefined;
   #undone: string | undefined;
   /** Number of restarts that were requested, and that of the running listener. */
@@ -191,6 +196,25 @@ export class LocalWorkload {
     const startedAt = new Date(this.#deps.now()).toISOString();
     await this.#update((record) => ({ ...record, started_at: startedAt }));
     await this.#confirm(config);
+    await this.#publish(this.#endpoint());
+  }
+
+  #endpoint(): WorkloadEndpoint {
+    const { config, url } = this.view();
+    return { name: this.#name, url, group: config.group ?? '' };
+  }
+
+  /** Keeps the entry of the workload in the files of clients; undefined removes it. */
+  async #publish(endpoint: WorkloadEndpoint | undefined): Promise<void> {
+    const before = this.#published;
+    if (isDeepStrictEqual(before, endpoint)) return;
+    this.#published = endpoint;
+    const { directory, log } = this.#deps;
+    const problems = [
+      ...(before ? await directory.withdraw(before) : []),
+      ...(endpoint ? await directory.publish(endpoint) : []),
+    ];
+    for (const problem of problems) log.warn('configuration of a client not changed', { error: problem });
   }
 
   /** Forgets the settings before an edit, unless a later edit has replaced it. */
@@ -209,6 +233,7 @@ export class LocalWorkload {
       if (unbuilt !== undefined) throw new SwapFailed(unbuilt);
       await running.swap(next);
       await this.#confirm(next);
+      await this.#publish(this.#endpoint());
     } catch (error) {
       if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
       this.#undone = `the last edit was undone: ${sentenceOf(error)}`;
@@ -220,6 +245,8 @@ export class LocalWorkload {
   }
 
   async #removeAll(): Promise<void> {
+    this.#published ??= this.#endpoint(); // an earlier process may have written the entry
+    await this.#publish(undefined);
     await this.#running?.stop();
     this.#running = undefined;
     for (const output of Object.values(this.#outputs)) output.remove();

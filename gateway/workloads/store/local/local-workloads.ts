@@ -3,7 +3,8 @@ import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { Extracted } from '../../definition/kept-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
-import type { LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
+import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
+import type { FileWorkload, LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
 import { LocalWorkload } from './local-workload.ts';
 import { Records, type WorkloadRecord } from './records.ts';
 import type { RunningDeps } from './running-workload.ts';
@@ -11,6 +12,9 @@ import { Validation, type ValidationDeps } from './validation.ts';
 
 export interface LocalWorkloadsDeps extends Omit<RunningDeps, 'onCached'>, Omit<ValidationDeps, 'log'> {
   readonly stateDir: string;
+  readonly directory: EndpointDirectory;
+  /** Lists the workloads of files. A managed workload of the same name hides one. */
+  readonly fromFiles: () => readonly FileWorkload[];
   /** ms since the epoch. */
   readonly now: () => number;
 }
@@ -36,7 +40,7 @@ export class LocalWorkloads implements Workloads {
   }
 
   /** Lists the URLs of workloads that run, with their groups. */
-  endpoints(): { readonly name: string; readonly url: string; readonly group: string }[] {
+  endpoints(): WorkloadEndpoint[] {
     return [...this.#workloads.values()].flatMap((workload) => {
       const { config, url } = workload.view();
       return workload.isRunning ? [{ name: config.name ?? '', url, group: config.group ?? '' }] : [];
@@ -45,11 +49,13 @@ export class LocalWorkloads implements Workloads {
 
   async list(): Promise<readonly Workload[]> {
     await this.#loaded;
-    return [...this.#workloads.values()].map((workload) => workload.view());
+    const others = this.#deps.fromFiles().filter(({ workload }) => !this.#workloads.has(workload.config.name ?? ''));
+    return [...[...this.#workloads.values()].map((one) => one.view()), ...others.map(({ workload }) => workload)];
   }
 
   async get(name: string): Promise<Workload> {
-    return (await this.#find(name)).view();
+    await this.#loaded;
+    return this.#fileWorkload(name)?.workload ?? (await this.#find(name)).view();
   }
 
   async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
@@ -151,7 +157,8 @@ export class LocalWorkloads implements Workloads {
     const same = [...this.#workloads.keys(), ...this.#reserved.keys()].find(
       (other) => other.toLowerCase() === name.toLowerCase(), // as file systems compare names
     );
-    if (same === undefined) return;
+    if (same === undefined && !this.#fileWorkload(name)) return;
+    if (same === undefined) throw new OperationError('workload_exists');
     const present = this.#workloads.get(same);
     if (same !== name || present?.view().status !== 'error') throw new OperationError('workload_exists');
   }
@@ -164,13 +171,26 @@ export class LocalWorkloads implements Workloads {
 
   async #find(name: string): Promise<LocalWorkload> {
     await this.#loaded;
+    this.#refuseFileWorkload(name);
     const workload = this.#workloads.get(name);
     if (!workload || workload.isRemoved) throw new OperationError('workload_not_found');
     return workload;
   }
 
+  #fileWorkload(name: string): FileWorkload | undefined {
+    if (this.#workloads.has(name)) return undefined;
+    return this.#deps.fromFiles().find(({ workload }) => workload.config.name === name);
+  }
+
+  #refuseFileWorkload(name: string): void {
+    const found = this.#fileWorkload(name);
+    if (found)
+      throw new OperationError('managed_by_files', `${found.place} describes "${name}": edit that file instead`);
+  }
+
   async #each(names: readonly string[], apply: (workload: LocalWorkload) => Promise<void>): Promise<void> {
     await this.#loaded;
+    for (const name of names) this.#refuseFileWorkload(name);
     const known = [...new Set(names)].flatMap((name) => this.#workloads.get(name) ?? []);
     await Promise.all(known.map(apply));
   }

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
+import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { sender, startServe } from '../harness/serve.ts';
+import { startVmcp, temporaryFolder } from '../harness/vmcp.ts';
+
+it('shows the servers of files, and names the file for every change', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', remote.url)]) });
+  const send = sender(`${vmcp.management}/api/v1beta`);
+  await eventually('it runs', async () => {
+    const { json } = await send('GET', '/workloads');
+    return (json as { workloads: { name: string; package: string }[] }).workloads[0]?.name === 'alpha';
+  });
+  expect(await send('GET', '/workloads/alpha/export')).toMatchObject({
+    status: 200,
+    json: { name: 'alpha', remote_url: remote.url, transport: 'streamable-http' },
+  });
+  const changes = [
+    ['POST', '/workloads/alpha/edit', { tools: ['echo'] }],
+    ['POST', '/workloads/alpha/restart', undefined],
+    ['DELETE', '/workloads/alpha', undefined],
+    ['POST', '/workloads/delete', { names: ['alpha'] }],
+  ] as const;
+  for (const [method, path, body] of changes) {
+    const refused = await send(method, path, body);
+    expect([path, refused.status]).toEqual([path, 400]);
+    expect(refused.text).toMatch(/^\S+\.yaml:\d+ describes "alpha": edit that file instead\n$/u);
+  }
+  expect((await send('POST', '/workloads', { name: 'alpha', url: remote.url })).status).toBe(409);
+  expect((await send('POST', '/workloads', { name: 'beta', url: remote.url })).status).toBe(201);
+});
+
+it('keeps the entries of workloads in the files of registered clients', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const home = await temporaryFolder(scope);
+  const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  const { send } = await startServe(scope, await temporaryFolder(scope), [], { env: { HOME: home } });
+  expect((await send('POST', '/clients', { name: 'cursor' })).status).toBe(200);
+  const entries = async (): Promise<string[]> => {
+    const text = await readFile(join(home, '.cursor', 'mcp.json'), 'utf8').catch(() => '{}');
+    return Object.keys((JSON.parse(text) as { mcpServers?: object }).mcpServers ?? {});
+  };
+  for (const name of ['one', 'two'])
+    expect((await send('POST', '/workloads', { name, url: remote.url })).status).toBe(201);
+  await eventually('both are there', async () => (await entries()).length === 2);
+  expect((await send('POST', '/groups', { name: 'other' })).status).toBe(201);
+  expect((await send('POST', '/workloads/two/edit', { group: 'other' })).status).toBe(200);
+  await eventually('only the group is left', async () => (await entries()).join() === 'one', { timeoutMs: 20_000 });
+  expect((await send('DELETE', '/workloads/one')).status).toBe(202);
+  await eventually('none is left', async () => (await entries()).length === 0);
+});

@@ -1,0 +1,46 @@
+import type { Backend } from '../../../gateway/contract/gateway-config.ts';
+import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
+import type { BackendStatus } from '../../../gateway/main.ts';
+import type { FileWorkload } from '../../../gateway/workloads/workloads.ts';
+import type { Manifests } from '../../source/files/load.ts';
+import type { RunnableServer } from './running-servers.ts';
+
+const DEFAULT_NAMESPACE = 'default';
+/** Time of a workload whose start is not recorded. */
+const NEVER = '0001-01-01T00:00:00Z';
+const KINDS = ['MCPServer', 'MCPServerEntry'];
+
+/** Lists the servers of the files as workloads of the management API. A server of several groups is listed once. */
+export function fileWorkloads(
+  servers: readonly RunnableServer[],
+  { locate }: Pick<Manifests, 'locate'>,
+  statusOf: BackendStatus,
+): FileWorkload[] {
+  const listed = new Map<string, FileWorkload>();
+  for (const { namespace, config } of servers) {
+    for (const backend of config.vmcp.backends) {
+      const name = namespace === DEFAULT_NAMESPACE ? backend.name : `${namespace}.${backend.name}`;
+      if (listed.has(name)) continue;
+      const place = KINDS.map((kind) => locate({ kind, namespace, name: backend.name }, '')).find(Boolean);
+      const workload = {
+        config: runConfigOf(name, backend, config.group),
+        ...statusOf(namespace, backend.name),
+        ...{ created_at: NEVER, started_at: NEVER, port: 0, url: '' },
+      };
+      listed.set(name, { workload, place: place ? `${place.file}:${String(place.line)}` : 'a file' });
+    }
+  }
+  return [...listed.values()];
+}
+
+/** Returns the run configuration of a backend. Variables that come from Secrets are left out. */
+function runConfigOf(name: string, { process, url, transport }: Backend, group: string | undefined): RunConfig {
+  return {
+    ...{ schema_version: SCHEMA_VERSION, name, base_name: name, transport },
+    ...(group !== undefined && { group }),
+    ...(process ? { image: process.image } : { remote_url: url ?? '' }),
+    ...(process?.args && { cmd_args: [...process.args] }),
+    ...(process?.env_vars && { env_vars: process.env_vars }),
+    ...(process?.target_port !== undefined && { target_port: process.target_port }),
+  };
+}
